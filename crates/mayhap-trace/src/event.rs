@@ -1,0 +1,222 @@
+//! What a thread did at one step.
+
+use crate::id::{CondId, LocId, LockId, NONE, ThreadId, VarId};
+
+macro_rules! ops {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $word:literal, $kind:ident;)*) => {
+        /// The operation of an event. The discriminants are part of the native format.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[repr(u8)]
+        pub enum Op { $($(#[$doc])* $name = $code,)* }
+
+        impl Op {
+            /// All operations, in the order of their codes.
+            pub const ALL: &'static [Op] = &[$(Op::$name,)*];
+
+            /// The operation with this code.
+            #[inline]
+            pub const fn from_code(code: u8) -> Option<Op> {
+                match code { $($code => Some(Op::$name),)* _ => None }
+            }
+
+            /// The word of the STD format.
+            #[inline]
+            pub const fn word(self) -> &'static str {
+                match self { $(Op::$name => $word,)* }
+            }
+
+            /// The operation that the STD format writes as `word`.
+            #[inline]
+            pub const fn from_word(word: &[u8]) -> Option<Op> {
+                $(if eq(word, $word.as_bytes()) { return Some(Op::$name); })*
+                None
+            }
+
+            /// What kind of thing the operation names.
+            #[inline]
+            pub const fn names(self) -> ObjectKind {
+                match self { $(Op::$name => ObjectKind::$kind,)* }
+            }
+        }
+    };
+}
+
+ops! {
+    /// Reads a variable.
+    Read = 0, "r", Variable;
+    /// Writes a variable.
+    Write = 1, "w", Variable;
+    /// Takes a lock for itself alone.
+    Acquire = 2, "acq", Lock;
+    /// Gives up what `Acquire` took.
+    Release = 3, "rel", Lock;
+    /// Takes a reader lock together with other readers.
+    SharedAcquire = 4, "racq", Lock;
+    /// Gives up what `SharedAcquire` took.
+    SharedRelease = 5, "rrel", Lock;
+    /// Starts a thread.
+    Fork = 6, "fork", Thread;
+    /// Waits for a thread's end.
+    Join = 7, "join", Thread;
+    /// Returns from waiting on a condition.
+    Wait = 8, "wait", Condition;
+    /// Wakes one waiter.
+    Notify = 9, "notify", Condition;
+    /// Wakes all waiters.
+    NotifyAll = 10, "notifyall", Condition;
+    /// Decides by values read before where the thread goes on.
+    Branch = 11, "br", Nothing;
+    /// Marks the start of a thread. A mark: it constrains nothing.
+    Begin = 12, "begin", Nothing;
+    /// Marks the end of a thread. A mark: it constrains nothing.
+    End = 13, "end", Nothing;
+}
+
+const fn eq(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+impl Op {
+    /// Read or write.
+    #[inline]
+    pub const fn is_access(self) -> bool {
+        matches!(self, Op::Read | Op::Write)
+    }
+
+    /// Acquire of either mode.
+    #[inline]
+    pub const fn is_acquire(self) -> bool {
+        matches!(self, Op::Acquire | Op::SharedAcquire)
+    }
+
+    /// Release of either mode.
+    #[inline]
+    pub const fn is_release(self) -> bool {
+        matches!(self, Op::Release | Op::SharedRelease)
+    }
+
+    /// Any of the four lock operations.
+    #[inline]
+    pub const fn is_lock(self) -> bool {
+        self.is_acquire() || self.is_release()
+    }
+
+    /// The shared (reader) mode of a lock.
+    #[inline]
+    pub const fn is_shared(self) -> bool {
+        matches!(self, Op::SharedAcquire | Op::SharedRelease)
+    }
+
+    /// Notify of one or of all.
+    #[inline]
+    pub const fn is_notify(self) -> bool {
+        matches!(self, Op::Notify | Op::NotifyAll)
+    }
+
+    /// `begin` and `end`: marks that constrain nothing and take no part in schedules.
+    #[inline]
+    pub const fn is_mark(self) -> bool {
+        matches!(self, Op::Begin | Op::End)
+    }
+}
+
+/// The table an operation's object belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ObjectKind {
+    /// Variables.
+    Variable,
+    /// Locks.
+    Lock,
+    /// Threads.
+    Thread,
+    /// Conditions.
+    Condition,
+    /// The operation has no object.
+    Nothing,
+}
+
+/// One event. `object` indexes the table that [`Op::names`] tells; it is [`NONE`] for operations without one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// Who did it.
+    pub thread: ThreadId,
+    /// What was done.
+    pub op: Op,
+    /// To what: an index into the table of `op.names()`.
+    pub object: u32,
+    /// Where in the source, if the trace says.
+    pub location: Option<LocId>,
+}
+
+impl Event {
+    /// The variable of a read or write.
+    #[inline]
+    pub fn variable(&self) -> Option<VarId> {
+        self.object_if(ObjectKind::Variable).and_then(VarId::from_cell)
+    }
+
+    /// The lock of a lock operation.
+    #[inline]
+    pub fn lock(&self) -> Option<LockId> {
+        self.object_if(ObjectKind::Lock).and_then(LockId::from_cell)
+    }
+
+    /// The thread forked or joined.
+    #[inline]
+    pub fn child(&self) -> Option<ThreadId> {
+        self.object_if(ObjectKind::Thread).and_then(ThreadId::from_cell)
+    }
+
+    /// The condition of wait and notify.
+    #[inline]
+    pub fn condition(&self) -> Option<CondId> {
+        self.object_if(ObjectKind::Condition).and_then(CondId::from_cell)
+    }
+
+    /// The location as it stands in a column.
+    #[inline]
+    pub fn location_cell(&self) -> u32 {
+        self.location.map_or(NONE, LocId::cell)
+    }
+
+    /// Two accesses of different threads to one variable, at least one of them a write.
+    #[inline]
+    pub fn conflicts(&self, other: &Event) -> bool {
+        self.thread != other.thread
+            && self.op.is_access()
+            && other.op.is_access()
+            && self.object == other.object
+            && (self.op == Op::Write || other.op == Op::Write)
+    }
+
+    #[inline]
+    fn object_if(&self, kind: ObjectKind) -> Option<u32> {
+        (self.op.names() == kind).then_some(self.object)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_and_words_round_trip() {
+        for (code, &op) in Op::ALL.iter().enumerate() {
+            assert_eq!(op as usize, code);
+            assert_eq!(Op::from_code(code as u8), Some(op));
+            assert_eq!(Op::from_word(op.word().as_bytes()), Some(op));
+        }
+        assert_eq!(Op::from_code(Op::ALL.len() as u8), None);
+        assert_eq!(Op::from_word(b"lock"), None);
+    }
+}

@@ -1,0 +1,298 @@
+//! STD: one event a line, `thread|op(object)|location`.
+//!
+//! RAPID's text format with string locations, `wait notify notifyall br racq rrel`, `#` comment lines, and the location
+//! optional. The object ends at the first `)` that a `|` or the line's end follows, so it may hold both characters.
+//! Lines end in LF or CRLF. Blank lines are an error unless only blank lines follow.
+//!
+//! The reader keeps one bounded buffer and interns names as they come; ids are in order of first appearance, the thread
+//! of a line before the thread it names.
+
+use std::io::{Read, Write};
+
+use crate::columns::{CHUNK, Columns, Source};
+use crate::error::{Error, ErrorKind, Position};
+use crate::event::{ObjectKind, Op};
+use crate::id::NONE;
+use crate::names::Tables;
+
+/// The longest line that is read.
+pub const LONGEST_LINE: usize = 1 << 16;
+
+/// Reads STD text piece by piece.
+pub struct StdReader<R> {
+    input: R,
+    buffer: Vec<u8>,
+    /// Unread bytes are `buffer[start..end]`.
+    start: usize,
+    end: usize,
+    finished: bool,
+    line: u64,
+    /// Line of the first of the blank lines just before here.
+    blank: Option<u64>,
+    events: u64,
+    tables: Tables,
+    /// The thread of the line before: most lines repeat it.
+    last_thread: (Vec<u8>, u16),
+}
+
+impl<R: Read> StdReader<R> {
+    /// A reader of `input`, which need not be buffered.
+    pub fn new(input: R) -> Self {
+        StdReader {
+            input,
+            buffer: vec![0; 4 * LONGEST_LINE],
+            start: 0,
+            end: 0,
+            finished: false,
+            line: 0,
+            blank: None,
+            events: 0,
+            tables: Tables::default(),
+            last_thread: (Vec::new(), 0),
+        }
+    }
+
+    /// Reads on; `false` at the end of the input.
+    fn fill(&mut self) -> Result<bool, Error> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        while !self.finished {
+            match self.input.read(&mut self.buffer[self.end..]) {
+                Ok(0) => self.finished = true,
+                Ok(n) => {
+                    self.end += n;
+                    return Ok(true);
+                }
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(Error::new(Position::Line(self.line + 1), e)),
+            }
+        }
+        Ok(false)
+    }
+
+    /// The next line as a range of the buffer, without its end.
+    fn next_line(&mut self) -> Result<Option<(usize, usize)>, Error> {
+        let mut searched = 0;
+        loop {
+            let unread = &self.buffer[self.start..self.end];
+            if let Some(at) = memchr::memchr(b'\n', &unread[searched..]) {
+                let from = self.start;
+                let to = from + searched + at;
+                self.start = to + 1;
+                self.line += 1;
+                return Ok(Some((from, to)));
+            }
+            searched = unread.len();
+            if searched > LONGEST_LINE {
+                let message = format!("the line is longer than {LONGEST_LINE} bytes");
+                return Err(Error::syntax(Position::Line(self.line + 1), message));
+            }
+            if !self.fill()? {
+                if self.start == self.end {
+                    return Ok(None);
+                }
+                let range = (self.start, self.end);
+                self.start = self.end;
+                self.line += 1;
+                return Ok(Some(range));
+            }
+        }
+    }
+
+    fn parse(&mut self, from: usize, to: usize, chunk: &mut Columns) -> Result<(), Error> {
+        let mut text = &self.buffer[from..to];
+        if let [rest @ .., b'\r'] = text {
+            text = rest;
+        }
+        if text.first() == Some(&b'#') {
+            return Ok(());
+        }
+        let position = Position::Line(self.line);
+        if text.is_empty() {
+            self.blank.get_or_insert(self.line);
+            return Ok(());
+        }
+        if let Some(blank) = self.blank {
+            return Err(Error::syntax(Position::Line(blank), "the line is empty"));
+        }
+        if text.len() > LONGEST_LINE {
+            return Err(Error::syntax(position, format!("the line is longer than {LONGEST_LINE} bytes")));
+        }
+        let fields = split(text).map_err(|message| Error::syntax(position, message))?;
+        let named = |e| Error::new(position, ErrorKind::Name(e));
+        if self.events >= u64::from(NONE) {
+            return Err(Error::syntax(position, format!("more than {NONE} events")));
+        }
+        let thread = if self.last_thread.0 == fields.thread {
+            self.last_thread.1
+        } else {
+            let thread = self.tables.threads.intern(fields.thread).map_err(named)? as u16;
+            self.last_thread.0.clear();
+            self.last_thread.0.extend_from_slice(fields.thread);
+            self.last_thread.1 = thread;
+            thread
+        };
+        let object = match (self.tables.of_mut(fields.op.names()), fields.object) {
+            (Some(names), Some(object)) => names.intern(object).map_err(named)?,
+            _ => NONE,
+        };
+        let location = match fields.location {
+            Some(location) => self.tables.locations.intern(location).map_err(named)?,
+            None => NONE,
+        };
+        self.events += 1;
+        chunk.push_cells(thread, fields.op, object, location);
+        Ok(())
+    }
+}
+
+struct Fields<'a> {
+    thread: &'a [u8],
+    op: Op,
+    object: Option<&'a [u8]>,
+    location: Option<&'a [u8]>,
+}
+
+/// Splits a line at its two bars; the message says what is wrong with it.
+#[inline]
+fn split(text: &[u8]) -> Result<Fields<'_>, String> {
+    let Some(bar) = memchr::memchr(b'|', text) else {
+        return Err(format!("`{}` has no `|`: an event is thread|op(object)|location", shorten(text)));
+    };
+    let (thread, rest) = (&text[..bar], &text[bar + 1..]);
+    if thread.is_empty() {
+        return Err("the thread is missing before the first `|`".to_string());
+    }
+    let word_end = rest.iter().position(|&b| b == b'(' || b == b'|').unwrap_or(rest.len());
+    let word = &rest[..word_end];
+    let Some(op) = Op::from_word(word) else {
+        return Err(format!("unknown operation `{}`", shorten(word)));
+    };
+    let (object, after) = match rest.get(word_end) {
+        Some(b'(') => {
+            let inner = &rest[word_end + 1..];
+            let close = closing(inner).ok_or_else(|| format!("no `)` closes the object of `{}`", op.word()))?;
+            (Some(&inner[..close]), &inner[close + 1..])
+        }
+        _ => (None, &rest[word_end..]),
+    };
+    match (op.names(), object) {
+        (ObjectKind::Nothing, Some(_)) => return Err(format!("`{}` takes no object", op.word())),
+        (ObjectKind::Nothing, None) => {}
+        (_, None | Some(b"")) => return Err(format!("`{}` needs an object: {0}(name)", op.word())),
+        _ => {}
+    }
+    let location = match after {
+        [] => None,
+        [b'|', location @ ..] => Some(location),
+        _ => return Err(format!("`{}` stands where `|` or the line's end should", shorten(after))),
+    };
+    Ok(Fields { thread, op, object, location })
+}
+
+/// The first `)` that ends the text or stands before a `|`.
+#[inline]
+fn closing(text: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(b')', text).find(|&at| matches!(text.get(at + 1), None | Some(b'|')))
+}
+
+/// A piece of input as an error message shows it.
+fn shorten(text: &[u8]) -> String {
+    let mut shown: String = String::from_utf8_lossy(&text[..text.len().min(60)]).escape_debug().collect();
+    if text.len() > 60 {
+        shown.push('…');
+    }
+    shown
+}
+
+impl<R: Read> Source for StdReader<R> {
+    fn next_chunk(&mut self, chunk: &mut Columns) -> Result<bool, Error> {
+        chunk.clear();
+        while chunk.len() < CHUNK {
+            match self.next_line()? {
+                Some((from, to)) => self.parse(from, to, chunk)?,
+                None => break,
+            }
+        }
+        Ok(!chunk.is_empty())
+    }
+
+    fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    fn into_tables(self: Box<Self>) -> Tables {
+        self.tables
+    }
+}
+
+/// Writes events as STD text.
+///
+/// A name that the format cannot carry (a line break in it, `|` in a thread's name, `)|` in an object's) is an error.
+pub fn write_events(out: &mut dyn Write, chunk: &Columns, tables: &Tables) -> Result<(), Error> {
+    let mut line = Vec::with_capacity(64);
+    for i in 0..chunk.len() {
+        let (op, object) = (chunk.ops[i], chunk.objects[i]);
+        line.clear();
+        line.extend_from_slice(tables.threads.get(chunk.threads[i].into()).as_bytes());
+        line.push(b'|');
+        line.extend_from_slice(op.word().as_bytes());
+        if op.names() != ObjectKind::Nothing {
+            line.push(b'(');
+            line.extend_from_slice(tables.object(op, object).as_bytes());
+            line.push(b')');
+        }
+        if chunk.locations[i] != NONE {
+            line.push(b'|');
+            line.extend_from_slice(tables.locations.get(chunk.locations[i] as usize).as_bytes());
+        }
+        line.push(b'\n');
+        out.write_all(&line)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::parse_std;
+
+    fn error(text: &str) -> String {
+        parse_std(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn reads_every_operation() {
+        let text = "T1|r(x)|1\nT1|w(x)|a.c:3\nT1|acq(l)|\nT1|rel(l)\nT1|racq(l)|1\nT1|rrel(l)|1\nT1|fork(T2)|1\nT1|join(T2)|1\n\
+                    T1|wait(c)|1\nT1|notify(c)|1\nT1|notifyall(c)|1\nT1|br|1\nT1|begin|0\nT1|end|0\n";
+        let trace = parse_std(text).unwrap();
+        let ops: Vec<Op> = trace.columns().ops.clone();
+        assert_eq!(ops.len(), Op::ALL.len());
+        let mut out = Vec::new();
+        write_events(&mut out, trace.columns(), trace.tables()).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), text);
+    }
+
+    #[test]
+    fn comments_line_ends_and_odd_names_are_read() {
+        let trace = parse_std("# hello\nT 1|w(f(a)|b)|x|y\r\n#\nT 1|r(a[0])").unwrap();
+        assert_eq!(trace.len(), 2);
+        assert_eq!(trace.tables().variables.iter().collect::<Vec<_>>(), ["f(a", "a[0]"]);
+        assert_eq!(trace.tables().locations.iter().collect::<Vec<_>>(), ["b)|x|y"]);
+    }
+
+    #[test]
+    fn errors_name_line_and_reason() {
+        assert!(error("T1|r(x)|1\nhello\n").starts_with("line 2: `hello` has no `|`"));
+        assert_eq!(error("T1|lock(x)|1\n"), "line 1: unknown operation `lock`");
+        assert_eq!(error("T1|r()|1\n"), "line 1: `r` needs an object: r(name)");
+        assert_eq!(error("T1|r|1\n"), "line 1: `r` needs an object: r(name)");
+        assert_eq!(error("T1|br(x)|1\n"), "line 1: `br` takes no object");
+        assert_eq!(error("T1|r(x|1\n"), "line 1: no `)` closes the object of `r`");
+        assert_eq!(error("T1|r(x)\n\nT1|r(x)\n"), "line 2: the line is empty");
+        assert_eq!(error("|r(x)\n"), "line 1: the thread is missing before the first `|`");
+        assert!(parse_std("T1|r(x)\n\n\n").is_ok());
+        assert!(error(&"x".repeat(LONGEST_LINE * 5)).starts_with("line 1: the line is longer than 65536 bytes"));
+    }
+}

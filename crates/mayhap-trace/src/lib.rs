@@ -1,0 +1,30 @@
+//! Traces of concurrent programs.
+//!
+//! A [`Trace`] is what one run did: events as columns, names as interned tables. This crate reads and writes it in
+//! several formats ([`format`]), checks that it keeps the rules of locks, threads and conditions ([`validate`]), and
+//! derives what every later stage needs ([`Relations`]). It knows nothing of bugs.
+
+pub mod clocks;
+mod columns;
+mod error;
+mod event;
+mod fingerprint;
+pub mod format;
+mod holds;
+mod id;
+mod locksets;
+mod names;
+mod relations;
+mod trace;
+pub mod validate;
+
+pub use columns::{CHUNK, Columns, Missing, Source};
+pub use error::{Error, ErrorKind, Position};
+pub use event::{Event, ObjectKind, Op};
+pub use fingerprint::{Fingerprint, FingerprintBuilder};
+pub use holds::{Hold, Holds, Mode};
+pub use id::{CondId, EventId, LocId, LockId, NONE, ThreadId, VarId};
+pub use locksets::{LocksetId, Locksets};
+pub use names::{NameError, Names, Tables};
+pub use relations::Relations;
+pub use trace::Trace;

@@ -1,0 +1,140 @@
+//! Sets of held locks, interned: events share the few sets a program uses.
+
+use hashbrown::HashMap;
+
+use crate::holds::Mode;
+use crate::id::LockId;
+
+/// An interned set of held locks.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LocksetId(u32);
+
+impl LocksetId {
+    /// The empty set.
+    pub const EMPTY: LocksetId = LocksetId(0);
+
+    /// The position in the table of sets.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    pub(crate) fn from_cell(cell: u32) -> Self {
+        LocksetId(cell)
+    }
+
+    pub(crate) fn cell(self) -> u32 {
+        self.0
+    }
+}
+
+type Held = (LockId, Mode);
+
+/// All locksets of a trace. A set lists locks in ascending order; a lock held in both modes stands twice.
+#[derive(Clone, Debug)]
+pub struct Locksets {
+    sets: Vec<Box<[Held]>>,
+    index: HashMap<Box<[Held]>, u32, foldhash::fast::RandomState>,
+    /// Successor sets already computed: (set, lock, mode, added?) to set.
+    moves: HashMap<(u32, Held, bool), u32, foldhash::fast::RandomState>,
+}
+
+impl Default for Locksets {
+    fn default() -> Self {
+        let mut index: HashMap<Box<[Held]>, u32, _> = HashMap::default();
+        index.insert(Box::default(), 0);
+        Locksets { sets: vec![Box::default()], index, moves: HashMap::default() }
+    }
+}
+
+impl Locksets {
+    /// The locks of a set.
+    #[inline]
+    pub fn get(&self, set: LocksetId) -> &[(LockId, Mode)] {
+        &self.sets[set.index()]
+    }
+
+    /// How many different sets there are.
+    pub fn len(&self) -> usize {
+        self.sets.len()
+    }
+
+    /// There is always the empty set.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// The set holds `lock` in some mode.
+    pub fn holds(&self, set: LocksetId, lock: LockId) -> bool {
+        self.get(set).iter().any(|&(l, _)| l == lock)
+    }
+
+    /// A lock that keeps two threads with these sets apart: in both sets, exclusive in at least one.
+    pub fn common(&self, a: LocksetId, b: LocksetId) -> Option<LockId> {
+        let (a, b) = (self.get(a), self.get(b));
+        let (mut i, mut j) = (0, 0);
+        while i < a.len() && j < b.len() {
+            match a[i].0.cmp(&b[j].0) {
+                std::cmp::Ordering::Less => i += 1,
+                std::cmp::Ordering::Greater => j += 1,
+                std::cmp::Ordering::Equal => {
+                    // `Exclusive` sorts first, so the first entry of a lock tells whether it is held alone.
+                    if a[i].1 == Mode::Exclusive || b[j].1 == Mode::Exclusive {
+                        return Some(a[i].0);
+                    }
+                    i += 1;
+                    j += 1;
+                }
+            }
+        }
+        None
+    }
+
+    /// The set with `held` added.
+    pub fn with(&mut self, set: LocksetId, held: (LockId, Mode)) -> LocksetId {
+        self.move_to(set, held, true)
+    }
+
+    /// The set with `held` removed.
+    pub fn without(&mut self, set: LocksetId, held: (LockId, Mode)) -> LocksetId {
+        self.move_to(set, held, false)
+    }
+
+    fn move_to(&mut self, set: LocksetId, held: Held, add: bool) -> LocksetId {
+        if let Some(&to) = self.moves.get(&(set.0, held, add)) {
+            return LocksetId(to);
+        }
+        let mut locks = self.get(set).to_vec();
+        match (locks.binary_search(&held), add) {
+            (Err(at), true) => locks.insert(at, held),
+            (Ok(at), false) => drop(locks.remove(at)),
+            _ => {}
+        }
+        let locks = locks.into_boxed_slice();
+        let to = *self.index.entry(locks).or_insert_with_key(|locks| {
+            self.sets.push(locks.clone());
+            self.sets.len() as u32 - 1
+        });
+        self.moves.insert((set.0, held, add), to);
+        LocksetId(to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readers_do_not_keep_each_other_apart() {
+        let mut sets = Locksets::default();
+        let (l, m) = (LockId::at(0), LockId::at(1));
+        let reader = sets.with(LocksetId::EMPTY, (l, Mode::Shared));
+        let writer = sets.with(LocksetId::EMPTY, (l, Mode::Exclusive));
+        let both = sets.with(reader, (m, Mode::Exclusive));
+        assert_eq!(sets.common(reader, both), None);
+        assert_eq!(sets.common(reader, writer), Some(l));
+        assert_eq!(sets.common(both, both), Some(m));
+        assert_eq!(sets.without(both, (m, Mode::Exclusive)), reader);
+        let upgraded = sets.with(reader, (l, Mode::Exclusive));
+        assert_eq!(sets.common(reader, upgraded), Some(l));
+    }
+}

@@ -1,0 +1,273 @@
+//! Names of threads, locks, variables, conditions and locations, interned to dense ids.
+//!
+//! One growing string per table plus an end offset per name: 8 bytes and the text per name, and about 5 bytes of index.
+
+use std::hash::{BuildHasher, Hasher};
+
+use hashbrown::HashTable;
+
+use crate::event::{ObjectKind, Op};
+use crate::id::{CondId, EventId, LocId, LockId, NONE, ThreadId, VarId};
+
+/// Why a name could not enter a table.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NameError {
+    /// The bytes are not UTF-8.
+    #[error("a name is not valid UTF-8 (byte {at} of the name)")]
+    NotUtf8 {
+        /// Offset of the first bad byte within the name.
+        at: usize,
+    },
+    /// The table has as many names as ids allow.
+    #[error("more than {limit} {what}")]
+    TooMany {
+        /// The table.
+        what: &'static str,
+        /// How many fit.
+        limit: usize,
+    },
+    /// A table that defines ids one by one defined a name twice.
+    #[error("the name `{0}` is defined twice")]
+    Twice(String),
+}
+
+/// One table of distinct names.
+#[derive(Clone, Debug)]
+pub struct Names {
+    what: &'static str,
+    limit: usize,
+    text: String,
+    ends: Vec<usize>,
+    index: HashTable<u32>,
+    hasher: foldhash::fast::RandomState,
+}
+
+impl Names {
+    /// An empty table; `what` is the plural that error messages use.
+    pub fn new(what: &'static str, limit: usize) -> Self {
+        Names {
+            what,
+            limit,
+            text: String::new(),
+            ends: Vec::new(),
+            index: HashTable::new(),
+            hasher: foldhash::fast::RandomState::default(),
+        }
+    }
+
+    /// How many names there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// No name yet.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The name with this index; empty for an index beyond the table.
+    #[inline]
+    pub fn get(&self, index: usize) -> &str {
+        match self.ends.get(index) {
+            Some(&end) => {
+                let start = if index == 0 { 0 } else { self.ends[index - 1] };
+                &self.text[start..end]
+            }
+            None => "",
+        }
+    }
+
+    /// All names in the order of their ids.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.len()).map(|i| self.get(i))
+    }
+
+    /// The index of a name that is already there.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.find_bytes(self.hash(name.as_bytes()), name.as_bytes()).map(|i| i as usize)
+    }
+
+    /// The index of `name`, entering it if it is new.
+    #[inline]
+    pub fn intern(&mut self, name: &[u8]) -> Result<u32, NameError> {
+        let hash = self.hash(name);
+        match self.find_bytes(hash, name) {
+            Some(index) => Ok(index),
+            None => self.enter(hash, name),
+        }
+    }
+
+    /// Enters a name that must be new and returns its index.
+    pub fn define(&mut self, name: &[u8]) -> Result<u32, NameError> {
+        let hash = self.hash(name);
+        if self.find_bytes(hash, name).is_some() {
+            return Err(NameError::Twice(String::from_utf8_lossy(name).into_owned()));
+        }
+        self.enter(hash, name)
+    }
+
+    #[inline]
+    fn hash(&self, name: &[u8]) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(name);
+        hasher.finish()
+    }
+
+    #[inline]
+    fn find_bytes(&self, hash: u64, name: &[u8]) -> Option<u32> {
+        self.index.find(hash, |&i| self.get(i as usize).as_bytes() == name).copied()
+    }
+
+    #[cold]
+    fn enter(&mut self, hash: u64, name: &[u8]) -> Result<u32, NameError> {
+        let name = std::str::from_utf8(name).map_err(|e| NameError::NotUtf8 { at: e.valid_up_to() })?;
+        let index = self.ends.len();
+        if index >= self.limit {
+            return Err(NameError::TooMany { what: self.what, limit: self.limit });
+        }
+        self.text.push_str(name);
+        self.ends.push(self.text.len());
+        let Names { text, ends, index: table, hasher, .. } = self;
+        table.insert_unique(hash, index as u32, |&i| {
+            let i = i as usize;
+            let start = if i == 0 { 0 } else { ends[i - 1] };
+            let mut state = hasher.build_hasher();
+            state.write(&text.as_bytes()[start..ends[i]]);
+            state.finish()
+        });
+        Ok(index as u32)
+    }
+
+    /// Bytes of memory that the table takes, its index included.
+    pub fn memory(&self) -> usize {
+        self.text.capacity() + self.ends.capacity() * size_of::<usize>() + self.index.allocation_size()
+    }
+}
+
+/// Equal when they hold the same names in the same order.
+impl PartialEq for Names {
+    fn eq(&self, other: &Self) -> bool {
+        self.ends == other.ends && self.text == other.text
+    }
+}
+
+impl Eq for Names {}
+
+/// The name tables of a trace.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tables {
+    /// Threads.
+    pub threads: Names,
+    /// Locks.
+    pub locks: Names,
+    /// Variables.
+    pub variables: Names,
+    /// Conditions.
+    pub conditions: Names,
+    /// Source locations.
+    pub locations: Names,
+}
+
+impl Default for Tables {
+    fn default() -> Self {
+        Tables {
+            threads: Names::new("threads", ThreadId::LIMIT),
+            locks: Names::new("locks", LockId::LIMIT),
+            variables: Names::new("variables", VarId::LIMIT),
+            conditions: Names::new("conditions", CondId::LIMIT),
+            locations: Names::new("locations", LocId::LIMIT),
+        }
+    }
+}
+
+impl Tables {
+    /// The table that an operation's object belongs to.
+    #[inline]
+    pub fn of(&self, kind: ObjectKind) -> Option<&Names> {
+        match kind {
+            ObjectKind::Variable => Some(&self.variables),
+            ObjectKind::Lock => Some(&self.locks),
+            ObjectKind::Thread => Some(&self.threads),
+            ObjectKind::Condition => Some(&self.conditions),
+            ObjectKind::Nothing => None,
+        }
+    }
+
+    /// The same, to enter names.
+    #[inline]
+    pub fn of_mut(&mut self, kind: ObjectKind) -> Option<&mut Names> {
+        match kind {
+            ObjectKind::Variable => Some(&mut self.variables),
+            ObjectKind::Lock => Some(&mut self.locks),
+            ObjectKind::Thread => Some(&mut self.threads),
+            ObjectKind::Condition => Some(&mut self.conditions),
+            ObjectKind::Nothing => None,
+        }
+    }
+
+    /// The name of the thing that an event with this operation and object cell names; empty where there is none.
+    pub fn object(&self, op: Op, object: u32) -> &str {
+        self.of(op.names()).map_or("", |names| names.get(object as usize))
+    }
+
+    /// The name of a thread.
+    pub fn thread(&self, thread: ThreadId) -> &str {
+        self.threads.get(thread.index())
+    }
+
+    /// The name of a location cell, `None` where the event has no location.
+    pub fn location(&self, location: Option<LocId>) -> Option<&str> {
+        location.map(|l| self.locations.get(l.index()))
+    }
+
+    /// Bytes of memory of all tables.
+    pub fn memory(&self) -> usize {
+        [&self.threads, &self.locks, &self.variables, &self.conditions, &self.locations]
+            .iter()
+            .map(|names| names.memory())
+            .sum()
+    }
+}
+
+/// Checks that an event number fits, so that a trace never holds more events than ids.
+pub(crate) fn event_id(count: usize) -> Result<EventId, NameError> {
+    EventId::new(count).ok_or(NameError::TooMany { what: "events", limit: NONE as usize })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interning_gives_ids_in_order_of_appearance() {
+        let mut names = Names::new("variables", 10);
+        assert_eq!(names.intern(b"x"), Ok(0));
+        assert_eq!(names.intern(b""), Ok(1));
+        assert_eq!(names.intern(b"x"), Ok(0));
+        assert_eq!(names.intern("zwölf".as_bytes()), Ok(2));
+        assert_eq!(names.iter().collect::<Vec<_>>(), ["x", "", "zwölf"]);
+        assert_eq!(names.find("zwölf"), Some(2));
+        assert_eq!(names.find("y"), None);
+        assert_eq!(names.get(3), "");
+    }
+
+    #[test]
+    fn bad_names_are_refused() {
+        let mut names = Names::new("threads", 1);
+        assert_eq!(names.intern(b"a\xff"), Err(NameError::NotUtf8 { at: 1 }));
+        assert_eq!(names.intern(b"a"), Ok(0));
+        assert_eq!(names.intern(b"b"), Err(NameError::TooMany { what: "threads", limit: 1 }));
+        assert_eq!(names.define(b"a"), Err(NameError::Twice("a".into())));
+    }
+
+    #[test]
+    fn many_names_survive_growth_of_the_index() {
+        let mut names = Names::new("variables", usize::MAX);
+        for i in 0..10_000 {
+            assert_eq!(names.intern(format!("v{i}").as_bytes()), Ok(i));
+        }
+        assert_eq!(names.find("v9999"), Some(9999));
+    }
+}

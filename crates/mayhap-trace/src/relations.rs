@@ -1,0 +1,266 @@
+//! What a well-formed trace implies, derived once in one pass: which events take part in reorderings, each release's
+//! acquire, each read's write, each wait's notify, the locks held, and must-order.
+//!
+//! Must-order is program order, fork to first, last to join, and notify to wait, closed transitively; locks are not in it.
+//! Besides, a join never precedes the fork of the thread it waits for, even where that thread did nothing.
+//!
+//! Cost: linear in the events (plus, per meeting of threads, the clock nodes that change); 16 bytes an event.
+
+use crate::clocks::{Clock, ClockArena};
+use crate::error::Error;
+use crate::event::Op;
+use crate::holds::Mode;
+use crate::id::{EventId, NONE, ThreadId};
+use crate::locksets::{LocksetId, Locksets};
+use crate::trace::Trace;
+use crate::validate::Validator;
+
+/// Derived tables of one trace.
+#[derive(Clone, Debug)]
+pub struct Relations {
+    /// Rank of each relevant event among the relevant events of its thread; `NONE` for the others.
+    rank: Vec<u32>,
+    /// See [`Relations::partner`].
+    partner: Vec<u32>,
+    /// Locks held just before each event.
+    lockset: Vec<u32>,
+    /// Clock of each event, without the event's own thread.
+    clock: Vec<Clock>,
+    /// Relevant events, thread by thread; `starts` bounds them.
+    by_thread: Vec<EventId>,
+    starts: Vec<usize>,
+    fork_of: Vec<u32>,
+    join_of: Vec<u32>,
+    locksets: Locksets,
+    clocks: ClockArena,
+}
+
+impl Relations {
+    /// Checks that the trace is well-formed and derives what follows from it.
+    pub fn derive(trace: &Trace) -> Result<Relations, Error> {
+        Pass::new(trace).run()
+    }
+
+    /// The event takes part in reorderings: no mark, no re-entrant lock operation.
+    #[inline]
+    pub fn is_relevant(&self, event: EventId) -> bool {
+        self.rank[event.index()] != NONE
+    }
+
+    /// The rank of a relevant event among the relevant events of its thread, from 0.
+    ///
+    /// # Panics
+    /// In debug builds, if the event is not relevant.
+    #[inline]
+    pub fn rank(&self, event: EventId) -> usize {
+        debug_assert!(self.is_relevant(event), "event {event} takes no part in reorderings");
+        self.rank[event.index()] as usize
+    }
+
+    /// The relevant events of a thread in program order.
+    #[inline]
+    pub fn thread_events(&self, thread: ThreadId) -> &[EventId] {
+        &self.by_thread[self.starts[thread.index()]..self.starts[thread.index() + 1]]
+    }
+
+    /// How many threads the trace has.
+    #[inline]
+    pub fn threads(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The event that belongs to this one: acquire to its release (`None`: never released), release to its acquire, read
+    /// to the write it saw (`None`: the initial value), wait to its notify, fork to the thread's first and join to its
+    /// last event (`None`: it has none).
+    #[inline]
+    pub fn partner(&self, event: EventId) -> Option<EventId> {
+        EventId::from_cell(self.partner[event.index()])
+    }
+
+    /// The fork of a thread, if the trace has it.
+    #[inline]
+    pub fn fork_of(&self, thread: ThreadId) -> Option<EventId> {
+        EventId::from_cell(self.fork_of[thread.index()])
+    }
+
+    /// The join of a thread, if the trace has it.
+    #[inline]
+    pub fn join_of(&self, thread: ThreadId) -> Option<EventId> {
+        EventId::from_cell(self.join_of[thread.index()])
+    }
+
+    /// The locks that the event's thread holds just before the event.
+    #[inline]
+    pub fn held(&self, event: EventId) -> LocksetId {
+        LocksetId::from_cell(self.lockset[event.index()])
+    }
+
+    /// The table of locksets.
+    #[inline]
+    pub fn locksets(&self) -> &Locksets {
+        &self.locksets
+    }
+
+    /// Must-order: `a` comes before `b` in every correct reordering that has `b`. Constant time; irreflexive.
+    #[inline]
+    pub fn ordered(&self, trace: &Trace, a: EventId, b: EventId) -> bool {
+        let (columns, rank) = (trace.columns(), self.rank[a.index()]);
+        let thread = columns.threads[a.index()];
+        if thread == columns.threads[b.index()] {
+            rank < self.rank[b.index()]
+        } else {
+            rank < self.clocks.get(self.clock[b.index()], thread as usize)
+        }
+    }
+
+    /// How many events of `thread` come before `event` in must-order.
+    #[inline]
+    pub fn before(&self, trace: &Trace, event: EventId, thread: ThreadId) -> usize {
+        if trace.columns().threads[event.index()] as usize == thread.index() {
+            self.rank(event)
+        } else {
+            self.clocks.get(self.clock[event.index()], thread.index()) as usize
+        }
+    }
+
+    /// Bytes of memory.
+    pub fn memory(&self) -> usize {
+        (self.rank.capacity() + self.partner.capacity() + self.lockset.capacity() + self.clock.capacity()) * 4
+            + self.by_thread.capacity() * 4
+            + self.clocks.memory()
+    }
+}
+
+/// The running state of the one pass.
+struct Pass<'t> {
+    trace: &'t Trace,
+    validator: Validator,
+    out: Relations,
+    counts: Vec<u32>,
+    /// Clock of each thread so far.
+    now: Vec<Clock>,
+    held: Vec<LocksetId>,
+    last_write: Vec<u32>,
+}
+
+impl<'t> Pass<'t> {
+    fn new(trace: &'t Trace) -> Self {
+        let (events, threads) = (trace.len(), trace.tables().threads.len());
+        let out = Relations {
+            rank: vec![NONE; events],
+            partner: vec![NONE; events],
+            lockset: vec![0; events],
+            clock: vec![ClockArena::ZERO; events],
+            by_thread: Vec::new(),
+            starts: vec![0; threads + 1],
+            fork_of: vec![NONE; threads],
+            join_of: vec![NONE; threads],
+            locksets: Locksets::default(),
+            clocks: ClockArena::new(threads),
+        };
+        Pass {
+            trace,
+            validator: Validator::for_trace(trace),
+            out,
+            counts: vec![0; threads],
+            now: vec![ClockArena::ZERO; threads],
+            held: vec![LocksetId::EMPTY; threads],
+            last_write: vec![NONE; trace.tables().variables.len()],
+        }
+    }
+
+    fn run(mut self) -> Result<Relations, Error> {
+        for (id, event) in self.trace.events() {
+            let step = self.validator.step_in_trace(self.trace.tables(), id, &event)?;
+            let thread = event.thread.index();
+            if step.relevant {
+                self.meet(id, event.op, event.object, thread, step.partner);
+                self.out.rank[id.index()] = self.counts[thread];
+                self.counts[thread] += 1;
+            }
+            self.out.clock[id.index()] = self.now[thread];
+            self.out.lockset[id.index()] = self.held[thread].cell();
+            if step.relevant && event.op.is_lock() {
+                self.lock(event.op, event.object, thread);
+            }
+        }
+        self.gather();
+        Ok(self.out)
+    }
+
+    /// Sets the event's partner and joins the clocks that end in it.
+    fn meet(&mut self, id: EventId, op: Op, object: u32, thread: usize, partner: Option<EventId>) {
+        if self.counts[thread] == 0
+            && let Some(fork) = EventId::from_cell(self.out.fork_of[thread])
+        {
+            self.out.partner[fork.index()] = id.cell();
+        }
+        let other = object as usize;
+        match op {
+            Op::Read => self.out.partner[id.index()] = self.last_write[other],
+            Op::Write => self.last_write[other] = id.cell(),
+            Op::Release | Op::SharedRelease => {
+                let acquire = partner.expect("a closing release has its acquire");
+                self.out.partner[id.index()] = acquire.cell();
+                self.out.partner[acquire.index()] = id.cell();
+            }
+            Op::Wait => {
+                let notify = partner.expect("a wait has its notify");
+                self.out.partner[id.index()] = notify.cell();
+                let from = self.trace.columns().threads[notify.index()] as usize;
+                let clock = self.out.clock[notify.index()];
+                self.join_clock(thread, clock, from, self.out.rank[notify.index()] + 1);
+            }
+            Op::Fork => {
+                self.out.fork_of[other] = id.cell();
+                let clock = self.now[thread];
+                self.join_clock(other, clock, thread, self.counts[thread] + 1);
+            }
+            Op::Join => {
+                self.out.join_of[other] = id.cell();
+                let clock = self.now[other];
+                self.join_clock(thread, clock, other, self.counts[other]);
+            }
+            _ => {}
+        }
+    }
+
+    /// Everything before `clock`, and the first `count` events of `from`, now come before what `thread` does next.
+    fn join_clock(&mut self, thread: usize, clock: Clock, from: usize, count: u32) {
+        let joined = self.out.clocks.join(self.now[thread], clock);
+        self.now[thread] = self.out.clocks.raise(joined, from, count);
+    }
+
+    fn lock(&mut self, op: Op, object: u32, thread: usize) {
+        let lock = crate::id::LockId::at(object as usize);
+        let mode = if op.is_shared() { Mode::Shared } else { Mode::Exclusive };
+        let set = self.held[thread];
+        self.held[thread] = if op.is_acquire() {
+            self.out.locksets.with(set, (lock, mode))
+        } else {
+            self.out.locksets.without(set, (lock, mode))
+        };
+    }
+
+    /// Sorts the relevant events by thread and gives each join its thread's last event.
+    fn gather(&mut self) {
+        let out = &mut self.out;
+        for (thread, &count) in self.counts.iter().enumerate() {
+            out.starts[thread + 1] = out.starts[thread] + count as usize;
+        }
+        out.by_thread = vec![EventId::at(0); out.starts[self.counts.len()]];
+        for (i, &rank) in out.rank.iter().enumerate() {
+            if rank != NONE {
+                let thread = self.trace.columns().threads[i] as usize;
+                out.by_thread[out.starts[thread] + rank as usize] = EventId::at(i);
+            }
+        }
+        for thread in 0..self.counts.len() {
+            if let Some(join) = EventId::from_cell(out.join_of[thread])
+                && self.counts[thread] > 0
+            {
+                out.partner[join.index()] = out.by_thread[out.starts[thread + 1] - 1].cell();
+            }
+        }
+    }
+}

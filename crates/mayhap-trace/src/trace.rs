@@ -1,0 +1,99 @@
+//! The trace: columns of events and the tables that name their ids.
+
+use crate::columns::{Columns, Source};
+use crate::error::{Error, Position};
+use crate::event::Event;
+use crate::id::EventId;
+use crate::names::{Tables, event_id};
+
+/// A whole trace in memory: 11 bytes an event plus the name tables.
+///
+/// Every cell indexes its table. Whether the events keep the rules of locks and threads is another matter:
+/// [`crate::Relations::derive`] answers it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Trace {
+    columns: Columns,
+    tables: Tables,
+}
+
+impl Trace {
+    /// Reads a source to its end.
+    pub fn from_source(mut source: Box<dyn Source + '_>) -> Result<Trace, Error> {
+        let mut columns = Columns::default();
+        let mut chunk = Columns::default();
+        while source.next_chunk(&mut chunk)? {
+            event_id(columns.len() + chunk.len()).map_err(|e| Error::new(Position::Whole, e))?;
+            columns.append(&chunk);
+        }
+        columns.shrink_to_fit();
+        Ok(Trace { columns, tables: source.into_tables() })
+    }
+
+    /// A trace from columns whose cells index `tables`.
+    ///
+    /// # Panics
+    /// If a cell does not index its table.
+    pub fn from_parts(columns: Columns, tables: Tables) -> Trace {
+        for event in columns.iter() {
+            assert!(event.thread.index() < tables.threads.len(), "thread cell out of range");
+            assert!(event.location.is_none_or(|l| l.index() < tables.locations.len()), "location cell out of range");
+            if let Some(names) = tables.of(event.op.names()) {
+                assert!((event.object as usize) < names.len(), "object cell out of range");
+            }
+        }
+        Trace { columns, tables }
+    }
+
+    /// The columns and the tables.
+    pub fn into_parts(self) -> (Columns, Tables) {
+        (self.columns, self.tables)
+    }
+
+    /// How many events there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// No event.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// The event with this id.
+    ///
+    /// # Panics
+    /// If `id` is not an event of this trace.
+    #[inline]
+    pub fn event(&self, id: EventId) -> Event {
+        self.columns.get(id.index())
+    }
+
+    /// The event that people know by this number, if the trace has it.
+    pub fn by_number(&self, number: u64) -> Option<EventId> {
+        EventId::from_number(number).filter(|id| id.index() < self.len())
+    }
+
+    /// All events in observed order.
+    pub fn events(&self) -> impl ExactSizeIterator<Item = (EventId, Event)> + '_ {
+        self.columns.iter().enumerate().map(|(i, e)| (EventId::at(i), e))
+    }
+
+    /// The columns.
+    #[inline]
+    pub fn columns(&self) -> &Columns {
+        &self.columns
+    }
+
+    /// The names.
+    #[inline]
+    pub fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// Bytes of memory: columns and tables.
+    pub fn memory(&self) -> usize {
+        self.columns.memory() + self.tables.memory()
+    }
+}
