@@ -1,0 +1,131 @@
+//! The one answer type, and what an engine is.
+
+use std::fmt;
+use std::time::Duration;
+
+use mayhap_trace::{EventId, LockId, VarId};
+use mayhap_witness::{Checked, Model, Target};
+
+/// What may be spent on one question.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Budget {
+    /// Steps of a search with backtracking (decisions of the exact engine, pairs of a pair search).
+    pub nodes: u64,
+    /// Wall-clock time.
+    pub time: Option<Duration>,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Budget { nodes: 1_000_000, time: None }
+    }
+}
+
+/// The stage of the ladder that settled a question, cheapest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Rung {
+    /// Must-order (and, where the model demands it, reads-from) orders the events.
+    MustOrder,
+    /// A common lock keeps the threads apart.
+    Lockset,
+    /// The observed order, or one that keeps each lock's order of sections, shows it.
+    SyncPreserving,
+    /// The events that must come along include the target's own, or leave one lock open twice.
+    Slice,
+    /// Saturation of the constraints: a cycle, or nothing left to choose.
+    Saturation,
+    /// A greedy linearisation close to the observed order.
+    Greedy,
+    /// Search with backtracking, to its end.
+    Search,
+    /// The method of the one engine that was asked for.
+    Engine,
+}
+
+impl Rung {
+    /// The name in tables and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rung::MustOrder => "must-order",
+            Rung::Lockset => "lockset",
+            Rung::SyncPreserving => "sync-preserving",
+            Rung::Slice => "slice",
+            Rung::Saturation => "saturation",
+            Rung::Greedy => "greedy",
+            Rung::Search => "search",
+            Rung::Engine => "engine",
+        }
+    }
+}
+
+/// Why one event must come before another.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Why {
+    /// Program order, fork, join or notify.
+    Must,
+    /// The second reads what the first wrote.
+    ReadsFrom(VarId),
+    /// A write may not come between another write and its read.
+    Interference(VarId),
+    /// Sections of one lock exclude each other.
+    Lock(LockId),
+    /// The target demands it.
+    Target,
+}
+
+/// One step of a chain of reasons: `before` must come before `after`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Step {
+    /// The earlier event.
+    pub before: EventId,
+    /// The later event.
+    pub after: EventId,
+    /// The reason.
+    pub why: Why,
+}
+
+/// Why no correct reordering reaches the target.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refutation {
+    /// The stage that found it.
+    pub rung: Rung,
+    /// In one sentence, with event numbers.
+    pub reason: String,
+    /// A cycle of reasons where there is one: each step begins where the one before ends, the last leads to the first.
+    pub cycle: Vec<Step>,
+}
+
+impl fmt::Display for Refutation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+/// Why a question stayed open.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Undecided {
+    /// In one sentence.
+    pub reason: String,
+    /// The engine's own criterion, which proves nothing, says that the target is reachable.
+    pub suspected: bool,
+}
+
+/// The answer to one question. Never a bool.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// A schedule that the kernel accepted, and the stage that found it.
+    Proven(Checked, Rung),
+    /// No correct reordering reaches the target.
+    Refuted(Refutation),
+    /// Neither was shown.
+    Unknown(Undecided),
+}
+
+/// A way of deciding targets on one trace. Engines keep what they learn between questions.
+pub trait Engine {
+    /// The name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// Decides one target.
+    fn decide(&mut self, target: &Target, model: Model, budget: &Budget) -> Verdict;
+}
