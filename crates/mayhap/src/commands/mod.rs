@@ -1,0 +1,40 @@
+//! The subcommands, one file each.
+//!
+//! A subcommand is a struct `Args` (its arguments, whose doc comments are its help) with
+//! `run(self, out: &mut dyn Write) -> Result<Exit, Failure>`, a variant of [`Command`] and a line in [`Cli::run`].
+
+use std::io::Write;
+
+use clap::{Parser, Subcommand};
+
+use crate::{Exit, Failure};
+
+pub mod stats;
+
+/// Predicts concurrency bugs from one recorded run, and proves each with a schedule that shows it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "mayhap",
+    version,
+    propagate_version = true,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 nothing found, 1 findings, 2 bad usage or bad input, 3 undecided and nothing proven."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Stats(stats::Args),
+}
+
+impl Cli {
+    /// Runs the command; what it prints goes to `out`.
+    pub fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
+        match self.command {
+            Command::Stats(args) => args.run(out),
+        }
+    }
+}

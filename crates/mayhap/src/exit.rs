@@ -1,0 +1,62 @@
+//! How a command ends.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// How a command that did its work ended. The codes are part of the command line's contract.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// Nothing found; for `check`: refuted; for `verify`: accepted.
+    Nothing = 0,
+    /// Findings; for `check`: proven; for `verify`: rejected.
+    Found = 1,
+    /// Undecided, and nothing proven.
+    Undecided = 3,
+}
+
+impl Exit {
+    /// The exit code of bad usage and bad input, which every [`Failure`] stands for.
+    pub const FAILURE: u8 = 2;
+
+    /// The process's exit code.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// Why a command could not do its work: bad usage, bad input, or a file that cannot be read or written.
+#[derive(Debug)]
+pub struct Failure {
+    path: Option<PathBuf>,
+    message: String,
+}
+
+impl Failure {
+    /// A failure that is not about one file.
+    pub fn new(message: impl fmt::Display) -> Self {
+        Failure { path: None, message: message.to_string() }
+    }
+
+    /// A failure of one file; the message begins with the position in it, if there is one.
+    pub fn at(path: &Path, message: impl fmt::Display) -> Self {
+        Failure { path: Some(path.to_path_buf()), message: message.to_string() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.path {
+            Some(path) => write!(f, "{}: {}", path.display(), self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// What fails while printing is standard output.
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Failure::new(format_args!("standard output: {error}"))
+    }
+}

@@ -1,0 +1,14 @@
+//! The command line, and the pipeline that strings the crates together.
+//!
+//! Each subcommand is a file of [`commands`]: its arguments, and a `run` that returns an [`Exit`] or a [`Failure`]. Only
+//! `main` turns these into a process's exit code and a message; nothing here exits or prints to standard error but
+//! notes and progress ([`notes`]).
+#![forbid(unsafe_code)]
+
+pub mod commands;
+mod exit;
+pub mod input;
+pub mod notes;
+pub mod output;
+
+pub use exit::{Exit, Failure};

@@ -1,0 +1,46 @@
+//! `mayhap`: see the library for what it does; this turns arguments into a command and its end into an exit code.
+#![forbid(unsafe_code)]
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use mayhap::commands::Cli;
+use mayhap::output::Output;
+use mayhap::{Exit, Failure};
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let mut output = Output::stdout();
+    let end = cli.run(&mut output).and_then(|exit| {
+        output.flush()?;
+        Ok(exit)
+    });
+    match end {
+        Ok(exit) => exit.code().into(),
+        Err(failure) => fail(&failure),
+    }
+}
+
+/// Help and version go to standard output and are no failure; anything else is bad usage.
+fn usage(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() {
+        let text = error.render();
+        let text = if std::io::stderr().is_terminal() { text.ansi().to_string() } else { text.to_string() };
+        // A message that cannot be printed changes nothing about the exit code.
+        let whole_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+        let _ = write!(std::io::stderr(), "{}{text}", if whole_help { "" } else { "mayhap: " });
+        return Exit::FAILURE.into();
+    }
+    let _ = error.print();
+    ExitCode::SUCCESS
+}
+
+fn fail(failure: &Failure) -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "mayhap: error: {failure}");
+    Exit::FAILURE.into()
+}
