@@ -4,6 +4,8 @@
 //! A [`Verdict::Proven`] holds a [`mayhap_witness::Checked`], which only the kernel can make.
 #![forbid(unsafe_code)]
 
+mod counters;
 mod verdict;
 
+pub use counters::EngineCounters;
 pub use verdict::{Budget, Engine, Refutation, Rung, Step, Undecided, Verdict, Why};

@@ -6,6 +6,8 @@ use std::time::Duration;
 use mayhap_trace::{EventId, LockId, VarId};
 use mayhap_witness::{Checked, Model, Target};
 
+use crate::EngineCounters;
+
 /// What may be spent on one question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Budget {
@@ -128,4 +130,9 @@ pub trait Engine {
 
     /// Decides one target.
     fn decide(&mut self, target: &Target, model: Model, budget: &Budget) -> Verdict;
+
+    /// What the engine counted over all questions so far. Empty where it counts nothing.
+    fn counters(&self) -> EngineCounters {
+        EngineCounters::default()
+    }
 }
