@@ -1,0 +1,20 @@
+//! What the tests of all other crates stand on: a notation for small traces, a generator of random ones, a shrinker, and
+//! the brute-force [`Oracle`] that knows every reachable state of a small trace.
+//!
+//! Nothing here shares code with what it judges: reads-from, sections and locks held are derived anew ([`Facts`]), and
+//! neither [`mayhap_trace::Relations`] nor the kernel is called.
+#![forbid(unsafe_code)]
+
+mod facts;
+mod generate;
+mod notation;
+mod oracle;
+mod random;
+mod subtrace;
+
+pub use facts::Facts;
+pub use generate::{Generator, Profile, cases};
+pub use notation::trace;
+pub use oracle::{Oracle, TooBig};
+pub use random::Random;
+pub use subtrace::subtrace;

@@ -1,0 +1,24 @@
+//! Some of the events of a trace as a trace of its own.
+
+use mayhap_trace::{Columns, EventId, NONE, Tables, Trace};
+
+/// The events that `keep` wants, with ids in order of first appearance: just as if their STD text had been read.
+pub fn subtrace(trace: &Trace, keep: impl Fn(EventId) -> bool) -> Trace {
+    let old = trace.tables();
+    let mut tables = Tables::default();
+    let mut columns = Columns::default();
+    for (_, event) in trace.events().filter(|(id, _)| keep(*id)) {
+        let fits = "a part has no more names than the whole";
+        let thread = tables.threads.intern(old.thread(event.thread).as_bytes()).expect(fits);
+        let object = match tables.of_mut(event.op.names()) {
+            Some(names) => names.intern(old.object(event.op, event.object).as_bytes()).expect(fits),
+            None => NONE,
+        };
+        let location = match old.location(event.location) {
+            Some(name) => tables.locations.intern(name.as_bytes()).expect(fits),
+            None => NONE,
+        };
+        columns.push_cells(thread as u16, event.op, object, location);
+    }
+    Trace::from_parts(columns, tables)
+}
