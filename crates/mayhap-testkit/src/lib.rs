@@ -10,6 +10,7 @@ mod generate;
 mod notation;
 mod oracle;
 mod random;
+pub mod reference;
 mod subtrace;
 
 pub use facts::Facts;
