@@ -20,7 +20,7 @@ pub fn transfer(what: &'static str, source: &mut dyn Source, path: &Path, total:
     let progress = Progress::new(what, total);
     let mut chunk = Columns::default();
     let mut events = 0;
-    while source.next_chunk(&mut chunk).map_err(|e| Failure::new(e))? {
+    while source.next_chunk(&mut chunk).map_err(Failure::new)? {
         std_text::write_events(&mut out, &chunk, source.tables()).map_err(|e| Failure::at(path, e))?;
         events += chunk.len() as u64;
         progress.set(events);
