@@ -5,7 +5,9 @@
 #![forbid(unsafe_code)]
 
 mod counters;
+pub mod ipa;
 mod verdict;
 
 pub use counters::EngineCounters;
+pub use ipa::{Ipa, Strategy};
 pub use verdict::{Budget, Engine, Refutation, Rung, Step, Undecided, Verdict, Why};

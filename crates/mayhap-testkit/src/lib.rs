@@ -7,7 +7,6 @@
 
 mod facts;
 mod generate;
-pub mod golden;
 mod notation;
 mod oracle;
 mod random;

@@ -7,10 +7,8 @@
 
 pub mod commands;
 mod exit;
-pub mod generate;
 pub mod input;
 pub mod notes;
 pub mod output;
-pub mod transfer;
 
 pub use exit::{Exit, Failure};

@@ -1,0 +1,103 @@
+//! Time-stamped lock histories: the lock events of each thread, and locations between them.
+//!
+//! Location `i` of a thread means: its first `i` lock events have run and event `i` is the next lock event. An event that
+//! is no lock event has the location of the next lock event (iPA, section II; the paper's one sentence that says
+//! "preceding" contradicts its own Fig. 1, locksets and Table II). Clocks are those of must-order, locks left out.
+//!
+//! Cost: 4 bytes a lock event plus 16 an acquire; a location takes one binary search.
+
+use mayhap_trace::{EventId, LockId, Mode, Relations, ThreadId, Trace};
+
+/// The lock events of one thread.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    events: Vec<EventId>,
+    /// (lock, position) of all acquires, sorted.
+    acquires: Vec<(LockId, u32)>,
+    /// (lock, position) of the exclusive ones, sorted.
+    exclusive: Vec<(LockId, u32)>,
+    /// What the thread holds after its last event.
+    left_held: Vec<(LockId, Mode)>,
+}
+
+impl History {
+    /// The lock events in program order.
+    pub fn events(&self) -> &[EventId] {
+        &self.events
+    }
+
+    /// How many lock events come before an event of this thread: its location.
+    pub fn location(&self, event: EventId) -> u32 {
+        self.events.partition_point(|&h| h < event) as u32
+    }
+
+    /// What the thread holds when all its events have run.
+    pub fn left_held(&self) -> &[(LockId, Mode)] {
+        &self.left_held
+    }
+
+    /// The thread takes `lock`, in a way that a holder in `mode` would block, at a position in `from..to`.
+    pub fn wants(&self, lock: LockId, mode: Mode, from: u32, to: u32) -> bool {
+        let list = if mode == Mode::Shared { &self.exclusive } else { &self.acquires };
+        let at = list.partition_point(|&entry| entry < (lock, from));
+        list.get(at).is_some_and(|&(l, position)| l == lock && position < to)
+    }
+}
+
+/// The histories of all threads.
+#[derive(Clone, Debug)]
+pub struct Histories {
+    threads: Vec<History>,
+}
+
+impl Histories {
+    /// Gathers the lock events of a trace.
+    pub fn new(trace: &Trace, relations: &Relations) -> Self {
+        let threads = (0..relations.threads()).map(|t| gather(trace, relations, ThreadId::at(t))).collect();
+        Histories { threads }
+    }
+
+    /// The history of a thread.
+    #[inline]
+    pub fn of(&self, thread: ThreadId) -> &History {
+        &self.threads[thread.index()]
+    }
+
+    /// Threads that have lock events, with their histories.
+    pub fn locking(&self) -> impl Iterator<Item = (ThreadId, &History)> {
+        self.threads.iter().enumerate().filter(|(_, h)| !h.events.is_empty()).map(|(t, h)| (ThreadId::at(t), h))
+    }
+}
+
+fn gather(trace: &Trace, relations: &Relations, thread: ThreadId) -> History {
+    let mut history = History::default();
+    for &id in relations.thread_events(thread) {
+        let event = trace.event(id);
+        if let Some(lock) = event.lock() {
+            let (position, mode) = (history.events.len() as u32, mode_of(event.op.is_shared()));
+            if event.op.is_acquire() {
+                history.acquires.push((lock, position));
+                if mode == Mode::Exclusive {
+                    history.exclusive.push((lock, position));
+                }
+                history.left_held.push((lock, mode));
+            } else {
+                history.left_held.retain(|&held| held != (lock, mode));
+            }
+            history.events.push(id);
+        }
+    }
+    history.acquires.sort_unstable();
+    history.exclusive.sort_unstable();
+    history
+}
+
+/// The mode of a lock operation.
+pub(crate) fn mode_of(shared: bool) -> Mode {
+    if shared { Mode::Shared } else { Mode::Exclusive }
+}
+
+/// Somebody who holds `held` keeps others from taking `lock` in `mode`.
+pub(crate) fn blocks(held: &[(LockId, Mode)], lock: LockId, mode: Mode) -> bool {
+    held.iter().any(|&(l, m)| l == lock && (mode == Mode::Exclusive || m == Mode::Exclusive))
+}
