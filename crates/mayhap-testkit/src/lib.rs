@@ -7,6 +7,7 @@
 
 mod facts;
 mod generate;
+pub mod golden;
 mod notation;
 mod oracle;
 mod random;

@@ -7,8 +7,10 @@
 
 pub mod commands;
 mod exit;
+pub mod generate;
 pub mod input;
 pub mod notes;
 pub mod output;
+pub mod transfer;
 
 pub use exit::{Exit, Failure};

@@ -6,15 +6,6 @@ use mayhap_witness::{Target, Witness};
 use super::space::{Demands, State};
 use super::{Oracle, TooBig};
 
-/// How `other` takes the place of the write that a read saw.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
-    /// Kind 2: the write ran, then the other.
-    Overwritten,
-    /// Kind 3: the write has not run.
-    Absent,
-}
-
 impl Oracle {
     /// Decides any target. The target must make sense for the trace.
     pub fn decide(&self, target: &Target) -> Result<Option<Witness>, TooBig> {
@@ -23,13 +14,10 @@ impl Oracle {
             Target::Deadlock(requests) => Ok(self.deadlock(requests)),
             Target::Atomicity { first, remote, second } => self.atomicity(*first, *remote, *second),
             Target::Sequence { events, adjacent } => self.sequence(events, adjacent),
-            Target::Nondeterminism { write, read, other } => {
-                let absent = self.nondeterminism_kind(*write, *read, *other, Kind::Absent)?;
-                match absent {
-                    Some(witness) => Ok(Some(witness)),
-                    None => self.nondeterminism_kind(*write, *read, *other, Kind::Overwritten),
-                }
-            }
+            Target::Nondeterminism { write, read, other } => match self.nondeterminism(*write, *read, *other, 3)? {
+                Some(witness) => Ok(Some(witness)),
+                None => self.nondeterminism(*write, *read, *other, 2),
+            },
         }
     }
 
@@ -46,7 +34,7 @@ impl Oracle {
         self.first_state(|state| self.space.next(state, thread).is_some_and(|n| n.event == event.index()))
     }
 
-    /// A schedule after which each thread is at the given position (events run), whoever is not named anywhere.
+    /// A schedule after which each of these events, of different threads, is next.
     pub fn cut(&self, next: &[EventId]) -> Option<Witness> {
         self.first_state(|state| self.all_next(state, next))
     }
@@ -144,10 +132,11 @@ impl Oracle {
         self.find(&demands, |state| self.space.has_run(state, second))
     }
 
-    /// Kind 2 or 3 of the triplet: `read` next, `other` run, and `write` before it (2) or not run (3).
+    /// One kind of the triplet. 2: `read` is next, `write` has run and then `other`. 3: `read` is next, `other` has run,
+    /// `write` has not. 1: `other`, `read`, `write` run in this order, and in the data model the read's thread stops there.
     ///
     /// # Panics
-    /// If `kind` is neither 2 nor 3.
+    /// If there is no such kind.
     pub fn nondeterminism(
         &self,
         write: Option<EventId>,
@@ -155,38 +144,24 @@ impl Oracle {
         other: Option<EventId>,
         kind: u8,
     ) -> Result<Option<Witness>, TooBig> {
-        let kind = match kind {
-            2 => Kind::Overwritten,
-            3 => Kind::Absent,
-            _ => panic!("kind {kind} of a triplet: 2 or 3"),
-        };
-        self.nondeterminism_kind(write, read, other, kind)
-    }
-
-    fn nondeterminism_kind(
-        &self,
-        write: Option<EventId>,
-        read: EventId,
-        other: Option<EventId>,
-        kind: Kind,
-    ) -> Result<Option<Witness>, TooBig> {
         let mut demands = self.standing.clone();
-        match (kind, write, other) {
-            // The initial value is always written before everything else and is never absent.
-            (Kind::Absent, None, _) | (Kind::Overwritten, _, None) => return Ok(None),
+        let [w, c] = [write, other].map(|e| e.map(EventId::index));
+        match (kind, w, c) {
+            // The initial value stands before everything else and is never absent.
+            (1 | 3, None, _) | (2, _, None) => return Ok(None),
+            (1, Some(w), _) => {
+                demands.before.push((read.index(), w));
+                demands.before.extend(c.map(|c| (c, read.index())));
+                demands.free = vec![read.index()];
+                return self.find(&demands, |state| self.space.has_run(state, w));
+            }
+            (2, Some(w), Some(c)) => demands.before.push((w, c)),
+            (2, None, Some(_)) => {}
             // To run only after itself is to run never.
-            (Kind::Absent, Some(w), _) => demands.before.push((w.index(), w.index())),
-            (Kind::Overwritten, Some(w), Some(c)) => demands.before.push((w.index(), c.index())),
-            (Kind::Overwritten, None, Some(_)) => {}
+            (3, Some(w), _) => demands.before.push((w, w)),
+            _ => panic!("a triplet is of kind 1, 2 or 3, not {kind}"),
         }
-        let has_run = |state: &State, e: Option<EventId>| e.is_none_or(|e| self.space.has_run(state, e.index()));
-        self.find(&demands, |state| {
-            let written = match kind {
-                Kind::Absent => !has_run(state, write),
-                Kind::Overwritten => has_run(state, write),
-            };
-            written && has_run(state, other) && self.all_next(state, &[read])
-        })
+        self.find(&demands, |state| c.is_none_or(|c| self.space.has_run(state, c)) && self.all_next(state, &[read]))
     }
 
     /// All triplets (write, read, other) that make sense for the trace.

@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 
 use crate::{Exit, Failure};
 
+pub mod generate;
 pub mod stats;
 
 /// Predicts concurrency bugs from one recorded run, and proves each with a schedule that shows it.
@@ -28,6 +29,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Stats(stats::Args),
+    Generate(generate::Args),
 }
 
 impl Cli {
@@ -35,6 +37,7 @@ impl Cli {
     pub fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
         match self.command {
             Command::Stats(args) => args.run(out),
+            Command::Generate(args) => args.run(out),
         }
     }
 }

@@ -1,0 +1,157 @@
+//! `mayhap generate`: random traces of a given shape.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use crate::generate::{Generator, Shape};
+use crate::notes::note;
+use crate::transfer::transfer;
+use crate::{Exit, Failure};
+
+/// Write a random trace of a given shape
+///
+/// The trace is that of a program whose shared variables each have one lock that guards them, whose critical sections
+/// nest in one global order of locks, and whose scheduler takes the processor away now and then, inside critical sections
+/// too. Main forks all other threads at the start and joins them at the end. Unless --protected is below 1, its only races
+/// and deadlocks are the planted ones, and those are real: each has a correct reordering, in every model, that shows it.
+///
+/// The same options give the same bytes. Events are written as they are made and never held.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The file to write; its extension decides the format: .std .std.gz .std.zst .data .mhp
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+
+    /// Number of events, exactly; 10M and 2k are understood
+    #[arg(long, value_name = "N", value_parser = count::<u64>, default_value_t = Shape::default().events)]
+    events: u64,
+
+    /// Number of threads, main included
+    #[arg(long, value_name = "N", value_parser = count::<u32>, default_value_t = Shape::default().threads)]
+    threads: u32,
+
+    /// Number of locks
+    #[arg(long, value_name = "N", value_parser = count::<u32>, default_value_t = Shape::default().locks)]
+    locks: u32,
+
+    /// Number of variables, half of them shared, the rest divided among the threads
+    #[arg(long, value_name = "N", value_parser = count::<u32>, default_value_t = Shape::default().variables)]
+    variables: u32,
+
+    /// Seed of the random choices
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+
+    /// Races to plant, each on a variable of its own that is accessed just twice
+    #[arg(long, value_name = "N", value_parser = count::<u64>, default_value_t = 0, help_heading = "Planted bugs")]
+    races: u64,
+
+    /// Part of the planted races that happens-before misses: a lock orders the accesses in the observed run only
+    #[arg(long, value_name = "PART", default_value_t = Shape::default().hidden, help_heading = "Planted bugs")]
+    hidden: f64,
+
+    /// Deadlocks to plant, each of two threads that nest two locks of its own in opposite orders
+    #[arg(long, value_name = "N", value_parser = count::<u64>, default_value_t = 0, help_heading = "Planted bugs")]
+    deadlocks: u64,
+
+    /// Part of the accesses that goes to shared variables
+    #[arg(long, value_name = "PART", default_value_t = Shape::default().sharing, help_heading = "Shape")]
+    sharing: f64,
+
+    /// Part of the accesses to shared variables that holds the lock; the others race with anything
+    #[arg(long, value_name = "PART", default_value_t = Shape::default().protected, help_heading = "Shape")]
+    protected: f64,
+
+    /// Part of the accesses that reads
+    #[arg(long, value_name = "PART", default_value_t = Shape::default().reads, help_heading = "Shape")]
+    reads: f64,
+
+    /// Deepest nesting of critical sections
+    #[arg(long, value_name = "N", default_value_t = Shape::default().nesting, help_heading = "Shape")]
+    nesting: u32,
+
+    /// Mean number of accesses in a critical section
+    #[arg(long, value_name = "N", default_value_t = Shape::default().section, help_heading = "Shape")]
+    section: u32,
+
+    /// Part of the critical sections that takes its lock as a reader, and only reads
+    #[arg(long, value_name = "PART", default_value_t = Shape::default().readers, help_heading = "Shape")]
+    readers: f64,
+
+    /// Mean number of events that a thread runs before another takes over
+    #[arg(long, value_name = "N", default_value_t = Shape::default().run, help_heading = "Shape")]
+    run: u32,
+
+    /// Part of the thread switches due inside a critical section that happen there, not at its end
+    #[arg(long, value_name = "PART", default_value_t = Shape::default().preemption, help_heading = "Shape")]
+    preemption: f64,
+
+    /// Part of the reads that a branch follows
+    #[arg(long, value_name = "PART", default_value_t = Shape::default().branches, help_heading = "Shape")]
+    branches: f64,
+
+    /// Part of the events outside critical sections that waits for a condition or notifies one
+    #[arg(long, value_name = "PART", default_value_t = Shape::default().signals, help_heading = "Shape")]
+    signals: f64,
+}
+
+impl Args {
+    fn shape(&self) -> Shape {
+        Shape {
+            events: self.events,
+            threads: self.threads,
+            locks: self.locks,
+            variables: self.variables,
+            seed: self.seed,
+            sharing: self.sharing,
+            protected: self.protected,
+            reads: self.reads,
+            nesting: self.nesting,
+            section: self.section,
+            readers: self.readers,
+            run: self.run,
+            preemption: self.preemption,
+            branches: self.branches,
+            signals: self.signals,
+            races: self.races,
+            hidden: self.hidden,
+            deadlocks: self.deadlocks,
+        }
+    }
+
+    pub(super) fn run(self, _out: &mut dyn Write) -> Result<Exit, Failure> {
+        let shape = self.shape();
+        if shape.hidden > 0.0 && (shape.locks == 0 || shape.sharing == 0.0) && shape.races > 0 {
+            note("no race can be hidden without locks and shared variables: all are planted in the open");
+        }
+        let mut generator = Generator::new(shape).map_err(Failure::new)?;
+        transfer("generating", &mut generator, &self.output, Some(self.events))?;
+        Ok(Exit::Nothing)
+    }
+}
+
+/// A count, with `k`, `M` or `G` for thousands, millions, thousands of millions.
+fn count<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    let (digits, unit) = match text.char_indices().last() {
+        Some((at, 'k')) => (&text[..at], 1_000),
+        Some((at, 'M')) => (&text[..at], 1_000_000),
+        Some((at, 'G')) => (&text[..at], 1_000_000_000),
+        _ => (text, 1),
+    };
+    let number: u64 = digits.parse().map_err(|_| "not a number such as 5000, 5k, 5M or 5G".to_string())?;
+    let number = number.checked_mul(unit).and_then(|n| T::try_from(n).ok());
+    number.ok_or_else(|| "the number is too large".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_have_units() {
+        assert_eq!(count::<u64>("42"), Ok(42));
+        assert_eq!(count::<u64>("10M"), Ok(10_000_000));
+        assert_eq!(count::<u32>("5G"), Err("the number is too large".to_string()));
+        assert!(count::<u64>("").is_err() && count::<u64>("k").is_err() && count::<u64>("1é").is_err());
+    }
+}
