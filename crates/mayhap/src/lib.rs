@@ -12,5 +12,6 @@ pub mod input;
 pub mod notes;
 pub mod output;
 pub mod transfer;
+pub mod witness_file;
 
 pub use exit::{Exit, Failure};

@@ -11,6 +11,7 @@ use crate::{Exit, Failure};
 
 pub mod generate;
 pub mod stats;
+pub mod verify;
 
 /// Predicts concurrency bugs from one recorded run, and proves each with a schedule that shows it.
 #[derive(Debug, Parser)]
@@ -30,6 +31,7 @@ pub struct Cli {
 enum Command {
     Stats(stats::Args),
     Generate(generate::Args),
+    Verify(verify::Args),
 }
 
 impl Cli {
@@ -38,6 +40,7 @@ impl Cli {
         match self.command {
             Command::Stats(args) => args.run(out),
             Command::Generate(args) => args.run(out),
+            Command::Verify(args) => args.run(out),
         }
     }
 }

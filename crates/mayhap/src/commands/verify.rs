@@ -1,0 +1,140 @@
+//! `mayhap verify`: the kernel alone.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use mayhap_trace::{EventId, Trace};
+use mayhap_witness::{Checker, Rejection, Target, Why};
+use serde::Serialize;
+
+use crate::input::TraceArgs;
+use crate::output::{Format, FormatArgs, json};
+use crate::witness_file::{TargetJson, WitnessFile};
+use crate::{Exit, Failure};
+
+/// Check a witness against its trace, with nothing but the kernel
+///
+/// The kernel runs the schedule step by step: each thread in its order, no lock taken while another thread holds it, forks,
+/// joins and waits in their places, every read as the model demands; then the target's state must be reached.
+///
+/// Exit codes: 0 accepted, 1 rejected, 2 bad usage or bad input, such as a witness of another trace.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    trace: TraceArgs,
+
+    /// The witness: JSON as `docs/formats/witness.md` specifies it
+    #[arg(value_name = "WITNESS")]
+    witness: PathBuf,
+
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    verdict: &'static str,
+    target: TargetJson,
+    model: &'static str,
+    steps: usize,
+    /// Of a rejection: what the kernel says, the step, its event and the rule.
+    reason: Option<&'a str>,
+    step: Option<usize>,
+    event: Option<u64>,
+    rule: Option<&'static str>,
+}
+
+impl Args {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
+        let loaded = self.trace.load()?;
+        let WitnessFile { target, model, witness, .. } = WitnessFile::load(&self.witness, &loaded.trace)?;
+        let steps = witness.schedule.len();
+        let verdict = Checker::new(&loaded.trace, &loaded.relations).check(&target, model, witness);
+        let rejection = verdict.as_ref().err();
+        let reason = rejection.map(Rejection::to_string);
+        match self.format.format {
+            Format::Json => {
+                let answer = Answer {
+                    verdict: if rejection.is_none() { "accepted" } else { "rejected" },
+                    target: TargetJson::from(&target),
+                    model: model.name(),
+                    steps,
+                    reason: reason.as_deref(),
+                    step: rejection.and_then(|r| r.step),
+                    event: rejection.and_then(|r| r.event).map(EventId::number),
+                    rule: rejection.map(|r| rule(&r.why)),
+                };
+                json(out, &answer)?;
+            }
+            Format::Text => {
+                let shown = target.events();
+                match (rejection, reason) {
+                    (Some(rejection), Some(reason)) => {
+                        writeln!(out, "rejected: {reason} [rule {}]", rule(&rejection.why))?;
+                        if let Some(event) = rejection.event {
+                            writeln!(out, "\nThe step:")?;
+                            print_events(out, &loaded.trace, &[event])?;
+                        }
+                    }
+                    _ => writeln!(out, "accepted: {steps} steps lead to {}, model {model}", state(&target))?,
+                }
+                writeln!(out, "\nThe target, {}:", target.kind().name())?;
+                print_events(out, &loaded.trace, &shown)?;
+            }
+        }
+        Ok(if rejection.is_none() { Exit::Nothing } else { Exit::Found })
+    }
+}
+
+/// What the schedule of an accepted witness leads to.
+fn state(target: &Target) -> String {
+    match target {
+        Target::Race(a, b) => format!("a race: events {a} and {b} are both next"),
+        Target::Deadlock(requests) => format!("a deadlock: {} threads wait for each other", requests.len()),
+        Target::Atomicity { first, remote, second } => {
+            format!("an atomicity violation: event {remote} runs between events {first} and {second}")
+        }
+        Target::Sequence { events, .. } => format!("the order asked for, of {} events", events.len()),
+        Target::Nondeterminism { read, .. } => format!("a state in which event {read} reads another write"),
+    }
+}
+
+fn print_events(out: &mut dyn Write, trace: &Trace, events: &[EventId]) -> Result<(), Failure> {
+    let tables = trace.tables();
+    let rows: Vec<[String; 4]> = events
+        .iter()
+        .map(|&id| {
+            let event = trace.event(id);
+            let object = tables.object(event.op, event.object);
+            let op =
+                if object.is_empty() { event.op.word().to_string() } else { format!("{}({object})", event.op.word()) };
+            let location = tables.location(event.location).unwrap_or("").to_string();
+            [id.to_string(), tables.thread(event.thread).to_string(), op, location]
+        })
+        .collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let (number, thread, op) = (width(0), width(1), width(2));
+    for row in &rows {
+        let line = format!("  {:>number$}  {:<thread$}  {:<op$}  {}", row[0], row[1], row[2], row[3]);
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+/// The name of the rule that a witness broke.
+fn rule(why: &Why) -> &'static str {
+    match why {
+        Why::NoSuchEvent => "no-such-event",
+        Why::NotSchedulable => "not-schedulable",
+        Why::NotNext(_) => "program-order",
+        Why::NotForked(_) => "fork",
+        Why::NotFinished(_) => "join",
+        Why::NotNotified(_) => "wait",
+        Why::LockHeld(..) => "lock",
+        Why::WrongWrite { .. } => "read",
+        Why::BranchAfterChangedRead(_) => "branch",
+        Why::GoesOnAfterChangedRead(_) => "read-of-target",
+        Why::BadTarget(_) => "target",
+        Why::TargetNotReached(_) => "target-not-reached",
+    }
+}

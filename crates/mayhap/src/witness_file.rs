@@ -1,0 +1,351 @@
+//! Witness files: a schedule, what it shows, and the trace it belongs to, as JSON. `docs/formats/witness.md` specifies it.
+//!
+//! A witness file is untrusted input. Reading one settles only that it is about this trace and names its events; whether
+//! the schedule is right is for the kernel alone to say ([`mayhap_witness::Checker`]).
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::Path;
+
+use mayhap_trace::{EventId, Fingerprint, Trace};
+use mayhap_witness::{Checked, Model, Target, Witness};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::Failure;
+
+/// What the file says it is.
+pub const FORMAT: &str = "mayhap-witness";
+/// The version of the format that is written, and the only one that is read.
+pub const VERSION: u32 = 1;
+
+/// The contents of a witness file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WitnessFile {
+    /// The trace that the event numbers are of.
+    pub fingerprint: Fingerprint,
+    /// How many events that trace has.
+    pub events: u64,
+    /// What the schedule preserves of reads.
+    pub model: Model,
+    /// The state that the schedule leads to.
+    pub target: Target,
+    /// The schedule.
+    pub witness: Witness,
+}
+
+impl WitnessFile {
+    /// The file of a witness that the kernel accepted.
+    pub fn of(trace: &Trace, checked: &Checked) -> Self {
+        WitnessFile {
+            fingerprint: trace.fingerprint(),
+            events: trace.len() as u64,
+            model: checked.model(),
+            target: checked.target().clone(),
+            witness: checked.witness().clone(),
+        }
+    }
+
+    /// Writes the file.
+    pub fn save(&self, path: &Path) -> Result<(), Failure> {
+        let failed = |e: io::Error| Failure::at(path, e);
+        let mut out = BufWriter::new(File::create(path).map_err(failed)?);
+        self.write(&mut out).and_then(|()| out.flush()).map_err(failed)
+    }
+
+    /// Writes the JSON text: a line a field, and the schedule in lines of some twenty events.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let target = serde_json::to_string(&TargetJson::from(&self.target))?;
+        writeln!(out, "{{")?;
+        writeln!(out, "  \"format\": \"{FORMAT}\",")?;
+        writeln!(out, "  \"version\": {VERSION},")?;
+        writeln!(out, "  \"tool\": {{\"name\": \"mayhap\", \"version\": \"{}\"}},", env!("CARGO_PKG_VERSION"))?;
+        writeln!(out, "  \"trace\": {{\"fingerprint\": \"{}\", \"events\": {}}},", self.fingerprint, self.events)?;
+        writeln!(out, "  \"model\": \"{}\",", self.model)?;
+        writeln!(out, "  \"target\": {target},")?;
+        write!(out, "  \"schedule\": [")?;
+        for (i, event) in self.witness.schedule.iter().enumerate() {
+            let lead = match i {
+                0 => "\n    ",
+                _ if i % 20 == 0 => ",\n    ",
+                _ => ", ",
+            };
+            write!(out, "{lead}{event}")?;
+        }
+        let end = if self.witness.schedule.is_empty() { "" } else { "\n  " };
+        writeln!(out, "{end}]\n}}")
+    }
+
+    /// Reads a witness file for `trace`. It is refused if it belongs to another trace or names events that this one does
+    /// not have. Takes no more memory than a schedule of the whole trace does.
+    pub fn load(path: &Path, trace: &Trace) -> Result<Self, Failure> {
+        let failed = |e: io::Error| Failure::at(path, e);
+        // No schedule is longer than the trace, and no event number takes more than 32 bytes, white space included.
+        let most = (1 << 16) + 32 * trace.len() as u64;
+        let mut text = Vec::new();
+        File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut text)).map_err(failed)?;
+        if text.len() as u64 > most {
+            return Err(Failure::at(path, format_args!("more than {most} bytes: no witness of this trace is so long")));
+        }
+        Self::parse(&text, trace).map_err(|message| Failure::at(path, message))
+    }
+
+    /// Reads the JSON text of a witness file, see [`Self::load`]; the error says what is wrong with it, and where.
+    pub fn parse(text: &[u8], trace: &Trace) -> Result<Self, String> {
+        let start: Start = serde_json::from_slice(text).map_err(|e| json_error(&e))?;
+        if start.format.as_deref() != Some(FORMAT) {
+            return Err(format!("this is no witness file: it has no \"format\": \"{FORMAT}\""));
+        }
+        if start.version != Some(VERSION) {
+            let version = start.version.map_or("none".to_string(), |v| v.to_string());
+            return Err(format!("the witness file has version {version}; this program reads version {VERSION}"));
+        }
+        let file: FileJson = serde_json::from_slice(text).map_err(|e| json_error(&e))?;
+        let fingerprint: Fingerprint = file.trace.fingerprint.parse()?;
+        if fingerprint != trace.fingerprint() {
+            return Err(format!(
+                "the witness is of another trace: that one has {} events and fingerprint {fingerprint}, \
+                 this one {} and {}",
+                file.trace.events,
+                trace.len(),
+                trace.fingerprint()
+            ));
+        }
+        let model = file.model.parse()?;
+        let target = file.target.resolve(trace)?;
+        let step = |(i, number): (usize, u64)| {
+            trace.by_number(number).ok_or_else(|| format!("step {} of the schedule: {}", i + 1, absent(number, trace)))
+        };
+        let schedule = file.schedule.into_iter().enumerate().map(step).collect::<Result<_, _>>()?;
+        Ok(WitnessFile { fingerprint, events: trace.len() as u64, model, target, witness: Witness { schedule } })
+    }
+}
+
+fn absent(number: u64, trace: &Trace) -> String {
+    format!("there is no event {number} in a trace of {} events", trace.len())
+}
+
+/// Says the position first, as all errors do.
+fn json_error(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
+    format!("line {}, column {}: {message}", error.line(), error.column())
+}
+
+/// What tells whether the rest can be understood.
+#[derive(Deserialize)]
+struct Start {
+    format: Option<String>,
+    version: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileJson {
+    #[serde(rename = "format")]
+    _format: String,
+    #[serde(rename = "version")]
+    _version: u32,
+    #[serde(rename = "tool")]
+    _tool: ToolJson,
+    trace: TraceJson,
+    model: String,
+    target: TargetJson,
+    schedule: Vec<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ToolJson {
+    #[serde(rename = "name")]
+    _name: String,
+    #[serde(rename = "version")]
+    _version: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TraceJson {
+    fingerprint: String,
+    events: u64,
+}
+
+/// A target as JSON has it: event numbers from 1, and `"init"` for the initial value.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum TargetJson {
+    /// Two accesses, both next.
+    Race {
+        /// The two.
+        events: [u64; 2],
+    },
+    /// Blocked acquires.
+    Deadlock {
+        /// One of each thread of the cycle.
+        events: Vec<u64>,
+    },
+    /// An access between two of another thread.
+    Atomicity {
+        /// The first local access.
+        first: u64,
+        /// The access of another thread.
+        remote: u64,
+        /// The second local access.
+        second: u64,
+    },
+    /// Events in this order.
+    Order {
+        /// The events.
+        events: Vec<u64>,
+        /// Pairs of them with nothing in between.
+        #[serde(default)]
+        adjacent: Vec<[u64; 2]>,
+    },
+    /// A read that may see another write.
+    Nondeterminism {
+        /// The write it saw.
+        write: WriteJson,
+        /// The read.
+        read: u64,
+        /// The other write.
+        other: WriteJson,
+    },
+}
+
+/// A write, or the initial value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WriteJson(Option<u64>);
+
+impl Serialize for WriteJson {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Some(number) => serializer.serialize_u64(number),
+            None => serializer.serialize_str("init"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for WriteJson {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = serde_json::Value::deserialize(deserializer)?;
+        match (value.as_u64(), value.as_str()) {
+            (Some(number), _) => Ok(WriteJson(Some(number))),
+            (_, Some("init")) => Ok(WriteJson(None)),
+            _ => Err(D::Error::custom("a write is an event number or \"init\"")),
+        }
+    }
+}
+
+impl From<&Target> for TargetJson {
+    fn from(target: &Target) -> Self {
+        let numbers = |events: &[EventId]| events.iter().map(|e| e.number()).collect();
+        let write = |w: &Option<EventId>| WriteJson(w.map(EventId::number));
+        match target {
+            Target::Race(a, b) => TargetJson::Race { events: [a.number(), b.number()] },
+            Target::Deadlock(requests) => TargetJson::Deadlock { events: numbers(requests) },
+            Target::Atomicity { first, remote, second } => {
+                TargetJson::Atomicity { first: first.number(), remote: remote.number(), second: second.number() }
+            }
+            Target::Sequence { events, adjacent } => TargetJson::Order {
+                events: numbers(events),
+                adjacent: adjacent.iter().map(|(x, y)| [x.number(), y.number()]).collect(),
+            },
+            Target::Nondeterminism { write: w, read, other } => {
+                TargetJson::Nondeterminism { write: write(w), read: read.number(), other: write(other) }
+            }
+        }
+    }
+}
+
+impl TargetJson {
+    /// The target, if the trace has all events that it names.
+    pub fn resolve(&self, trace: &Trace) -> Result<Target, String> {
+        let event = |n: u64| trace.by_number(n).ok_or_else(|| format!("target: {}", absent(n, trace)));
+        let events = |numbers: &[u64]| numbers.iter().map(|&n| event(n)).collect::<Result<Vec<_>, _>>();
+        let write = |w: &WriteJson| w.0.map(event).transpose();
+        Ok(match self {
+            TargetJson::Race { events: [a, b] } => Target::Race(event(*a)?, event(*b)?),
+            TargetJson::Deadlock { events: requests } => Target::Deadlock(events(requests)?),
+            TargetJson::Atomicity { first, remote, second } => {
+                Target::Atomicity { first: event(*first)?, remote: event(*remote)?, second: event(*second)? }
+            }
+            TargetJson::Order { events: list, adjacent } => {
+                let pair = |[x, y]: &[u64; 2]| Ok::<_, String>((event(*x)?, event(*y)?));
+                let adjacent = adjacent.iter().map(pair).collect::<Result<_, _>>()?;
+                Target::Sequence { events: events(list)?, adjacent }
+            }
+            TargetJson::Nondeterminism { write: w, read, other } => {
+                Target::Nondeterminism { write: write(w)?, read: event(*read)?, other: write(other)? }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trace() -> Trace {
+        mayhap_trace::format::parse_std("T1|w(x)|1\nT2|r(x)|2\nT1|w(x)|3\n").unwrap()
+    }
+
+    fn file(target: Target, schedule: &[usize]) -> WitnessFile {
+        let witness = Witness { schedule: schedule.iter().map(|&i| EventId::at(i)).collect() };
+        WitnessFile { fingerprint: trace().fingerprint(), events: 3, model: Model::Branch, target, witness }
+    }
+
+    fn text(file: &WitnessFile) -> String {
+        let mut text = Vec::new();
+        file.write(&mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let [a, b, c] = [0, 1, 2].map(EventId::at);
+        let targets = [
+            Target::Race(a, b),
+            Target::Deadlock(vec![a, b, c]),
+            Target::Atomicity { first: a, remote: b, second: c },
+            Target::Sequence { events: vec![c, a], adjacent: vec![(c, a)] },
+            Target::Sequence { events: vec![c], adjacent: vec![] },
+            Target::Nondeterminism { write: Some(a), read: b, other: None },
+            Target::Nondeterminism { write: None, read: b, other: Some(c) },
+        ];
+        for target in targets {
+            for schedule in [&[][..], &[0], &[0, 2, 1].repeat(30)] {
+                let file = file(target.clone(), schedule);
+                assert_eq!(WitnessFile::parse(text(&file).as_bytes(), &trace()), Ok(file));
+            }
+        }
+    }
+
+    #[test]
+    fn bad_files_are_refused_with_a_reason() {
+        let good = text(&file(Target::Nondeterminism { write: None, read: EventId::at(1), other: None }, &[0, 1]));
+        let refuse = |from: &str, to: &str| {
+            assert!(good.contains(from), "{from} is not in {good}");
+            WitnessFile::parse(good.replace(from, to).as_bytes(), &trace()).unwrap_err()
+        };
+        assert_eq!(refuse("1, 2", "1, 4"), "step 2 of the schedule: there is no event 4 in a trace of 3 events");
+        assert_eq!(refuse("1, 2", "0"), "step 1 of the schedule: there is no event 0 in a trace of 3 events");
+        assert_eq!(refuse("\"read\":2", "\"read\":9"), "target: there is no event 9 in a trace of 3 events");
+        assert_eq!(refuse("\"branch\"", "\"maybe\""), "`maybe` is no model: data, branch or sync");
+        assert_eq!(
+            refuse("\"version\": 1,", "\"version\": 2,"),
+            "the witness file has version 2; this program reads version 1"
+        );
+        assert_eq!(refuse(FORMAT, "x"), "this is no witness file: it has no \"format\": \"mayhap-witness\"");
+        assert!(refuse("1, 2", "1, -2").starts_with("line 9, column 9: invalid value: integer `-2`"));
+        assert!(refuse("nondeterminism", "wish").contains("unknown variant `wish`"));
+        assert!(refuse("\"init\"", "\"start\"").contains("a write is an event number or \"init\""));
+        assert!(refuse("schedule", "steps").contains("unknown field `steps`"));
+        let hex = trace().fingerprint().to_string();
+        assert!(refuse(&hex, &"0".repeat(32)).starts_with("the witness is of another trace: that one has 3 events"));
+        assert!(refuse(&hex, "xyz").contains("is not a fingerprint"));
+        let deep = "[".repeat(1 << 20);
+        assert!(WitnessFile::parse(deep.as_bytes(), &trace()).is_err());
+        assert!(WitnessFile::parse(b"", &trace()).unwrap_err().starts_with("line 1, column 0: EOF"));
+        assert!(WitnessFile::parse(b"\xff\xfe", &trace()).is_err());
+    }
+}
