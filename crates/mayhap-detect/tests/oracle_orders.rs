@@ -1,0 +1,104 @@
+//! Detectors by clocks against the definitions of their orders.
+//!
+//! Where each event has a location of its own, the pairs of locations are the pairs of events, and the detector must report
+//! exactly the races of the definition. Where events share locations, it must report the first instance of each pair.
+
+use std::collections::BTreeMap;
+
+use mayhap_detect::{Detection, Options, Order, detect};
+use mayhap_testkit::{Generator, Profile, cases, reference};
+use mayhap_trace::{EventId, Trace};
+
+fn defined(order: Order) -> reference::Order {
+    match order {
+        Order::Hb => reference::Order::Hb,
+        Order::Shb => reference::Order::Shb,
+        Order::Lockset => unreachable!("locksets are no order"),
+    }
+}
+
+fn run(trace: &Trace, order: Order) -> Detection {
+    detect(&mut &*trace, order, &Options { distance: true, ..Options::default() }).unwrap()
+}
+
+/// What a detector must report for these races.
+fn check(trace: &Trace, order: Order, races: &[(EventId, EventId)], context: &str) {
+    let found = run(trace, order);
+    let mut seconds: Vec<EventId> = races.iter().map(|r| r.1).collect();
+    seconds.sort();
+    seconds.dedup();
+    let place = |e: EventId| trace.event(e).location.map_or(Err(trace.event(e).object), |l| Ok(l.index()));
+    let mut locations: Vec<_> = seconds.iter().map(|&e| place(e)).collect();
+    locations.sort();
+    locations.dedup();
+    let mut variables: Vec<_> = seconds.iter().map(|&e| trace.event(e).object).collect();
+    variables.sort();
+    variables.dedup();
+    let counts = (found.racy_events, found.racy_locations, found.racy_variables);
+    assert_eq!(counts, (seconds.len() as u64, locations.len() as u64, variables.len() as u64), "{context}");
+
+    // First instance: the least second event, and with it the nearest first one.
+    let mut first: BTreeMap<_, ((EventId, EventId), u64)> = BTreeMap::new();
+    for &(a, b) in races {
+        let key = (place(a).min(place(b)), place(a).max(place(b)));
+        let apart = b.number() - a.number();
+        let (instance, distance) = first.entry(key).or_insert(((a, b), apart));
+        if (b, instance.0) < (instance.1, a) {
+            *instance = (a, b);
+        }
+        *distance = apart.min(*distance);
+    }
+    let expected: Vec<_> = first.into_values().collect();
+    let mut reported: Vec<_> =
+        found.races.iter().map(|r| ((r.first.0, r.second.0), r.distance.expect("asked for"))).collect();
+    let by_event = |r: &((EventId, EventId), u64)| (r.0.1, r.0.0);
+    assert!(reported.is_sorted_by_key(|r| r.0.1), "{context}: {reported:?} is not in the order of second events");
+    reported.sort_by_key(by_event);
+    let mut expected = expected;
+    expected.sort_by_key(by_event);
+    assert_eq!(reported, expected, "{context}");
+}
+
+fn exactly_the_definition(order: Order) {
+    let (mut racy, profiles) = (0, Profile::all());
+    let each = cases(3_000) / profiles.len();
+    for (name, profile) in profiles {
+        for sites in [0, 4] {
+            let profile = Profile { sites, ..profile.clone() };
+            for (seed, trace) in Generator::new(profile, sites as u64 * 1_000_000).take(each / 2) {
+                let races = reference::races(&trace, defined(order));
+                racy += usize::from(!races.is_empty());
+                check(&trace, order, &races, &format!("{name}, {sites} sites, seed {seed}"));
+            }
+        }
+    }
+    assert!(racy > each, "only {racy} traces with a race");
+}
+
+#[test]
+fn hb_reports_exactly_the_unordered_pairs() {
+    exactly_the_definition(Order::Hb);
+}
+
+#[test]
+fn shb_reports_exactly_the_unordered_pairs() {
+    exactly_the_definition(Order::Shb);
+}
+
+#[test]
+fn the_first_race_ends_the_search() {
+    for (seed, trace) in Generator::new(Profile::everything(), 77).take(500) {
+        for order in [Order::Lockset, Order::Hb, Order::Shb] {
+            let all = detect(&mut &trace, order, &Options::default()).unwrap();
+            let first = detect(&mut &trace, order, &Options { first: true, ..Options::default() }).unwrap();
+            assert_eq!(first.racy_events, all.racy_events.min(1), "{order} {seed}");
+            if order != Order::Lockset {
+                assert_eq!(first.races.first(), all.races.first(), "{order} {seed}");
+                assert_eq!(first.races.len() as u64, first.racy_events, "{order} {seed}");
+            }
+            if first.racy_events == 1 {
+                assert!(first.events <= all.events);
+            }
+        }
+    }
+}
