@@ -8,15 +8,19 @@
 mod facts;
 mod generate;
 pub mod golden;
+mod judge;
 mod notation;
 mod oracle;
 mod random;
 pub mod reference;
 mod subtrace;
+mod targets;
 
 pub use facts::Facts;
 pub use generate::{Generator, Profile, cases};
+pub use judge::Judge;
 pub use notation::trace;
 pub use oracle::{Oracle, TooBig};
 pub use random::Random;
 pub use subtrace::subtrace;
+pub use targets::targets;

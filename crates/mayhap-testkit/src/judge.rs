@@ -1,0 +1,210 @@
+//! A second opinion on schedules: the definition of a correct reordering and of the targets, stated as conditions on the
+//! places of events in a schedule.
+//!
+//! The kernel runs a schedule step by step; this looks at it as a whole, clause by clause, so that the two share neither
+//! code nor structure. Quadratic in the schedule.
+
+use mayhap_trace::{EventId, Op, Trace};
+use mayhap_witness::{Model, Target};
+
+use crate::Facts;
+
+/// Judges schedules of one trace.
+pub struct Judge {
+    facts: Facts,
+}
+
+/// A schedule with the place of each event.
+struct Run<'a> {
+    facts: &'a Facts,
+    schedule: Vec<usize>,
+    place: Vec<Option<usize>>,
+}
+
+impl Judge {
+    /// A judge for a well-formed trace.
+    pub fn new(trace: &Trace) -> Judge {
+        Judge { facts: Facts::of(trace) }
+    }
+
+    /// The schedule is a correct reordering that reaches the target, which makes sense for the trace.
+    pub fn accepts(&self, target: &Target, model: Model, schedule: &[EventId]) -> bool {
+        self.makes_sense(target)
+            && self.run(schedule).is_some_and(|run| run.is_correct(model, target) && run.reaches(target))
+    }
+
+    /// The schedule as places, if it has each event at most once and only events that take part.
+    fn run(&self, schedule: &[EventId]) -> Option<Run<'_>> {
+        let facts = &self.facts;
+        let schedule: Vec<usize> = schedule.iter().map(|e| e.index()).collect();
+        let mut place = vec![None; facts.events.len()];
+        for (i, &event) in schedule.iter().enumerate() {
+            facts.rank.get(event).copied().flatten()?;
+            if place[event].replace(i).is_some() {
+                return None;
+            }
+        }
+        Some(Run { facts, schedule, place })
+    }
+
+    /// The target names events of the right sort.
+    pub fn makes_sense(&self, target: &Target) -> bool {
+        let facts = &self.facts;
+        let named = target.events();
+        if !named.iter().all(|e| facts.rank.get(e.index()).is_some_and(Option::is_some)) {
+            return false;
+        }
+        let at = |e: &EventId| facts.events[e.index()];
+        let distinct = |keys: Vec<usize>| keys.iter().enumerate().all(|(i, k)| !keys[..i].contains(k));
+        match target {
+            Target::Race(a, b) => at(a).conflicts(&at(b)),
+            Target::Deadlock(requests) => {
+                requests.len() > 1
+                    && requests.iter().all(|e| at(e).op.is_acquire())
+                    && distinct(requests.iter().map(|e| at(e).thread.index()).collect())
+            }
+            Target::Atomicity { first, remote, second } => {
+                let local =
+                    at(first).op.is_access() && at(second).op.is_access() && at(first).object == at(second).object;
+                let conflicts = at(remote).conflicts(&at(first)) || at(remote).conflicts(&at(second));
+                local && at(first).thread == at(second).thread && first < second && conflicts
+            }
+            Target::Sequence { events, adjacent } => {
+                !events.is_empty()
+                    && distinct(events.iter().map(|e| e.index()).collect())
+                    && adjacent.iter().all(|&(x, y)| events.windows(2).any(|pair| pair == [x, y]))
+            }
+            Target::Nondeterminism { write, read, other } => {
+                let same = |c: &EventId| at(c).op == Op::Write && at(c).object == at(read).object;
+                at(read).op == Op::Read
+                    && facts.saw[read.index()].map(EventId::at) == *write
+                    && write != other
+                    && other.as_ref().is_none_or(same)
+            }
+        }
+    }
+}
+
+impl Run<'_> {
+    /// `x` is in the schedule, before the place `end`.
+    fn runs_before(&self, x: usize, end: usize) -> bool {
+        self.place[x].is_some_and(|at| at < end)
+    }
+
+    fn is_correct(&self, model: Model, target: &Target) -> bool {
+        self.keeps_must_order() && self.keeps_locks() && self.keeps_reads(model, target)
+    }
+
+    /// Program order as prefixes, forks, joins, waits.
+    fn keeps_must_order(&self) -> bool {
+        let facts = self.facts;
+        self.schedule.iter().enumerate().all(|(at, &e)| {
+            let event = facts.events[e];
+            let thread = event.thread.index();
+            let rank = facts.rank[e].expect("only events that take part");
+            let follows = rank == 0 || self.runs_before(facts.threads[thread][rank - 1], at);
+            let forked = facts.fork[thread].is_none_or(|f| self.runs_before(f, at));
+            let awaited = match event.op {
+                Op::Join => {
+                    let child = event.object as usize;
+                    let whole = facts.threads[child].iter().all(|&c| self.runs_before(c, at));
+                    whole && facts.fork[child].is_none_or(|f| self.runs_before(f, at))
+                }
+                Op::Wait => facts.notify[e].is_some_and(|n| self.runs_before(n, at)),
+                _ => true,
+            };
+            follows && forked && awaited
+        })
+    }
+
+    /// Of two sections that exclude each other, one is over before the other begins.
+    fn keeps_locks(&self) -> bool {
+        let facts = self.facts;
+        let acquires: Vec<usize> = self.schedule.iter().copied().filter(|&e| facts.events[e].op.is_acquire()).collect();
+        acquires.iter().enumerate().all(|(i, &a)| {
+            acquires[i + 1..].iter().all(|&b| {
+                let (first, second) = (facts.events[a], facts.events[b]);
+                let apart = first.object != second.object || first.thread == second.thread;
+                let readers = first.op.is_shared() && second.op.is_shared();
+                let starts = self.place[b].expect("b is in the schedule");
+                apart || readers || facts.section[a].is_some_and(|release| self.runs_before(release, starts))
+            })
+        })
+    }
+
+    /// Reads see what the model wants them to.
+    fn keeps_reads(&self, model: Model, target: &Target) -> bool {
+        let facts = self.facts;
+        self.schedule.iter().enumerate().filter(|(_, e)| facts.events[**e].op == Op::Read).all(|(at, &read)| {
+            let event = facts.events[read];
+            let writes = |&&w: &&usize| facts.events[w].op == Op::Write && facts.events[w].object == event.object;
+            let sees = self.schedule[..at].iter().rev().find(writes).copied();
+            if sees == facts.saw[read] {
+                return true;
+            }
+            let mut later = self.schedule[at + 1..].iter().filter(|&&e| facts.events[e].thread == event.thread);
+            match model {
+                Model::Sync => true,
+                Model::Branch => later.all(|&e| facts.events[e].op != Op::Branch),
+                Model::Data => {
+                    let free = match target {
+                        Target::Atomicity { remote, second, .. } => [*remote, *second].contains(&EventId::at(read)),
+                        _ => false,
+                    };
+                    free && later.next().is_none()
+                }
+            }
+        })
+    }
+
+    /// The event is what its started thread would do next.
+    fn is_next(&self, event: EventId) -> bool {
+        let facts = self.facts;
+        let thread = facts.events[event.index()].thread.index();
+        let ran = facts.threads[thread].iter().filter(|&&e| self.place[e].is_some()).count();
+        let started = facts.fork[thread].is_none_or(|f| self.place[f].is_some());
+        started && facts.rank[event.index()] == Some(ran)
+    }
+
+    /// The thread is inside a section that keeps others from this acquire.
+    fn blocks(&self, thread: usize, request: EventId) -> bool {
+        let facts = self.facts;
+        let wanted = facts.events[request.index()];
+        facts.threads[thread].iter().any(|&a| {
+            let event = facts.events[a];
+            let open = self.place[a].is_some() && facts.section[a].is_none_or(|r| self.place[r].is_none());
+            let excludes = !(event.op.is_shared() && wanted.op.is_shared());
+            event.op.is_acquire() && event.object == wanted.object && open && excludes
+        })
+    }
+
+    fn reaches(&self, target: &Target) -> bool {
+        let place = |e: &EventId| self.place[e.index()];
+        let in_order = |events: &[EventId]| {
+            events.iter().all(|e| place(e).is_some()) && events.windows(2).all(|p| place(&p[0]) < place(&p[1]))
+        };
+        match target {
+            Target::Race(a, b) => self.is_next(*a) && self.is_next(*b),
+            Target::Deadlock(requests) => requests.iter().all(|&request| {
+                let others = requests.iter().filter(|&&other| other != request);
+                let mut threads = others.map(|other| self.facts.events[other.index()].thread.index());
+                self.is_next(request) && threads.any(|thread| self.blocks(thread, request))
+            }),
+            Target::Atomicity { first, remote, second } => {
+                in_order(&[*first, *remote, *second]) && self.schedule.last() == Some(&second.index())
+            }
+            Target::Sequence { events, adjacent } => {
+                in_order(events) && adjacent.iter().all(|(x, y)| place(x).map(|at| at + 1) == place(y))
+            }
+            Target::Nondeterminism { write, read, other } => {
+                let replaced = match (write.map(|w| place(&w)), other.map(|c| place(&c))) {
+                    (_, Some(None)) => false,
+                    (None | Some(None), _) => true,
+                    (Some(Some(_)), None) => false,
+                    (Some(Some(w)), Some(Some(c))) => w < c,
+                };
+                self.is_next(*read) && replaced
+            }
+        }
+    }
+}
