@@ -4,6 +4,7 @@
 //! A [`Verdict::Proven`] holds a [`mayhap_witness::Checked`], which only the kernel can make.
 #![forbid(unsafe_code)]
 
+pub mod choice;
 mod counters;
 pub mod ipa;
 mod verdict;

@@ -1,0 +1,121 @@
+//! The witness-order graph G' of the nondeterminism paper (section III.A), kept closed.
+//!
+//! Vertices are all events. Edges are must-order, read-couples (a, b) where b saw a, the witness's own edges, and those
+//! that locks induce: for two scopes [u..v] and [x..y] that exclude each other, a path from u to y demands v before x. A
+//! cycle means that no interleaving *of the whole trace* has all these orders.
+//!
+//! Reading the paper: a scope begins with its acquire and ends with its release, so that its example (Fig. 4) has the
+//! induced edge from release to acquire. A scope that is never released must be the last of its lock.
+//!
+//! Invariant: the order is closed under the induced-edge rule whenever [`WitnessOrder::add`] returned `true`.
+//! Cost: O(rows raised) a new edge, plus a look at each release among the raised rows.
+
+use mayhap_trace::{EventId, Relations, ThreadId, Trace};
+
+use super::order::{Mark, Order, Point};
+use super::scopes::Scopes;
+
+/// The graph, its locks and the induced edges still to insert.
+pub(super) struct WitnessOrder {
+    pub(super) order: Order,
+    pub(super) scopes: Scopes,
+    pending: Vec<(Point, Point)>,
+}
+
+impl WitnessOrder {
+    /// Must-order and what locks induce from it.
+    pub(super) fn new(trace: &Trace, relations: &Relations) -> Self {
+        let threads = relations.threads();
+        let mut order = Order::new(vec![0; threads]);
+        let mut row = vec![0; threads];
+        for thread in 0..threads {
+            for &event in relations.thread_events(ThreadId::at(thread)) {
+                for (t, cell) in row.iter_mut().enumerate() {
+                    *cell = relations.before(trace, event, ThreadId::at(t)) as u32;
+                }
+                order.grow(thread, &row);
+            }
+        }
+        let mut graph = WitnessOrder { order, scopes: Scopes::of(trace, relations), pending: Vec::new() };
+        for thread in 0..threads {
+            graph.induce(thread, 0, graph.order.end(thread));
+        }
+        graph.order_open_scopes();
+        let consistent = graph.settle();
+        debug_assert!(consistent, "the observed order has all these edges");
+        graph
+    }
+
+    /// What is never released comes after all other scopes of its lock.
+    fn order_open_scopes(&mut self) {
+        for lists in &self.scopes.lists {
+            for open in lists {
+                let Some(scope) = open.scopes.last().filter(|s| s.is_open()) else { continue };
+                for other in lists.iter().filter(|l| l.excludes(open)) {
+                    let last = other.scopes.last().expect("a list has scopes");
+                    self.pending.push((last.last(), scope.first()));
+                }
+            }
+        }
+    }
+
+    /// Puts `a` before `b`, with all that this induces. `false` on a cycle; then only [`Self::undo`] may follow.
+    pub(super) fn add(&mut self, a: Point, b: Point) -> bool {
+        self.pending.push((a, b));
+        self.settle()
+    }
+
+    fn settle(&mut self) -> bool {
+        while let Some((a, b)) = self.pending.pop() {
+            if !self.order.insert(a, b) {
+                self.pending.clear();
+                return false;
+            }
+            for i in 0..self.order.spans().len() {
+                let span = self.order.spans()[i];
+                if !self.induce(span.thread, span.first, span.end) {
+                    self.pending.clear();
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Applies the induced-edge rule to the releases of `thread` with ranks from `first` up to `end`: the scopes [x..y].
+    fn induce(&mut self, thread: usize, first: u32, end: u32) -> bool {
+        let releases = &self.scopes.releases[thread];
+        let start = releases.partition_point(|&(rank, _)| rank < first);
+        for &(rank, at) in releases[start..].iter().take_while(|&&(rank, _)| rank < end) {
+            let lists = &self.scopes.lists[at.lock as usize];
+            let mine = &lists[at.list as usize];
+            let x = mine.scopes[at.place as usize].first();
+            let y = Point { thread, rank };
+            for other in lists.iter().filter(|l| l.excludes(mine)) {
+                // The latest scope with a path u to y; those before it end earlier in their thread.
+                let Some(scope) = other.latest(self.order.row(y)[other.thread]) else { continue };
+                if scope.is_open() {
+                    return false;
+                }
+                if !self.order.before(scope.last(), x) {
+                    self.pending.push((scope.last(), x));
+                }
+            }
+        }
+        true
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        self.order.mark()
+    }
+
+    pub(super) fn undo(&mut self, mark: Mark) {
+        self.pending.clear();
+        self.order.undo(mark);
+    }
+}
+
+/// An event's place in its thread.
+pub(super) fn point(trace: &Trace, relations: &Relations, event: EventId) -> Point {
+    Point { thread: trace.columns().threads[event.index()] as usize, rank: relations.rank(event) as u32 }
+}
