@@ -1,0 +1,50 @@
+//! The byte layout of the native trace format (`.mhp`), shared by whoever writes it (recorder, converter) and whoever
+//! reads it. `docs/formats/native.md` is the specification; this crate is that text as code.
+//!
+//! Ground rules
+//! - No `std`, no allocation: the recorder calls this from inside the program under test.
+//! - A file can be written front to back in bounded memory: nothing in front depends on what comes later.
+//! - All integers are little-endian. Every byte of a file is covered by a checksum or has one allowed value.
+//! - Every length is checked against a limit of [`limits`] before anybody may allocate for it.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+pub mod events;
+pub mod frame;
+pub mod limits;
+pub mod varint;
+
+pub use frame::{BlockHeader, Codec, FileHeader, Footer, FrameError, Kind};
+
+/// The version of the layout that this crate describes. A reader refuses files of a greater version.
+pub const VERSION: u16 = 1;
+
+/// The CRC-32 (IEEE) of `bytes`: the one checksum of the format.
+pub fn checksum(bytes: &[u8]) -> u32 {
+    crc32fast::hash(bytes)
+}
+
+/// The tables that names and facts belong to, by their number in the file.
+pub mod table {
+    /// Threads.
+    pub const THREADS: u8 = 0;
+    /// Locks.
+    pub const LOCKS: u8 = 1;
+    /// Variables.
+    pub const VARIABLES: u8 = 2;
+    /// Conditions.
+    pub const CONDITIONS: u8 = 3;
+    /// Source locations.
+    pub const LOCATIONS: u8 = 4;
+    /// How many tables there are.
+    pub const COUNT: usize = 5;
+}
+
+/// The facts that a [`Kind::Facts`] block may state of objects, one bit each.
+pub mod fact {
+    /// More than one thread touches the object.
+    pub const SHARED: u8 = 0;
+    /// Some event writes the variable.
+    pub const WRITTEN: u8 = 1;
+}
