@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::event::{Event, Op};
 use crate::id::{LocId, ThreadId};
 use crate::names::Tables;
+use crate::summary::Summary;
 
 /// How many events sources deliver at a time.
 pub const CHUNK: usize = 1 << 16;
@@ -78,10 +79,18 @@ impl Columns {
 
     /// Appends the events of `other`.
     pub fn append(&mut self, other: &Columns) {
-        self.threads.extend_from_slice(&other.threads);
-        self.ops.extend_from_slice(&other.ops);
-        self.objects.extend_from_slice(&other.objects);
-        self.locations.extend_from_slice(&other.locations);
+        self.append_range(other, 0..other.len());
+    }
+
+    /// Appends the events of `other` at positions in `range`.
+    ///
+    /// # Panics
+    /// If `range` is not within `other`.
+    pub fn append_range(&mut self, other: &Columns, range: std::ops::Range<usize>) {
+        self.threads.extend_from_slice(&other.threads[range.clone()]);
+        self.ops.extend_from_slice(&other.ops[range.clone()]);
+        self.objects.extend_from_slice(&other.objects[range.clone()]);
+        self.locations.extend_from_slice(&other.locations[range]);
     }
 
     /// Gives back memory that growth reserved.
@@ -115,6 +124,32 @@ pub trait Source {
     fn missing(&self) -> Option<Missing> {
         None
     }
+
+    /// What is known of the whole trace, if the source knows: a native file that can be sought in tells it before the
+    /// first event, one that is streamed only at its end.
+    fn summary(&self) -> Option<&Summary> {
+        None
+    }
+
+    /// How far into its input the source has read, if it has one of known length.
+    fn progress(&self) -> Option<Progress> {
+        None
+    }
+
+    /// What the user should know of the input besides its events, such as records that have no meaning here.
+    /// Meaningful at the end.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// How far a source has read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// Bytes of the file, as stored, read so far.
+    pub read: u64,
+    /// Bytes of the file.
+    pub total: u64,
 }
 
 /// What a source could not deliver although the input promised it.

@@ -15,10 +15,11 @@ mod id;
 mod locksets;
 mod names;
 mod relations;
+mod summary;
 mod trace;
 pub mod validate;
 
-pub use columns::{CHUNK, Columns, Missing, Source};
+pub use columns::{CHUNK, Columns, Missing, Progress, Source};
 pub use error::{Error, ErrorKind, Position};
 pub use event::{Event, ObjectKind, Op};
 pub use fingerprint::{Fingerprint, FingerprintBuilder};
@@ -27,4 +28,5 @@ pub use id::{CondId, EventId, LocId, LockId, NONE, ThreadId, VarId};
 pub use locksets::{LocksetId, Locksets};
 pub use names::{NameError, Names, Tables};
 pub use relations::Relations;
+pub use summary::{Bits, Summary, SummaryBuilder};
 pub use trace::Trace;

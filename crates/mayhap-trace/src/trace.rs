@@ -17,8 +17,14 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Reads a source to its end.
+    /// Reads a source to its end. [`crate::format::load`] also tells what the source has to say besides.
     pub fn from_source(mut source: Box<dyn Source + '_>) -> Result<Trace, Error> {
+        let columns = Trace::columns_of(&mut *source)?;
+        Ok(Trace { columns, tables: source.into_tables() })
+    }
+
+    /// All events of a source.
+    pub(crate) fn columns_of(source: &mut dyn Source) -> Result<Columns, Error> {
         let mut columns = Columns::default();
         let mut chunk = Columns::default();
         while source.next_chunk(&mut chunk)? {
@@ -26,7 +32,12 @@ impl Trace {
             columns.append(&chunk);
         }
         columns.shrink_to_fit();
-        Ok(Trace { columns, tables: source.into_tables() })
+        Ok(columns)
+    }
+
+    /// A trace from what one source delivered.
+    pub(crate) fn from_columns(columns: Columns, tables: Tables) -> Trace {
+        Trace { columns, tables }
     }
 
     /// A trace from columns whose cells index `tables`.

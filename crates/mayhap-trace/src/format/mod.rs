@@ -1,9 +1,151 @@
 //! Trace files.
+//!
+//! [`open`] and [`create`] choose the format by the file's name: `.std` (text), `.mhp` (native), `.data` (RapidBin), each
+//! also with `.gz` or `.zst` behind it. Whatever a file is called, compression and the native format are recognised by
+//! their first bytes when reading.
 
+mod input;
+pub mod native;
+mod output;
 pub mod std_text;
 
-use crate::error::Error;
+use std::fmt;
+use std::path::Path;
+
+pub use output::Sink;
+
+use crate::columns::{Columns, Missing, Source};
+use crate::error::{Error, Position};
+use crate::names::Tables;
+use crate::summary::Summary;
 use crate::trace::Trace;
+
+/// Takes a trace piece by piece and writes it in some format.
+pub trait TraceWriter {
+    /// Takes the next events; `tables` names at least their ids and only grows between calls.
+    fn write(&mut self, chunk: &Columns, tables: &Tables) -> Result<(), Error>;
+
+    /// Ends the output; `tables` are the names of the whole trace. Returns what the user should know, such as what the
+    /// format could not carry. A writer that is dropped without this leaves no file.
+    fn finish(self: Box<Self>, tables: &Tables) -> Result<Vec<String>, Error>;
+}
+
+/// A trace file's format.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// Text, one event a line.
+    Std,
+    /// mayhap's own.
+    Native,
+}
+
+/// How a file is compressed as a whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Compression {
+    /// It is not.
+    None,
+    /// gzip.
+    Gzip,
+    /// zstd.
+    Zstd,
+}
+
+impl Format {
+    /// The format and compression that a file's name stands for.
+    pub fn of(path: &Path) -> Result<(Format, Compression), Error> {
+        let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+        let (stem, compression) = match name.rsplit_once('.') {
+            Some((stem, "gz")) => (stem, Compression::Gzip),
+            Some((stem, "zst")) => (stem, Compression::Zstd),
+            _ => (name.as_str(), Compression::None),
+        };
+        let format = match stem.rsplit_once('.').map(|(_, extension)| extension) {
+            Some("std") => Format::Std,
+            Some("mhp") => Format::Native,
+            _ => {
+                let message = format!(
+                    "`{}` does not say its format: names end in .std, .mhp or .data, and in .gz or .zst if compressed",
+                    path.display()
+                );
+                return Err(Error::syntax(Position::Whole, message));
+            }
+        };
+        Ok((format, compression))
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Format::Std => "STD",
+            Format::Native => "native",
+        })
+    }
+}
+
+/// Opens a trace file for reading.
+pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn Source>, Error> {
+    input::open(path.as_ref())
+}
+
+/// Creates a trace file. It appears under its name only when it is finished.
+pub fn create(path: impl AsRef<Path>) -> Result<Box<dyn TraceWriter>, Error> {
+    let path = path.as_ref();
+    let (format, compression) = Format::of(path)?;
+    let output = output::Output::create(path, compression)?;
+    Ok(match format {
+        Format::Std => Box::new(std_text::StdWriter::new(output)),
+        Format::Native => Box::new(native::NativeWriter::new(output)?),
+    })
+}
+
+/// A whole trace file in memory.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The trace.
+    pub trace: Trace,
+    /// What the file promised and did not have.
+    pub missing: Option<Missing>,
+    /// What the file says of the whole trace.
+    pub summary: Option<Summary>,
+    /// See [`Source::notes`].
+    pub notes: Vec<String>,
+}
+
+/// Reads a trace file.
+pub fn read(path: impl AsRef<Path>) -> Result<Loaded, Error> {
+    load(open(path)?)
+}
+
+/// Reads a source to its end.
+pub fn load(mut source: Box<dyn Source + '_>) -> Result<Loaded, Error> {
+    let columns = Trace::columns_of(&mut *source)?;
+    let (missing, summary, notes) = (source.missing(), source.summary().cloned(), source.notes());
+    Ok(Loaded { trace: Trace::from_columns(columns, source.into_tables()), missing, summary, notes })
+}
+
+/// Writes a whole trace to a file.
+pub fn write(path: impl AsRef<Path>, trace: &Trace) -> Result<Vec<String>, Error> {
+    let mut writer = create(path)?;
+    writer.write(trace.columns(), trace.tables())?;
+    writer.finish(trace.tables())
+}
+
+/// Copies a source to a writer. `watch` sees the source after each chunk, to show progress.
+pub fn copy(
+    source: &mut dyn Source,
+    mut writer: Box<dyn TraceWriter + '_>,
+    mut watch: impl FnMut(&dyn Source),
+) -> Result<Vec<String>, Error> {
+    let mut chunk = Columns::default();
+    while source.next_chunk(&mut chunk)? {
+        writer.write(&chunk, source.tables())?;
+        watch(source);
+    }
+    let mut notes = source.notes();
+    notes.extend(writer.finish(source.tables())?);
+    Ok(notes)
+}
 
 /// Reads a trace from STD text.
 pub fn parse_std(text: &str) -> Result<Trace, Error> {

@@ -12,6 +12,7 @@ use std::io::{Read, Write};
 use crate::columns::{CHUNK, Columns, Source};
 use crate::error::{Error, ErrorKind, Position};
 use crate::event::{ObjectKind, Op};
+use crate::format::{Sink, TraceWriter};
 use crate::id::NONE;
 use crate::names::Tables;
 
@@ -212,6 +213,7 @@ impl<R: Read> Source for StdReader<R> {
         while chunk.len() < CHUNK {
             match self.next_line()? {
                 Some((from, to)) => self.parse(from, to, chunk)?,
+                None if self.line == 0 => return Err(Error::syntax(Position::Whole, "the file is empty")),
                 None => break,
             }
         }
@@ -230,27 +232,91 @@ impl<R: Read> Source for StdReader<R> {
 /// Writes events as STD text.
 ///
 /// A name that the format cannot carry (a line break in it, `|` in a thread's name, `)|` in an object's) is an error.
-pub fn write_events(out: &mut dyn Write, chunk: &Columns, tables: &Tables) -> Result<(), Error> {
-    let mut line = Vec::with_capacity(64);
-    for i in 0..chunk.len() {
-        let (op, object) = (chunk.ops[i], chunk.objects[i]);
-        line.clear();
-        line.extend_from_slice(tables.threads.get(chunk.threads[i].into()).as_bytes());
-        line.push(b'|');
-        line.extend_from_slice(op.word().as_bytes());
-        if op.names() != ObjectKind::Nothing {
-            line.push(b'(');
-            line.extend_from_slice(tables.object(op, object).as_bytes());
-            line.push(b')');
-        }
-        if chunk.locations[i] != NONE {
+pub struct StdWriter<W> {
+    out: W,
+    lines: Vec<u8>,
+    empty: bool,
+    /// How many names of each table are known to be writable.
+    checked: [usize; 5],
+}
+
+impl<W: Sink> StdWriter<W> {
+    /// A writer to `out`.
+    pub fn new(out: W) -> Self {
+        StdWriter { out, lines: Vec::new(), empty: true, checked: [0; 5] }
+    }
+}
+
+impl<W: Sink> TraceWriter for StdWriter<W> {
+    fn write(&mut self, chunk: &Columns, tables: &Tables) -> Result<(), Error> {
+        check_names(&mut self.checked, tables)?;
+        self.empty &= chunk.is_empty();
+        for i in 0..chunk.len() {
+            let (op, object) = (chunk.ops[i], chunk.objects[i]);
+            let line = &mut self.lines;
+            line.extend_from_slice(tables.threads.get(chunk.threads[i].into()).as_bytes());
             line.push(b'|');
-            line.extend_from_slice(tables.locations.get(chunk.locations[i] as usize).as_bytes());
+            line.extend_from_slice(op.word().as_bytes());
+            if op.names() != ObjectKind::Nothing {
+                line.push(b'(');
+                line.extend_from_slice(tables.object(op, object).as_bytes());
+                line.push(b')');
+            }
+            if chunk.locations[i] != NONE {
+                line.push(b'|');
+                line.extend_from_slice(tables.locations.get(chunk.locations[i] as usize).as_bytes());
+            }
+            line.push(b'\n');
+            if line.len() >= LONGEST_LINE {
+                self.out.write_all(line)?;
+                line.clear();
+            }
         }
-        line.push(b'\n');
-        out.write_all(&line)?;
+        Ok(self.out.write_all(&std::mem::take(&mut self.lines))?)
+    }
+
+    fn finish(mut self: Box<Self>, _: &Tables) -> Result<Vec<String>, Error> {
+        // An empty file is more often a mistake than a trace, and no reader takes it for one.
+        if self.empty {
+            self.out.write_all(b"# no events\n")?;
+        }
+        self.out.complete(&[])?;
+        Ok(Vec::new())
+    }
+}
+
+/// Checks names that came since the last call: reading a line back must find the same names in it.
+fn check_names(checked: &mut [usize; 5], tables: &Tables) -> Result<(), Error> {
+    let Tables { threads, locks, variables, conditions, locations } = tables;
+    for (table, names) in [threads, locks, variables, conditions, locations].into_iter().enumerate() {
+        for index in checked[table]..names.len() {
+            let name = names.get(index);
+            let why = match table {
+                _ if name.contains('\n') => "a line break",
+                _ if name.len() > LONGEST_LINE / 4 => "too many bytes",
+                4 if name.ends_with('\r') => "a carriage return at its end",
+                4 => continue,
+                _ if name.is_empty() => "no characters",
+                0 if name.contains('|') => "a `|`",
+                0 if name.starts_with('#') => "a `#` at its start",
+                _ if name.contains(")|") => "`)|`",
+                _ => continue,
+            };
+            let what = ["thread", "lock", "variable", "condition", "location"][table];
+            let shown = shorten(name.as_bytes());
+            let message = format!("STD cannot carry the name `{shown}` of a {what}: it has {why}");
+            return Err(Error::syntax(Position::Whole, message));
+        }
+        checked[table] = names.len();
     }
     Ok(())
+}
+
+/// Writes events as STD text to anything.
+pub fn write_events(out: &mut dyn Write, chunk: &Columns, tables: &Tables) -> Result<(), Error> {
+    let mut text = Vec::new();
+    StdWriter::new(&mut text).write(chunk, tables)?;
+    Ok(out.write_all(&text)?)
 }
 
 #[cfg(test)]

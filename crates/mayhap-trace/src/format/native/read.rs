@@ -1,0 +1,381 @@
+//! Reads native files, front to back, one block at a time.
+//!
+//! A file that ends early delivers its whole blocks and then says what is missing; a block whose checksum, length,
+//! number or contents are wrong is an error that names it. Nothing is allocated before its length is checked.
+
+use std::io::{ErrorKind as IoError, Read, Seek, SeekFrom};
+
+use mayhap_wire::events::{EventsMut, ThreadState};
+use mayhap_wire::{BlockHeader, Codec, FileHeader, Footer, FrameError, Kind, checksum, events, limits, varint};
+use zstd::bulk::Decompressor;
+
+use super::tables_in_order;
+use super::totals::Totals;
+use crate::columns::{Columns, Missing, Source};
+use crate::error::{Error, ErrorKind, Position};
+use crate::event::Op;
+use crate::id::NONE;
+use crate::names::Tables;
+use crate::summary::Summary;
+
+/// Reads a native file piece by piece.
+pub struct NativeReader<R> {
+    frames: Frames<R>,
+    tables: Tables,
+    states: Vec<ThreadState>,
+    codes: Vec<u8>,
+    delivered: u64,
+    by_op: [u64; events::OPS],
+    /// Where the first block of facts began, once one was read.
+    facts_at: Option<u64>,
+    /// Facts read on the way.
+    totals: Totals,
+    summary: Option<Summary>,
+    missing: Option<Missing>,
+    ended: bool,
+}
+
+impl<R: Read> NativeReader<R> {
+    /// A reader of `input`, which should be buffered. Reads the header.
+    pub fn new(input: R) -> Result<Self, Error> {
+        Ok(NativeReader {
+            frames: Frames::new(input)?,
+            tables: Tables::default(),
+            states: Vec::new(),
+            codes: Vec::new(),
+            delivered: 0,
+            by_op: [0; events::OPS],
+            facts_at: None,
+            totals: Totals::default(),
+            summary: None,
+            missing: None,
+            ended: false,
+        })
+    }
+
+    /// The same for an input that can seek: reads the summary first, if the file has one.
+    pub fn with_summary(mut input: R) -> Result<Self, Error>
+    where
+        R: Seek,
+    {
+        let summary = summary_at_end(&mut input);
+        input.seek(SeekFrom::Start(0))?;
+        let mut reader = NativeReader::new(input)?;
+        reader.summary = summary;
+        Ok(reader)
+    }
+
+    fn cut(&mut self, reason: String) -> bool {
+        let promised = self.summary.as_ref().map(|summary| summary.events);
+        self.missing = Some(Missing { delivered: self.delivered, promised, reason });
+        self.ended = true;
+        false
+    }
+
+    fn names(&mut self, header: &BlockHeader) -> Result<(), String> {
+        let mut bytes = &self.frames.contents[..];
+        for _ in 0..header.items {
+            let Some((&table, rest)) = bytes.split_first() else { return Err("its contents end too early".into()) };
+            bytes = rest;
+            let length = varint::take(&mut bytes).ok_or("its contents end too early")?;
+            if length > limits::NAME as u64 {
+                return Err(format!("it has a name of {length} bytes"));
+            }
+            let (name, rest) = bytes.split_at_checked(length as usize).ok_or("its contents end too early")?;
+            bytes = rest;
+            let tables = &mut self.tables;
+            let names = match table {
+                0 => &mut tables.threads,
+                1 => &mut tables.locks,
+                2 => &mut tables.variables,
+                3 => &mut tables.conditions,
+                4 => &mut tables.locations,
+                _ => return Err(format!("it names table {table}, which is not known")),
+            };
+            names.define(name).map_err(|e| e.to_string())?;
+        }
+        if bytes.is_empty() { Ok(()) } else { Err("bytes follow its contents".into()) }
+    }
+
+    fn events(&mut self, header: &BlockHeader, chunk: &mut Columns) -> Result<(), String> {
+        let count = header.items as usize;
+        if self.frames.contents.len() > limits::events_raw(count) {
+            return Err("bytes follow its contents".into());
+        }
+        if self.delivered + count as u64 > u64::from(NONE) {
+            return Err(format!("the trace has more than {NONE} events"));
+        }
+        chunk.threads.resize(count, 0);
+        chunk.objects.resize(count, 0);
+        chunk.locations.resize(count, 0);
+        self.codes.resize(count, 0);
+        let sizes = tables_in_order(&self.tables).map(|names| names.len());
+        self.states.resize(sizes[0], ThreadState::default());
+        let Columns { threads, objects, locations, .. } = &mut *chunk;
+        let out = EventsMut { threads, ops: &mut self.codes, objects, locations };
+        events::decode(&self.frames.contents, &sizes, &mut self.states, u64::from(header.sequence) + 1, out)
+            .map_err(|e| e.to_string())?;
+        chunk.ops.extend(self.codes.iter().map_while(|&code| Op::from_code(code)));
+        for &code in &self.codes {
+            self.by_op[usize::from(code)] += 1;
+        }
+        self.delivered += count as u64;
+        Ok(())
+    }
+
+    fn trailer(&mut self) -> Result<(), String> {
+        let (summary, covered) = std::mem::take(&mut self.totals).trailer(&self.frames.contents)?;
+        if summary.events != self.delivered || summary.by_op != self.by_op {
+            return Err(format!("it promises {} events, the blocks before it hold {}", summary.events, self.delivered));
+        }
+        if summary.names != tables_in_order(&self.tables).map(|names| names.len() as u64) {
+            return Err("it promises other names than the blocks before it hold".into());
+        }
+        self.summary = covered.then_some(summary);
+        Ok(())
+    }
+
+    /// Reads the footer and the end of the file.
+    fn footer(&mut self, summary_at: u64) -> Result<(), Error> {
+        let at = self.frames.offset;
+        let mut bytes = [0; Footer::SIZE];
+        let got = self.frames.read(&mut bytes)?;
+        if got < Footer::SIZE {
+            self.cut(format!("the file ends within its footer (byte {}); all blocks are there", at + got as u64));
+            return Ok(());
+        }
+        let wrong = |message: String| Err(Error::syntax(Position::Byte(at), message));
+        match Footer::read(&bytes) {
+            Ok(footer) if footer.summary == summary_at => {}
+            Ok(_) => return wrong("the footer points elsewhere than to the facts".into()),
+            Err(error) => return wrong(format!("the footer is damaged: {error}")),
+        }
+        if self.frames.read(&mut [0])? > 0 {
+            return Err(Error::syntax(Position::Byte(self.frames.offset - 1), "bytes follow the end of the trace"));
+        }
+        Ok(())
+    }
+
+    /// Reads one block; `true` if it brought events.
+    fn block(&mut self, chunk: &mut Columns) -> Result<bool, Error> {
+        let header = match self.frames.next()? {
+            Next::Block(header) => header,
+            Next::Cut(reason) => return Ok(self.cut(reason)),
+        };
+        let position = self.frames.position();
+        let after_facts = self.facts_at.is_some();
+        let result = match header.kind {
+            Kind::Names | Kind::Events if after_facts => Err("it stands behind the facts".to_string()),
+            Kind::Names => self.names(&header),
+            Kind::Events => self.events(&header, chunk),
+            Kind::Facts => self.totals.facts(&self.frames.contents, header.items as usize).map_err(String::from),
+            Kind::Trailer => self.trailer(),
+            Kind::Unknown(_) => Ok(()),
+        };
+        result.map_err(|message| Error::syntax(position, message))?;
+        if matches!(header.kind, Kind::Facts | Kind::Trailer) {
+            let begin = *self.facts_at.get_or_insert(self.frames.block_at);
+            if header.kind == Kind::Trailer {
+                self.ended = true;
+                self.footer(begin)?;
+            }
+        }
+        Ok(!chunk.is_empty())
+    }
+}
+
+impl<R: Read> Source for NativeReader<R> {
+    fn next_chunk(&mut self, chunk: &mut Columns) -> Result<bool, Error> {
+        chunk.clear();
+        while !self.ended {
+            if self.block(chunk)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    fn into_tables(self: Box<Self>) -> Tables {
+        self.tables
+    }
+
+    fn missing(&self) -> Option<Missing> {
+        self.missing.clone()
+    }
+
+    fn summary(&self) -> Option<&Summary> {
+        self.summary.as_ref()
+    }
+}
+
+/// What comes next in a file.
+enum Next {
+    /// A whole block; its contents are in [`Frames::contents`].
+    Block(BlockHeader),
+    /// The end of the file, too early, and how.
+    Cut(String),
+}
+
+/// Reads blocks: counts, checks, decompresses them.
+struct Frames<R> {
+    input: R,
+    /// Bytes read so far.
+    offset: u64,
+    sequence: u32,
+    /// Where the block read last begins.
+    block_at: u64,
+    stored: Vec<u8>,
+    contents: Vec<u8>,
+    decompressor: Decompressor<'static>,
+}
+
+impl<R: Read> Frames<R> {
+    fn new(input: R) -> Result<Self, Error> {
+        let mut frames = Frames::at(input, 0, 0)?;
+        let mut bytes = [0; FileHeader::SIZE];
+        let got = frames.read(&mut bytes)?;
+        let message = match (got, FileHeader::read(&bytes)) {
+            (0, _) => "the file is empty".to_string(),
+            (FileHeader::SIZE, Ok(_)) => return Ok(frames),
+            (FileHeader::SIZE, Err(FrameError::Mark)) => "this is not a native trace file".to_string(),
+            (FileHeader::SIZE, Err(error)) => format!("the file header is damaged or not known: {error}"),
+            _ => "the file ends within its header".to_string(),
+        };
+        Err(Error::syntax(Position::Byte(0), message))
+    }
+
+    /// Frames of an input that stands at `offset`, before the block with this number.
+    fn at(input: R, offset: u64, sequence: u32) -> Result<Self, Error> {
+        let decompressor = Decompressor::new()?;
+        let (stored, contents) = (Vec::new(), Vec::new());
+        Ok(Frames { input, offset, sequence, block_at: offset, stored, contents, decompressor })
+    }
+
+    /// Fills `bytes` as far as the input goes; returns how far.
+    fn read(&mut self, bytes: &mut [u8]) -> Result<usize, Error> {
+        let mut filled = 0;
+        while filled < bytes.len() {
+            match self.input.read(&mut bytes[filled..]) {
+                Ok(0) => break,
+                Ok(n) => filled += n,
+                Err(e) if e.kind() == IoError::Interrupted => {}
+                Err(e) => return Err(Error::new(Position::Byte(self.offset + filled as u64), e)),
+            }
+        }
+        self.offset += filled as u64;
+        Ok(filled)
+    }
+
+    /// The position of the block read last.
+    fn position(&self) -> Position {
+        Position::Block(u64::from(self.sequence), self.block_at)
+    }
+
+    fn next(&mut self) -> Result<Next, Error> {
+        self.block_at = self.offset;
+        let number = self.sequence.saturating_add(1);
+        let at = self.block_at;
+        let mut bytes = [0; BlockHeader::SIZE];
+        let got = self.read(&mut bytes)?;
+        if got == 0 {
+            return Ok(Next::Cut(format!("the file ends before block {number} (byte {at}); the trailer is missing")));
+        }
+        if got < BlockHeader::SIZE {
+            return Ok(Next::Cut(format!("the file ends within the header of block {number} (byte {at})")));
+        }
+        let header = BlockHeader::read(&bytes).map_err(|e| {
+            let message = format!("the block is damaged or not known: {e}");
+            Error::syntax(Position::Block(u64::from(number), at), message)
+        })?;
+        let wrong_number = header.sequence != self.sequence;
+        self.sequence = number;
+        let fail = |frames: &Self, message: String| Err(Error::syntax(frames.position(), message));
+        if wrong_number {
+            return fail(
+                self,
+                format!("it says it is block {}: blocks were lost or moved", u64::from(header.sequence) + 1),
+            );
+        }
+        let Some(got) = self.read_stored(header.stored as usize)? else {
+            return Ok(Next::Cut(format!("the file ends within block {number} (byte {at})")));
+        };
+        debug_assert_eq!(got, header.stored as usize);
+        if checksum(&self.stored) != header.payload {
+            return fail(self, "the checksum of its contents does not match".into());
+        }
+        self.unpack(&header)?;
+        Ok(Next::Block(header))
+    }
+
+    /// Reads the stored bytes of a block; `None` if the file ends within them. Grows the buffer as bytes arrive, so a
+    /// header alone allocates little.
+    fn read_stored(&mut self, length: usize) -> Result<Option<usize>, Error> {
+        const STEP: usize = 1 << 20;
+        let mut filled = 0;
+        self.stored.clear();
+        while filled < length {
+            let step = (length - filled).min(STEP);
+            self.stored.resize(filled + step, 0);
+            let mut stored = std::mem::take(&mut self.stored);
+            let got = self.read(&mut stored[filled..]);
+            self.stored = stored;
+            filled += got?;
+            if filled < self.stored.len() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(filled))
+    }
+
+    fn unpack(&mut self, header: &BlockHeader) -> Result<(), Error> {
+        if header.kind.is_optional() {
+            return Ok(());
+        }
+        if header.codec == Codec::Plain {
+            std::mem::swap(&mut self.stored, &mut self.contents);
+            return Ok(());
+        }
+        self.contents.resize(header.raw as usize, 0);
+        match self.decompressor.decompress_to_buffer(&self.stored, &mut self.contents[..]) {
+            Ok(length) if length == header.raw as usize => Ok(()),
+            Ok(_) => Err(Error::syntax(self.position(), "its contents are shorter than it promises")),
+            Err(error) => {
+                Err(Error::new(self.position(), ErrorKind::Syntax(format!("its contents do not unpack: {error}"))))
+            }
+        }
+    }
+}
+
+/// The summary that a whole file ends in; `None` where there is none to be had. The pass over the blocks finds out why.
+fn summary_at_end<R: Read + Seek>(input: &mut R) -> Option<Summary> {
+    let end = input.seek(SeekFrom::End(-(Footer::SIZE as i64))).ok()?;
+    let mut bytes = [0; Footer::SIZE];
+    input.read_exact(&mut bytes).ok()?;
+    let start = Footer::read(&bytes).ok()?.summary;
+    if start < FileHeader::SIZE as u64 || start >= end {
+        return None;
+    }
+    input.seek(SeekFrom::Start(start)).ok()?;
+    let mut frames = Frames::at(input, start, 0).ok()?;
+    let mut bytes = [0; BlockHeader::SIZE];
+    frames.input.read_exact(&mut bytes).ok()?;
+    frames.sequence = BlockHeader::read(&bytes).ok()?.sequence;
+    frames.input.seek(SeekFrom::Start(start)).ok()?;
+    let mut totals = Totals::default();
+    loop {
+        let Next::Block(header) = frames.next().ok()? else { return None };
+        match header.kind {
+            Kind::Facts => totals.facts(&frames.contents, header.items as usize).ok()?,
+            Kind::Trailer => {
+                let (summary, covered) = totals.trailer(&frames.contents).ok()?;
+                return (covered && frames.offset == end).then_some(summary);
+            }
+            Kind::Unknown(_) => {}
+            Kind::Names | Kind::Events => return None,
+        }
+    }
+}

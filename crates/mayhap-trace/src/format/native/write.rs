@@ -1,0 +1,205 @@
+//! Writes native files, front to back.
+//!
+//! Which bytes come out depends on the events and the tables only, not on how they were cut into chunks: blocks are full
+//! but for the last, and a name is written before the block that first uses an id as great as its own.
+
+use mayhap_wire::events::{Events, ThreadState};
+use mayhap_wire::{BlockHeader, Codec, FileHeader, Footer, Kind, checksum, events, limits};
+use zstd::bulk::Compressor;
+
+use super::tables_in_order;
+use super::totals::{fact_sets, push_varint, put_facts, put_trailer};
+use crate::columns::Columns;
+use crate::error::{Error, Position};
+use crate::event::ObjectKind;
+use crate::format::{Sink, TraceWriter};
+use crate::names::Tables;
+use crate::summary::SummaryBuilder;
+
+/// The effort that zstd spends: more gains a tenth of the size and costs thrice the time.
+const LEVEL: i32 = 3;
+
+/// Contents shorter than this stay as they are.
+const WORTH_COMPRESSING: usize = 48;
+
+/// Writes a native file piece by piece.
+pub struct NativeWriter<W: Sink> {
+    frames: Frames<W>,
+    /// Events that do not fill a block yet.
+    pending: Columns,
+    codes: Vec<u8>,
+    states: Vec<ThreadState>,
+    /// How many names of each table have been written.
+    named: [usize; 5],
+    summary: SummaryBuilder,
+}
+
+impl<W: Sink> NativeWriter<W> {
+    /// Begins a file.
+    pub fn new(out: W) -> Result<Self, Error> {
+        Ok(NativeWriter {
+            frames: Frames::new(out)?,
+            pending: Columns::default(),
+            codes: Vec::new(),
+            states: Vec::new(),
+            named: [0; 5],
+            summary: SummaryBuilder::default(),
+        })
+    }
+
+    /// Writes the pending events as one block, and before them the names that they need.
+    fn flush(&mut self, tables: &Tables) -> Result<(), Error> {
+        let mut needed = self.named;
+        let mut need = |table: usize, cell: u32| needed[table] = needed[table].max(cell as usize + 1);
+        for event in self.pending.iter() {
+            need(0, event.thread.cell());
+            match event.op.names() {
+                ObjectKind::Thread => need(0, event.object),
+                ObjectKind::Lock => need(1, event.object),
+                ObjectKind::Variable => need(2, event.object),
+                ObjectKind::Condition => need(3, event.object),
+                ObjectKind::Nothing => {}
+            }
+            if let Some(location) = event.location {
+                need(4, location.cell());
+            }
+        }
+        self.write_names(tables, needed)?;
+        self.states.resize(self.named[0], ThreadState::default());
+        self.codes.clear();
+        self.codes.extend(self.pending.ops.iter().map(|&op| op as u8));
+        let Columns { threads, objects, locations, .. } = &self.pending;
+        let columns = Events { threads, ops: &self.codes, objects, locations };
+        let count = threads.len();
+        let contents = &mut self.frames.contents;
+        contents.resize(limits::events_raw(count), 0);
+        let length = events::encode(columns, &mut self.states, u64::from(self.frames.sequence) + 1, contents);
+        contents.truncate(length.expect("the buffer has room for any block"));
+        self.frames.write(Kind::Events, count)?;
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Writes the names of each table up to the `needed` number.
+    fn write_names(&mut self, tables: &Tables, needed: [usize; 5]) -> Result<(), Error> {
+        let mut count = 0;
+        self.frames.contents.clear();
+        for (table, names) in tables_in_order(tables).into_iter().enumerate() {
+            for index in self.named[table]..needed[table] {
+                let name = names.get(index).as_bytes();
+                if name.len() > limits::NAME {
+                    let message = format!(
+                        "a name of {} bytes is too long: a native file holds up to {}",
+                        name.len(),
+                        limits::NAME
+                    );
+                    return Err(Error::syntax(Position::Whole, message));
+                }
+                if self.frames.contents.len() + name.len() + 8 > limits::BLOCK_RAW {
+                    self.frames.write(Kind::Names, count)?;
+                    self.frames.contents.clear();
+                    count = 0;
+                }
+                self.frames.contents.push(table as u8);
+                push_varint(&mut self.frames.contents, name.len() as u64);
+                self.frames.contents.extend_from_slice(name);
+                count += 1;
+            }
+        }
+        self.named = needed;
+        if count == 0 { Ok(()) } else { self.frames.write(Kind::Names, count) }
+    }
+
+    fn write_totals(&mut self, tables: &Tables) -> Result<u64, Error> {
+        let start = self.frames.offset;
+        let summary = std::mem::take(&mut self.summary).finish(tables);
+        for (table, fact, set, size) in fact_sets(&summary) {
+            for first in (0..size).step_by(limits::FACTS) {
+                let count = (size - first).min(limits::FACTS as u64) as usize;
+                self.frames.contents.clear();
+                put_facts(&mut self.frames.contents, table, fact, set, first, count);
+                self.frames.write(Kind::Facts, count)?;
+            }
+        }
+        self.frames.contents.clear();
+        put_trailer(&mut self.frames.contents, &summary);
+        self.frames.write(Kind::Trailer, 1)?;
+        Ok(start)
+    }
+}
+
+impl<W: Sink> TraceWriter for NativeWriter<W> {
+    fn write(&mut self, chunk: &Columns, tables: &Tables) -> Result<(), Error> {
+        self.summary.add(chunk);
+        let mut from = 0;
+        while from < chunk.len() {
+            let to = chunk.len().min(from + limits::BLOCK_EVENTS - self.pending.len());
+            self.pending.append_range(chunk, from..to);
+            from = to;
+            if self.pending.len() == limits::BLOCK_EVENTS {
+                self.flush(tables)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>, tables: &Tables) -> Result<Vec<String>, Error> {
+        if !self.pending.is_empty() {
+            self.flush(tables)?;
+        }
+        self.write_names(tables, tables_in_order(tables).map(|names| names.len()))?;
+        let summary = self.write_totals(tables)?;
+        self.frames.out.write_all(&Footer::to_bytes(summary))?;
+        self.frames.out.complete(&[])?;
+        Ok(Vec::new())
+    }
+}
+
+/// Writes blocks: compresses, sums, numbers them.
+struct Frames<W> {
+    out: W,
+    offset: u64,
+    sequence: u32,
+    /// The contents of the block to be written next.
+    contents: Vec<u8>,
+    stored: Vec<u8>,
+    compressor: Compressor<'static>,
+}
+
+impl<W: Sink> Frames<W> {
+    fn new(mut out: W) -> Result<Self, Error> {
+        out.write_all(&FileHeader::current())?;
+        let compressor = Compressor::new(LEVEL)?;
+        let offset = FileHeader::SIZE as u64;
+        Ok(Frames { out, offset, sequence: 0, contents: Vec::new(), stored: Vec::new(), compressor })
+    }
+
+    /// Writes `contents` as a block of `items`.
+    fn write(&mut self, kind: Kind, items: usize) -> Result<(), Error> {
+        let mut codec = Codec::Plain;
+        if self.contents.len() >= WORTH_COMPRESSING {
+            self.stored.resize(zstd::zstd_safe::compress_bound(self.contents.len()), 0);
+            let length = self.compressor.compress_to_buffer(&self.contents, &mut self.stored[..])?;
+            self.stored.truncate(length);
+            if length < self.contents.len() {
+                codec = Codec::Zstd;
+            }
+        }
+        let stored = if codec == Codec::Zstd { &self.stored } else { &self.contents };
+        let header = BlockHeader {
+            kind,
+            codec,
+            sequence: self.sequence,
+            items: items as u32,
+            stored: stored.len() as u32,
+            raw: self.contents.len() as u32,
+            payload: checksum(stored),
+        };
+        self.out.write_all(&header.to_bytes())?;
+        self.out.write_all(stored)?;
+        self.offset += (BlockHeader::SIZE + stored.len()) as u64;
+        self.sequence =
+            self.sequence.checked_add(1).ok_or_else(|| Error::syntax(Position::Whole, "too many blocks"))?;
+        Ok(())
+    }
+}
