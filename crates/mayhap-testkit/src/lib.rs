@@ -13,6 +13,7 @@ mod notation;
 mod oracle;
 mod random;
 pub mod reference;
+pub mod shrink;
 mod subtrace;
 mod targets;
 

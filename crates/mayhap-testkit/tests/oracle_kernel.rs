@@ -4,6 +4,7 @@
 //! mutation of a witness (two neighbours swapped, an event dropped, repeated, a foreign one put in or in its place) the
 //! kernel says what [`Judge`] says, which is written apart from it. One test a profile, so that they run side by side.
 
+use mayhap_testkit::shrink::keep;
 use mayhap_testkit::{Generator, Judge, Oracle, Profile, Random, cases, golden, targets};
 use mayhap_trace::{EventId, Relations, Trace};
 use mayhap_witness::{Checker, Kind, Model, Target, Witness};
@@ -19,59 +20,63 @@ struct Tally {
 }
 
 struct Bench<'a> {
-    name: String,
     trace: &'a Trace,
     checker: Checker<'a>,
     judge: Judge,
 }
 
-impl<'a> Bench<'a> {
-    fn new(name: String, trace: &'a Trace, relations: &'a Relations) -> Self {
-        Bench { name, trace, checker: Checker::new(trace, relations), judge: Judge::new(trace) }
-    }
-
-    /// All witnesses of all targets are accepted; one witness of each kind, in a model by turns, is mutated.
-    fn run(&mut self, random: &mut Random, tally: &mut Tally) {
-        tally.traces += 1;
-        let kinds = Kind::ALL.map(|kind| (kind, targets(self.trace, kind)));
-        for model in Model::ALL {
-            let oracle = Oracle::new(self.trace, model).expect("generated traces are small");
-            for (kind, targets) in &kinds {
-                let mut witnesses = Vec::new();
-                for target in targets {
-                    if let Some(witness) = oracle.decide(target).expect("generated traces are small") {
-                        self.accept(target, model, &witness);
-                        witnesses.push((target, witness));
-                    }
+/// All witnesses of all targets are accepted; one witness of each kind, in a model by turns, is mutated.
+fn judge(trace: &Trace, random: &mut Random, tally: &mut Tally) -> Result<(), String> {
+    let relations = Relations::derive(trace).map_err(|e| e.to_string())?;
+    let mut bench = Bench { trace, checker: Checker::new(trace, &relations), judge: Judge::new(trace) };
+    let kinds = Kind::ALL.map(|kind| (kind, targets(trace, kind)));
+    tally.traces += 1;
+    for model in Model::ALL {
+        let oracle = Oracle::new(trace, model).expect("generated traces are small");
+        for (kind, targets) in &kinds {
+            let mut witnesses = Vec::new();
+            for target in targets {
+                if let Some(witness) = oracle.decide(target).expect("generated traces are small") {
+                    bench.accept(target, model, &witness)?;
+                    witnesses.push((target, witness));
                 }
-                tally.witnesses[*kind as usize] += witnesses.len();
-                let turn = (tally.traces + *kind as usize) % Model::ALL.len() == model as usize;
-                if turn && !witnesses.is_empty() {
-                    let (target, witness) = random.pick(&witnesses);
-                    self.mutate(target, model, &witness.schedule, tally);
-                }
+            }
+            tally.witnesses[*kind as usize] += witnesses.len();
+            let turn = (tally.traces + *kind as usize) % Model::ALL.len() == model as usize;
+            if turn && !witnesses.is_empty() {
+                let (target, witness) = random.pick(&witnesses);
+                bench.mutate(target, model, &witness.schedule, tally)?;
             }
         }
     }
+    Ok(())
+}
 
-    fn accept(&mut self, target: &Target, model: Model, witness: &Witness) {
-        let at = format!("{} {model} {target:?} {witness:?}", self.name);
-        assert!(self.judge.accepts(target, model, &witness.schedule), "{at}: the second opinion is no");
+impl Bench<'_> {
+    fn accept(&mut self, target: &Target, model: Model, witness: &Witness) -> Result<(), String> {
+        let about = |what: String| format!("{model} {target:?} {witness:?}: {what}");
+        if !self.judge.accepts(target, model, &witness.schedule) {
+            return Err(about("the second opinion is no".to_string()));
+        }
         for lenient in Model::ALL.into_iter().filter(|&m| m >= model) {
             let checked = self.checker.check(target, lenient, witness.clone());
-            checked.unwrap_or_else(|e| panic!("{at} rejected in {lenient}: {e}"));
+            checked.map_err(|e| about(format!("rejected in {lenient}: {e}")))?;
         }
+        Ok(())
     }
 
-    fn mutate(&mut self, target: &Target, model: Model, schedule: &[EventId], tally: &mut Tally) {
+    fn mutate(&mut self, target: &Target, model: Model, schedule: &[EventId], tally: &mut Tally) -> Result<(), String> {
         for mutant in mutants(schedule, self.trace.len()) {
             let expected = self.judge.accepts(target, model, &mutant);
             let witness = Witness { schedule: mutant };
             let said = self.checker.check(target, model, witness.clone());
-            assert_eq!(said.is_ok(), expected, "{} {model} {target:?} {witness:?}: {said:?}", self.name);
+            if said.is_ok() != expected {
+                return Err(format!("{model} {target:?} {witness:?}: {said:?}, not {expected}"));
+            }
             tally.mutants += 1;
             tally.alive += usize::from(expected);
         }
+        Ok(())
     }
 }
 
@@ -100,8 +105,11 @@ fn campaign(name: &str, profile: Profile) {
     let mut random = Random::new(7);
     let share = cases(3000).div_ceil(Profile::all().len());
     for (seed, trace) in Generator::new(profile, 1_000_000).take(share) {
-        let relations = Relations::derive(&trace).unwrap_or_else(|e| panic!("{name} {seed}: {e}"));
-        Bench::new(format!("{name} {seed}"), &trace, &relations).run(&mut random, &mut tally);
+        if let Err(why) = judge(&trace, &mut random, &mut tally) {
+            let fails = |t: &Trace| (0..9).any(|s| judge(t, &mut Random::new(s), &mut Tally::default()).is_err());
+            let why = format!("kernel, {name} {seed}: {why}");
+            panic!("{}", keep(&format!("kernel_{name}_{seed}"), &why, &trace, fails));
+        }
     }
     println!("{name}: {tally:?}");
     assert!(tally.mutants > 1000 && tally.alive > 0 && tally.alive < tally.mutants, "{tally:?}");
@@ -132,8 +140,7 @@ fn regressions_and_golden_cases() {
     let mut tally = Tally::default();
     let golden = golden::cases().into_iter().filter(|case| case.trace.len() <= 12).map(|case| (case.name, case.trace));
     for (name, trace) in golden::regressions().into_iter().chain(golden) {
-        let relations = Relations::derive(&trace).unwrap_or_else(|e| panic!("{name}: {e}"));
-        Bench::new(name, &trace, &relations).run(&mut Random::new(7), &mut tally);
+        judge(&trace, &mut Random::new(7), &mut tally).unwrap_or_else(|e| panic!("{name}: {e}"));
     }
     assert!(tally.traces > 20 && tally.witnesses.iter().all(|&n| n > 0), "{tally:?}");
 }
