@@ -7,11 +7,13 @@
 mod input;
 pub mod native;
 mod output;
+pub mod rapidbin;
 pub mod std_text;
 
 use std::fmt;
 use std::path::Path;
 
+use output::Output;
 pub use output::Sink;
 
 use crate::columns::{Columns, Missing, Source};
@@ -37,6 +39,8 @@ pub enum Format {
     Std,
     /// mayhap's own.
     Native,
+    /// RAPID's binary format.
+    RapidBin,
 }
 
 /// How a file is compressed as a whole.
@@ -62,6 +66,7 @@ impl Format {
         let format = match stem.rsplit_once('.').map(|(_, extension)| extension) {
             Some("std") => Format::Std,
             Some("mhp") => Format::Native,
+            Some("data") => Format::RapidBin,
             _ => {
                 let message = format!(
                     "`{}` does not say its format: names end in .std, .mhp or .data, and in .gz or .zst if compressed",
@@ -79,6 +84,7 @@ impl fmt::Display for Format {
         f.write_str(match self {
             Format::Std => "STD",
             Format::Native => "native",
+            Format::RapidBin => "RapidBin",
         })
     }
 }
@@ -92,10 +98,10 @@ pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn Source>, Error> {
 pub fn create(path: impl AsRef<Path>) -> Result<Box<dyn TraceWriter>, Error> {
     let path = path.as_ref();
     let (format, compression) = Format::of(path)?;
-    let output = output::Output::create(path, compression)?;
     Ok(match format {
-        Format::Std => Box::new(std_text::StdWriter::new(output)),
-        Format::Native => Box::new(native::NativeWriter::new(output)?),
+        Format::Std => Box::new(std_text::StdWriter::new(Output::create(path, compression)?)),
+        Format::Native => Box::new(native::NativeWriter::new(Output::create(path, compression)?)?),
+        Format::RapidBin => Box::new(rapidbin::RapidBinWriter::new(Output::create_editable(path, compression)?)?),
     })
 }
 

@@ -2,7 +2,7 @@
 //! the name when it is complete and goes away when it is not.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::write::GzEncoder;
@@ -12,13 +12,23 @@ use super::Compression;
 
 /// Where a writer's bytes go.
 pub trait Sink: Write {
-    /// All bytes have been written; `head` replaces the first of them, for formats that begin with their totals.
-    fn complete(self, head: &[u8]) -> io::Result<()>;
+    /// All bytes have been written.
+    fn complete(self) -> io::Result<()>;
+
+    /// All bytes have been written; `head` replaces the first of them and `edit` changes the rest, eight-byte record by
+    /// record. For formats whose beginning says what comes later.
+    fn complete_with(self, head: &[u8], edit: &mut dyn FnMut(&mut [u8])) -> io::Result<()>;
 }
 
 impl Sink for &mut Vec<u8> {
-    fn complete(self, head: &[u8]) -> io::Result<()> {
-        self[..head.len()].copy_from_slice(head);
+    fn complete(self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn complete_with(self, head: &[u8], edit: &mut dyn FnMut(&mut [u8])) -> io::Result<()> {
+        let (front, records) = self.split_at_mut(head.len());
+        front.copy_from_slice(head);
+        records.chunks_exact_mut(8).for_each(edit);
         Ok(())
     }
 }
@@ -29,6 +39,8 @@ const BUFFER: usize = 1 << 17;
 pub(super) struct Output {
     stream: Stream,
     file: PendingFile,
+    /// The compression of a file that is written plain at first because its bytes are still to be changed.
+    later: Option<Compression>,
 }
 
 enum Stream {
@@ -74,7 +86,16 @@ impl Output {
     /// Begins a file that will be called `path`.
     pub(super) fn create(path: &Path, compression: Compression) -> io::Result<Self> {
         let (file, handle) = PendingFile::create(path)?;
-        Ok(Output { stream: Stream::new(handle, compression)?, file })
+        Ok(Output { stream: Stream::new(handle, compression)?, file, later: None })
+    }
+
+    /// Begins a file that will be changed when it is complete.
+    pub(super) fn create_editable(path: &Path, compression: Compression) -> io::Result<Self> {
+        let (file, handle) = PendingFile::create(path)?;
+        if file.temporary.is_none() {
+            return Err(io::Error::other("the format needs a regular file to be written to"));
+        }
+        Ok(Output { stream: Stream::new(handle, Compression::None)?, file, later: Some(compression) })
     }
 }
 
@@ -93,13 +114,26 @@ impl Write for Output {
 }
 
 impl Sink for Output {
-    fn complete(self, head: &[u8]) -> io::Result<()> {
-        let mut handle = self.stream.into_file()?;
-        if !head.is_empty() {
-            handle.seek(SeekFrom::Start(0))?;
-            handle.write_all(head)?;
-        }
+    fn complete(self) -> io::Result<()> {
+        let handle = self.stream.into_file()?;
         self.file.keep(handle)
+    }
+
+    fn complete_with(self, head: &[u8], edit: &mut dyn FnMut(&mut [u8])) -> io::Result<()> {
+        let mut plain = self.stream.into_file()?;
+        plain.seek(SeekFrom::Start(head.len() as u64))?;
+        let mut plain = BufReader::with_capacity(BUFFER, plain);
+        // What is kept is a second file: the first goes away with its pending name.
+        let (file, handle) = PendingFile::create(&self.file.path)?;
+        let mut out = Stream::new(handle, self.later.unwrap_or(Compression::None))?;
+        out.writer().write_all(head)?;
+        let mut record = [0; 8];
+        while !plain.fill_buf()?.is_empty() {
+            plain.read_exact(&mut record)?;
+            edit(&mut record);
+            out.writer().write_all(&record)?;
+        }
+        file.keep(out.into_file()?)
     }
 }
 

@@ -280,7 +280,7 @@ impl<W: Sink> TraceWriter for StdWriter<W> {
         if self.empty {
             self.out.write_all(b"# no events\n")?;
         }
-        self.out.complete(&[])?;
+        self.out.complete()?;
         Ok(Vec::new())
     }
 }

@@ -150,7 +150,7 @@ impl<W: Sink> TraceWriter for NativeWriter<W> {
         self.write_names(tables, tables_in_order(tables).map(|names| names.len()))?;
         let summary = self.write_totals(tables)?;
         self.frames.out.write_all(&Footer::to_bytes(summary))?;
-        self.frames.out.complete(&[])?;
+        self.frames.out.complete()?;
         Ok(Vec::new())
     }
 }
