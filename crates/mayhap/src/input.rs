@@ -1,14 +1,18 @@
 //! Traces as commands get them: opened, repaired if asked for, checked.
 
-use std::fs::File;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use mayhap_trace::format::std_text::StdReader;
+use mayhap_trace::format;
 use mayhap_trace::validate::{self, Repaired};
-use mayhap_trace::{Columns, Missing, Relations, Source, Tables, Trace};
+use mayhap_trace::{CHUNK, Columns, Error, ErrorKind, Missing, Relations, Source, Summary, Tables, Trace};
+use serde::Serialize;
 
 use crate::Failure;
 use crate::notes::{Progress, note};
+
+/// What is wrong with a trace of comments, or one that a repair left nothing of.
+pub(crate) const NO_EVENTS: &str = "the trace has no events";
 
 /// The arguments of every command that reads a trace.
 #[derive(Clone, Debug, clap::Args)]
@@ -51,72 +55,186 @@ impl TraceArgs {
             }
             false => (trace, None),
         };
+        if trace.is_empty() {
+            return Err(self.empty());
+        }
         let relations = Relations::derive(&trace).map_err(|e| Failure::at(&self.trace, e))?;
         Ok(Loaded { trace, relations, missing, repaired })
     }
 
+    /// Opens the trace to go through its events once without holding them. Only a repair, which must know the end of the
+    /// trace, reads it whole.
+    pub fn open(&self) -> Result<Opened, Failure> {
+        if !self.repair {
+            return self.source();
+        }
+        let (trace, missing) = self.read()?;
+        let (trace, repaired) = validate::repair(trace);
+        note_repaired(&self.trace, &repaired);
+        let source = Box::new(InMemory { trace, next: 0 });
+        Ok(Opened { missing, repaired: Some(repaired), ..Opened::new("reading", source) })
+    }
+
+    fn source(&self) -> Result<Opened, Failure> {
+        let source = format::open(&self.trace).map_err(|e| Failure::at(&self.trace, e))?;
+        Ok(Opened::new("reading", source))
+    }
+
     /// Reads all events as they stand.
     fn read(&self) -> Result<(Trace, Option<Missing>), Failure> {
-        let source = open(&self.trace)?;
-        let mut missing = None;
-        let watched = Watched { inner: source, progress: Progress::new("reading", None), missing: &mut missing };
-        let trace = Trace::from_source(Box::new(watched)).map_err(|e| Failure::at(&self.trace, e))?;
-        if trace.is_empty() {
-            return Err(Failure::at(&self.trace, "the trace has no events"));
+        let loaded = format::load(Box::new(self.source()?)).map_err(|e| Failure::at(&self.trace, e))?;
+        self.note(loaded.missing.as_ref(), &loaded.notes);
+        Ok((loaded.trace, loaded.missing))
+    }
+
+    /// Says on standard error what an opened trace turned out to lack, and what else the user should know of it.
+    ///
+    /// To be called at its end. Returns what is missing.
+    pub fn note_end(&self, opened: &Opened) -> Option<Missing> {
+        let missing = opened.source.missing();
+        self.note(missing.as_ref(), &opened.source.notes());
+        missing.or_else(|| opened.missing.clone())
+    }
+
+    fn note(&self, missing: Option<&Missing>, notes: &[String]) {
+        let path = self.trace.display();
+        for message in notes {
+            note(format_args!("{path}: {message}"));
         }
-        if let Some(missing) = &missing {
-            note_missing(&self.trace, missing);
+        if let Some(missing) = missing {
+            let there = match missing.promised {
+                Some(promised) => format!("{} of {promised} events are there", missing.delivered),
+                None => format!("{} events are there", missing.delivered),
+            };
+            note(format_args!("{path}: the file is incomplete: {there}; {}", missing.reason));
         }
-        Ok((trace, missing))
+    }
+
+    /// What `error` of a pass over the events means for the user. Where a rule is broken, another pass that knows the whole
+    /// trace names the culprit, as every other command would.
+    pub fn blame(&self, error: Error) -> Failure {
+        let better = match error.kind {
+            ErrorKind::Violation(_) => self.read().ok().and_then(|(trace, _)| Relations::derive(&trace).err()),
+            _ => None,
+        };
+        Failure::at(&self.trace, better.unwrap_or(error))
+    }
+
+    /// A trace without events is no input.
+    pub fn empty(&self) -> Failure {
+        Failure::at(&self.trace, NO_EVENTS)
     }
 }
 
-/// Opens a trace file of any format.
-pub fn open(path: &Path) -> Result<Box<dyn Source>, Failure> {
-    let file = File::open(path).map_err(|e| Failure::at(path, e))?;
-    Ok(Box::new(StdReader::new(file)))
-}
-
-/// Says what a cut-off file lacks.
-pub fn note_missing(path: &Path, missing: &Missing) {
-    let promised = match missing.promised {
-        Some(promised) => format!("{} of {promised} events are there", missing.delivered),
-        None => format!("{} events are there", missing.delivered),
-    };
-    note(format_args!("{}: the file is incomplete: {promised}; {}", path.display(), missing.reason));
-}
-
-/// Says what a repair dropped.
-pub fn note_repaired(path: &Path, repaired: &Repaired) {
-    note(format_args!("{}: repair dropped {} events", path.display(), repaired.total()));
-    for (rule, count) in &repaired.dropped {
-        let first = repaired.first.iter().find(|v| v.rule == *rule).map_or(String::new(), |v| format!("; first: {v}"));
-        note(format_args!("{}:   {rule}: {count}{first}", path.display()));
-    }
-}
-
-/// A source that shows its progress and hands out what it missed when it ends.
-struct Watched<'a> {
-    inner: Box<dyn Source>,
+/// A source with its progress shown.
+pub struct Opened {
+    source: Box<dyn Source>,
     progress: Progress,
-    missing: &'a mut Option<Missing>,
+    events: u64,
+    total: Option<u64>,
+    missing: Option<Missing>,
+    /// What `--repair` dropped.
+    pub repaired: Option<Repaired>,
 }
 
-impl Source for Watched<'_> {
-    fn next_chunk(&mut self, chunk: &mut Columns) -> Result<bool, mayhap_trace::Error> {
-        let more = self.inner.next_chunk(chunk)?;
-        self.progress.add(chunk.len() as u64);
-        if !more {
-            *self.missing = self.inner.missing();
-        }
+impl Opened {
+    /// `source` under a progress display that says `what`.
+    pub fn new(what: &'static str, source: Box<dyn Source>) -> Self {
+        let total = source.summary().map(|summary| summary.events);
+        Opened { source, progress: Progress::new(what), events: 0, total, missing: None, repaired: None }
+    }
+
+    /// The same where it is known how many events will come.
+    pub fn of_events(self, total: u64) -> Self {
+        Opened { total: Some(total), ..self }
+    }
+}
+
+impl Source for Opened {
+    fn next_chunk(&mut self, chunk: &mut Columns) -> Result<bool, Error> {
+        let more = self.source.next_chunk(chunk)?;
+        self.events += chunk.len() as u64;
+        let by_events = self.total.map(|total| (self.events, total));
+        let done = by_events.or_else(|| self.source.progress().map(|p| (p.read, p.total)));
+        self.progress.set(self.events, done);
         Ok(more)
     }
 
     fn tables(&self) -> &Tables {
-        self.inner.tables()
+        self.source.tables()
     }
 
     fn into_tables(self: Box<Self>) -> Tables {
-        self.inner.into_tables()
+        self.source.into_tables()
+    }
+
+    fn missing(&self) -> Option<Missing> {
+        self.source.missing()
+    }
+
+    fn summary(&self) -> Option<&Summary> {
+        self.source.summary()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.source.notes()
+    }
+}
+
+/// The events of a trace in memory, as a source.
+struct InMemory {
+    trace: Trace,
+    next: usize,
+}
+
+impl Source for InMemory {
+    fn next_chunk(&mut self, chunk: &mut Columns) -> Result<bool, Error> {
+        chunk.clear();
+        let end = self.trace.len().min(self.next + CHUNK);
+        for i in self.next..end {
+            chunk.push(self.trace.columns().get(i));
+        }
+        self.next = end;
+        Ok(!chunk.is_empty())
+    }
+
+    fn tables(&self) -> &Tables {
+        self.trace.tables()
+    }
+
+    fn into_tables(self: Box<Self>) -> Tables {
+        self.trace.into_parts().1
+    }
+}
+
+/// What a cut-off file lacks, in JSON.
+#[derive(Serialize)]
+pub struct MissingJson {
+    delivered: u64,
+    promised: Option<u64>,
+    reason: String,
+}
+
+impl From<Missing> for MissingJson {
+    fn from(missing: Missing) -> Self {
+        MissingJson { delivered: missing.delivered, promised: missing.promised, reason: missing.reason }
+    }
+}
+
+/// What a repair dropped, in JSON: rules and how many events.
+#[derive(Serialize)]
+pub struct RepairedJson(BTreeMap<&'static str, u64>);
+
+impl From<Repaired> for RepairedJson {
+    fn from(repaired: Repaired) -> Self {
+        RepairedJson(repaired.dropped.into_iter().map(|(rule, count)| (rule.name(), count)).collect())
+    }
+}
+
+fn note_repaired(path: &Path, repaired: &Repaired) {
+    note(format_args!("{}: repair dropped {} events", path.display(), repaired.total()));
+    for (rule, count) in &repaired.dropped {
+        let first = repaired.first.iter().find(|v| v.rule == *rule).map_or(String::new(), |v| format!("; first: {v}"));
+        note(format_args!("{}:   {rule}: {count}{first}", path.display()));
     }
 }

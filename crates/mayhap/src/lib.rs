@@ -11,6 +11,8 @@ pub mod generate;
 pub mod input;
 pub mod notes;
 pub mod output;
+pub mod stats;
+pub mod table;
 pub mod transfer;
 pub mod witness_file;
 

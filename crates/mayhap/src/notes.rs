@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::io::{IsTerminal, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::table::grouped;
 
 /// Says something that the user should know though the command goes on.
 pub fn note(message: impl fmt::Display) {
@@ -12,42 +14,52 @@ pub fn note(message: impl fmt::Display) {
     let _ = writeln!(std::io::stderr(), "mayhap: note: {message}");
 }
 
-/// A progress display on standard error, for long work; nothing at all unless that is a terminal.
-pub struct Progress(ProgressBar);
+/// A progress display on standard error for long work: nothing unless that is a terminal, and nothing in the first moments,
+/// so that quick commands do not flicker.
+pub struct Progress {
+    what: &'static str,
+    started: Instant,
+    terminal: bool,
+    bar: Option<ProgressBar>,
+}
+
+const QUICK: Duration = Duration::from_millis(500);
 
 impl Progress {
-    /// Counts up to `total`, or just counts where the total is not known. `what` is the verb in front.
-    pub fn new(what: &'static str, total: Option<u64>) -> Self {
-        if !std::io::stderr().is_terminal() {
-            return Progress(ProgressBar::hidden());
+    /// Work that `what` names, as in "reading".
+    pub fn new(what: &'static str) -> Self {
+        Progress { what, started: Instant::now(), terminal: std::io::stderr().is_terminal(), bar: None }
+    }
+
+    /// So many events are done, and so many units of the whole, where the whole is known.
+    pub fn set(&mut self, events: u64, done: Option<(u64, u64)>) {
+        if !self.terminal || (self.bar.is_none() && self.started.elapsed() < QUICK) {
+            return;
         }
-        // Nothing is drawn in the first moments, so that quick commands do not flicker.
-        let target = ProgressDrawTarget::stderr_with_hz(8);
-        let bar = ProgressBar::with_draw_target(total, target).with_message(what);
-        let template = match total {
-            Some(_) => "{msg} [{bar:30}] {percent:>3}%  {human_pos} events  {per_sec}  {eta} left",
-            None => "{msg} {spinner} {human_pos} events  {per_sec}",
-        };
-        bar.set_style(
-            ProgressStyle::with_template(template).expect("the template is well-formed").progress_chars("=> "),
-        );
-        bar.enable_steady_tick(Duration::from_millis(250));
-        Progress(bar)
+        let what = self.what;
+        let bar = self.bar.get_or_insert_with(|| show(what, done.map(|(_, whole)| whole)));
+        let rate = events as f64 / self.started.elapsed().as_secs_f64();
+        bar.set_message(format!("{} events, {} a second", grouped(events), grouped(rate as u64)));
+        match done {
+            Some((part, _)) => bar.set_position(part),
+            None => bar.tick(),
+        }
     }
+}
 
-    /// So much is done.
-    pub fn set(&self, done: u64) {
-        self.0.set_position(done);
-    }
-
-    /// So much more is done.
-    pub fn add(&self, more: u64) {
-        self.0.inc(more);
-    }
+fn show(what: &'static str, whole: Option<u64>) -> ProgressBar {
+    let (bar, template) = match whole {
+        Some(whole) => (ProgressBar::new(whole), "{prefix} [{bar:24}] {percent:>3}%  {msg}, {eta} left"),
+        None => (ProgressBar::new_spinner(), "{prefix} {spinner} {msg}"),
+    };
+    let style = ProgressStyle::with_template(template).expect("the template is well-formed");
+    bar.with_style(style.progress_chars("=> ")).with_prefix(what)
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
     }
 }

@@ -1,55 +1,32 @@
 //! Events from any source into a file, chunk by chunk.
 
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use mayhap_trace::format::std_text;
-use mayhap_trace::{Columns, Source};
+use mayhap_trace::format::create;
+use mayhap_trace::{Columns, Error, Position, Source};
 
 use crate::Failure;
-use crate::notes::Progress;
+use crate::input::NO_EVENTS;
+use crate::notes::note;
 
-/// Writes all events of `source` to `path`, in the format of its extension, and returns how many they were.
+/// Writes all events of `source` to `path`, in the format of its name, and notes what the user should know, such as what
+/// that format cannot carry. `failed` makes a failure of an error in the source.
 ///
 /// The file appears under its name only when it is whole: a failure leaves whatever was there before.
-pub fn transfer(what: &'static str, source: &mut dyn Source, path: &Path, total: Option<u64>) -> Result<u64, Failure> {
-    let partial = Partial::of(path)?;
-    let file = File::create(&partial.0).map_err(|e| Failure::at(path, e))?;
-    let mut out = BufWriter::with_capacity(1 << 18, file);
-    let progress = Progress::new(what, total);
+pub fn transfer(source: &mut dyn Source, path: &Path, failed: impl Fn(Error) -> Failure) -> Result<(), Failure> {
+    let written = |e: Error| Failure::at(path, e);
+    let mut writer = create(path).map_err(written)?;
     let mut chunk = Columns::default();
-    let mut events = 0;
-    while source.next_chunk(&mut chunk).map_err(Failure::new)? {
-        std_text::write_events(&mut out, &chunk, source.tables()).map_err(|e| Failure::at(path, e))?;
-        events += chunk.len() as u64;
-        progress.set(events);
+    let mut empty = true;
+    while source.next_chunk(&mut chunk).map_err(&failed)? {
+        writer.write(&chunk, source.tables()).map_err(written)?;
+        empty = false;
     }
-    out.flush().map_err(|e| Failure::at(path, e))?;
-    drop(out);
-    partial.into_place(path)?;
-    Ok(events)
-}
-
-/// A file that is being written, beside the one it is to become; removed unless it is put into place.
-struct Partial(PathBuf);
-
-impl Partial {
-    fn of(path: &Path) -> Result<Self, Failure> {
-        let name = path.file_name().ok_or_else(|| Failure::at(path, "this is no name of a file"))?;
-        let mut partial = std::ffi::OsString::from(format!(".partial-{}-", std::process::id()));
-        partial.push(name);
-        Ok(Partial(path.with_file_name(partial)))
+    if empty {
+        return Err(failed(Error::syntax(Position::Whole, NO_EVENTS)));
     }
-
-    fn into_place(self, path: &Path) -> Result<(), Failure> {
-        fs::rename(&self.0, path).map_err(|e| Failure::at(path, e))
+    for message in writer.finish(source.tables()).map_err(written)? {
+        note(format_args!("{}: {message}", path.display()));
     }
-}
-
-impl Drop for Partial {
-    fn drop(&mut self) {
-        // After `into_place` there is nothing left to remove.
-        let _ = fs::remove_file(&self.0);
-    }
+    Ok(())
 }

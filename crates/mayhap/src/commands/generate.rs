@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use crate::generate::{Generator, Shape};
+use crate::input::Opened;
 use crate::notes::note;
 use crate::transfer::transfer;
 use crate::{Exit, Failure};
@@ -124,8 +125,9 @@ impl Args {
         if shape.hidden > 0.0 && (shape.locks == 0 || shape.sharing == 0.0) && shape.races > 0 {
             note("no race can be hidden without locks and shared variables: all are planted in the open");
         }
-        let mut generator = Generator::new(shape).map_err(Failure::new)?;
-        transfer("generating", &mut generator, &self.output, Some(self.events))?;
+        let generator = Generator::new(shape).map_err(Failure::new)?;
+        let mut generator = Opened::new("generating", Box::new(generator)).of_events(self.events);
+        transfer(&mut generator, &self.output, Failure::new)?;
         Ok(Exit::Nothing)
     }
 }

@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 
 use crate::{Exit, Failure};
 
+pub mod convert;
 pub mod generate;
 pub mod stats;
 pub mod verify;
@@ -30,6 +31,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Stats(stats::Args),
+    Convert(convert::Args),
     Generate(generate::Args),
     Verify(verify::Args),
 }
@@ -39,6 +41,7 @@ impl Cli {
     pub fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
         match self.command {
             Command::Stats(args) => args.run(out),
+            Command::Convert(args) => args.run(out),
             Command::Generate(args) => args.run(out),
             Command::Verify(args) => args.run(out),
         }
