@@ -4,11 +4,27 @@
 //! A [`Verdict::Proven`] holds a [`mayhap_witness::Checked`], which only the kernel can make.
 #![forbid(unsafe_code)]
 
+pub mod accesses;
+pub mod auto;
 pub mod choice;
+pub mod closure;
+pub mod context;
 mod counters;
+pub mod demands;
+pub mod exact;
 pub mod ipa;
+pub mod late;
+mod linearise;
+pub mod polygraph;
+mod saturate;
+pub mod sections;
+pub mod slice;
 mod verdict;
 
+pub use auto::Auto;
+pub use context::Context;
 pub use counters::EngineCounters;
+pub use exact::{Exact, Solver};
 pub use ipa::{Ipa, Strategy};
+pub use slice::{Query, Slice};
 pub use verdict::{Budget, Engine, Refutation, Rung, Step, Undecided, Verdict, Why};

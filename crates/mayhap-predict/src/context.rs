@@ -1,0 +1,130 @@
+//! What all engines share about one trace: sections, accesses, demands. Built once, read by many threads.
+
+use std::sync::OnceLock;
+
+use mayhap_trace::{EventId, LockId, Mode, Op, Relations, ThreadId, Trace};
+use mayhap_witness::Model;
+
+use crate::accesses::Accesses;
+use crate::demands::Demands;
+use crate::sections::{Section, Sections};
+
+/// A trace with the tables that deciding targets needs.
+#[derive(Debug)]
+pub struct Context<'a> {
+    /// The trace.
+    pub trace: &'a Trace,
+    /// What follows from it.
+    pub relations: &'a Relations,
+    /// Its critical sections.
+    pub sections: Sections,
+    /// Its writes and their readers.
+    pub accesses: Accesses,
+    /// Waits by notify, as pairs sorted by notify.
+    wakes: Vec<(EventId, EventId)>,
+    /// Ranks of the branches of each thread.
+    branches: Vec<Vec<u32>>,
+    data: OnceLock<Demands>,
+    branch: OnceLock<Demands>,
+}
+
+impl<'a> Context<'a> {
+    /// Builds the tables.
+    pub fn new(trace: &'a Trace, relations: &'a Relations) -> Self {
+        let mut wakes = Vec::new();
+        let mut branches = vec![Vec::new(); relations.threads()];
+        for (id, event) in trace.events() {
+            match event.op {
+                Op::Wait => wakes.extend(relations.partner(id).map(|notify| (notify, id))),
+                Op::Branch => branches[event.thread.index()].push(relations.rank(id) as u32),
+                _ => {}
+            }
+        }
+        wakes.sort_unstable();
+        Context {
+            trace,
+            relations,
+            sections: Sections::new(trace, relations),
+            accesses: Accesses::new(trace, relations),
+            wakes,
+            branches,
+            data: OnceLock::new(),
+            branch: OnceLock::new(),
+        }
+    }
+
+    /// How many events of `thread`, another thread than the event's, every reordering with `event` must have before it.
+    #[inline]
+    pub fn demanded(&self, model: Model, event: EventId, thread: usize) -> u32 {
+        match self.demands(model) {
+            Some(demands) => demands.before(event, thread),
+            None => self.relations.before(self.trace, event, ThreadId::at(thread)) as u32,
+        }
+    }
+
+    /// `a` comes before `b` in every correct reordering that has `b`.
+    pub fn demands_event(&self, model: Model, b: EventId, a: EventId) -> bool {
+        let (thread, rank) = (self.thread(a), self.relations.rank(a) as u32);
+        if thread == self.thread(b) {
+            rank < self.relations.rank(b) as u32
+        } else {
+            rank < self.demanded(model, b, thread)
+        }
+    }
+
+    fn demands(&self, model: Model) -> Option<&Demands> {
+        match model {
+            Model::Data => Some(self.data.get_or_init(|| Demands::new(self.trace, self.relations, model))),
+            Model::Branch => Some(self.branch.get_or_init(|| Demands::new(self.trace, self.relations, model))),
+            Model::Sync => None,
+        }
+    }
+
+    /// The waits that a notify woke.
+    pub fn woken(&self, notify: EventId) -> impl Iterator<Item = EventId> + '_ {
+        let start = self.wakes.partition_point(|&(n, _)| n < notify);
+        self.wakes[start..].iter().take_while(move |&&(n, _)| n == notify).map(|&(_, wait)| wait)
+    }
+
+    /// How many of the first `cut` events of `thread` come before a branch among them: the part whose reads must see what
+    /// they saw in the `branch` model.
+    pub fn decided(&self, thread: usize, cut: u32) -> u32 {
+        let ranks = &self.branches[thread];
+        match ranks.partition_point(|&r| r < cut) {
+            0 => 0,
+            n => ranks[n - 1],
+        }
+    }
+
+    /// The sections that a thread has open after its first `cut` events.
+    pub fn open_sections(&self, thread: ThreadId, cut: u32) -> impl Iterator<Item = &Section> + '_ {
+        let events = self.relations.thread_events(thread);
+        let (at, after) = match events.get(cut as usize) {
+            Some(&next) => (Some(next), None),
+            None => (events.last().copied(), events.last().copied().filter(|_| cut > 0)),
+        };
+        let held = at.map(|e| self.relations.locksets().get(self.relations.held(e))).unwrap_or_default();
+        let last = after.map(|e| self.trace.event(e)).filter(|e| e.op.is_acquire());
+        let extra = last.map(|e| (LockId::at(e.object as usize), e.op.is_shared()));
+        let held = held.iter().map(|&(lock, mode)| (lock, mode == Mode::Shared));
+        held.chain(extra).filter_map(move |(lock, shared)| self.sections.open_at(lock, shared, thread, cut))
+    }
+
+    /// The thread of an event, as an index.
+    #[inline]
+    pub fn thread(&self, event: EventId) -> usize {
+        self.trace.columns().threads[event.index()] as usize
+    }
+
+    /// The rank of a relevant event.
+    #[inline]
+    pub fn rank(&self, event: EventId) -> u32 {
+        self.relations.rank(event) as u32
+    }
+
+    /// The event of a thread with this rank.
+    #[inline]
+    pub fn event_at(&self, thread: usize, rank: u32) -> EventId {
+        self.relations.thread_events(ThreadId::at(thread))[rank as usize]
+    }
+}

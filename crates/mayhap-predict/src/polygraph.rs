@@ -1,0 +1,569 @@
+//! The polygraph of a late region: what must be ordered, and what has a choice.
+//!
+//! Polygraph paper (CSR/CDSR), graph construction. Edges: must-order, reads-from of strict reads, the target's order.
+//! Choices, written ⟨a→b or c→d⟩: for sections of one lock ⟨rel1→acq2 or rel2→acq1⟩; for a strict read `r` of `w` and
+//! another write `v` ⟨v→w or r→v⟩. Choices are never listed: they are quadratic in number. Instead there are tables from
+//! which, given a new path, the choices that it settles are found by binary search ([`crate::saturate`]).
+//!
+//! Deviations: a strict read of the initial value comes before every write (the paper's condition is silent:
+//! `polygraph_initial_reads.std`); the graph holds the slice, not the trace (`polygraph_no_slicing.std`); the section that
+//! a cut leaves open comes after all others of its lock if it is fixed, and is closed by a virtual end of its thread if
+//! it is closable, which relaxes the problem: the real release comes after everything the thread does in the slice.
+//! A pair of adjacent events is one event as far as order goes: what comes before one comes before both.
+//!
+//! Only events that take part in an edge or a choice are nodes. Cost of building: O(late events × log) and
+//! O(nodes × threads) memory.
+
+use mayhap_trace::{EventId, LockId, NONE, Op, ThreadId, VarId};
+
+use crate::closure::{Closure, Edge, Node};
+use crate::context::Context;
+use crate::late::Late;
+use crate::slice::{Query, Slice};
+use crate::verdict::Why;
+
+/// No node.
+pub(crate) const NIL: Node = Node::MAX;
+
+/// What a node does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Takes part in edges only.
+    Plain,
+    /// Opens a section.
+    Acquire(u32),
+    /// Closes a section.
+    Release(u32),
+    /// A strict read: its write ([`NIL`] if that is not late), and its variable.
+    Read(Node, u32),
+    /// A write: its number, and its variable.
+    Write(u32, u32),
+    /// Where a thread would close what it leaves open.
+    End,
+}
+
+/// A section of the late region.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LateSection {
+    pub lock: u32,
+    pub acquire: Node,
+    /// [`NIL`] if it is fixed open.
+    pub release: Node,
+    pub shared: bool,
+    /// Open but closable: `release` is the end of the thread.
+    pub closable: bool,
+}
+
+/// A list of the table of sections: the sections of one lock in one chain.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SectionEntry {
+    /// Place of the acquire in the chain.
+    pub acquire: u32,
+    /// The latest release among this section and those before it; [`NIL`] if one of them is fixed open.
+    pub latest_release: Node,
+}
+
+/// Lists keyed by (object, chain).
+#[derive(Clone, Debug)]
+pub(crate) struct Table<T> {
+    entries: Vec<T>,
+    bounds: Vec<u32>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Table { entries: Vec::new(), bounds: vec![0] }
+    }
+}
+
+impl<T> Table<T> {
+    /// From entries sorted by key, where keys are below `keys`.
+    fn new(keys: usize, entries: impl Iterator<Item = (usize, T)>) -> Self {
+        let mut table = Table { entries: Vec::new(), bounds: vec![0; keys + 1] };
+        for (key, entry) in entries {
+            table.bounds[key + 1] += 1;
+            table.entries.push(entry);
+        }
+        for key in 0..keys {
+            table.bounds[key + 1] += table.bounds[key];
+        }
+        table
+    }
+
+    pub(crate) fn get(&self, key: usize) -> &[T] {
+        &self.entries[self.bounds[key] as usize..self.bounds[key + 1] as usize]
+    }
+}
+
+/// The polygraph.
+#[derive(Clone, Debug, Default)]
+pub struct Polygraph {
+    /// The order so far.
+    pub(crate) order: Closure,
+    /// Event of each node; `None` for virtual ends.
+    pub(crate) events: Vec<Option<EventId>>,
+    pub(crate) roles: Vec<Role>,
+    /// Thread of each chain.
+    pub(crate) threads: Vec<usize>,
+    pub(crate) sections: Vec<LateSection>,
+    /// By lock × chain: all sections, and the exclusive ones.
+    pub(crate) all_sections: Table<SectionEntry>,
+    pub(crate) exclusive_sections: Table<SectionEntry>,
+    /// By variable × chain: the writes.
+    pub(crate) writes: Table<Node>,
+    /// By write: its strict readers.
+    pub(crate) readers: Table<Node>,
+    pub(crate) locks: Vec<LockId>,
+    pub(crate) variables: Vec<VarId>,
+    /// Runs of adjacent nodes.
+    pub(crate) glued: Vec<Vec<Node>>,
+    pub(crate) queue: Vec<Edge>,
+}
+
+impl Polygraph {
+    /// How many nodes there are.
+    pub fn len(&self) -> usize {
+        self.roles.len()
+    }
+
+    /// There is nothing to order.
+    pub fn is_empty(&self) -> bool {
+        self.roles.is_empty()
+    }
+
+    /// The lock of a section.
+    pub(crate) fn lock_of(&self, section: u32) -> LockId {
+        self.locks[self.sections[section as usize].lock as usize]
+    }
+}
+
+/// Builds polygraphs; keeps its tables between questions.
+#[derive(Debug, Default)]
+pub struct Builder {
+    /// Chain of each thread; [`NONE`] if it has no late event.
+    chain_of: Vec<u32>,
+    /// Per lock and per variable: 0 unseen, chain + 1 seen in one chain, [`MANY`] in several, then [`NUMBERED`] + number.
+    lock_seen: Vec<u32>,
+    variable_seen: Vec<u32>,
+    touched_locks: Vec<u32>,
+    touched_variables: Vec<u32>,
+    /// Events that are nodes whatever they do, sorted.
+    forced: Vec<EventId>,
+    edges: Vec<Edge>,
+}
+
+const MANY: u32 = 1 << 30;
+const NUMBERED: u32 = 1 << 31;
+
+/// What a polygraph is built from.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan<'p, 'a> {
+    pub context: &'p Context<'a>,
+    pub query: &'p Query,
+    pub slice: &'p Slice,
+    pub late: &'p Late,
+}
+
+impl Plan<'_, '_> {
+    fn is_late(&self, event: EventId) -> bool {
+        self.late.has(self.context, self.slice, event)
+    }
+
+    fn late_events(&self, thread: usize) -> &[EventId] {
+        let events = self.context.relations.thread_events(ThreadId::at(thread));
+        &events[self.late.from[thread] as usize..self.slice.cut[thread] as usize]
+    }
+
+    /// The strict readers of a write that are late.
+    fn strict_readers(&self, write: EventId) -> impl Iterator<Item = EventId> {
+        let readers = self.context.accesses.readers(self.context.trace, write).iter().copied();
+        readers.filter(|&r| self.is_late(r) && self.late.is_strict(self.context, r))
+    }
+
+    /// The target's edges, with that of a displaced write.
+    fn target_edges(&self) -> impl Iterator<Item = (EventId, EventId)> {
+        let displaced = self.query.displaced.and_then(|(w, c)| Some((w, c?)));
+        let displaced = displaced.filter(|&(w, _)| self.slice.has(self.context, w));
+        self.query.edges.iter().copied().chain(displaced).filter(|&(x, y)| self.is_late(x) && self.is_late(y))
+    }
+}
+
+impl Builder {
+    /// Builds the polygraph and closes its order under the edges that lead forward in observed order. The others, which
+    /// the caller must [`Polygraph::assert`], are left in the queue.
+    pub(crate) fn build(&mut self, plan: &Plan, graph: &mut Polygraph) {
+        self.chains(plan, graph);
+        self.survey(plan, graph);
+        self.nodes(plan, graph);
+        self.sections(plan, graph);
+        self.writes(plan, graph);
+        self.edges.clear();
+        self.must_edges(plan, graph);
+        self.access_edges(plan, graph);
+        self.lock_edges(graph);
+        self.target_edges(plan, graph);
+        self.glue(plan, graph);
+        self.finish(graph);
+    }
+
+    fn chains(&mut self, plan: &Plan, graph: &mut Polygraph) {
+        let threads = plan.slice.cut.len();
+        graph.threads.clear();
+        graph.threads.extend((0..threads).filter(|&t| plan.late.from[t] < plan.slice.cut[t]));
+        self.chain_of.clear();
+        self.chain_of.resize(threads, NONE);
+        for (chain, &thread) in graph.threads.iter().enumerate() {
+            self.chain_of[thread] = chain as u32;
+        }
+    }
+
+    /// Which locks and variables several chains use, and which events are nodes in any case.
+    fn survey(&mut self, plan: &Plan, graph: &Polygraph) {
+        let context = plan.context;
+        self.lock_seen.resize(context.trace.tables().locks.len(), 0);
+        self.variable_seen.resize(context.trace.tables().variables.len(), 0);
+        self.forced.clear();
+        for (chain, &thread) in graph.threads.iter().enumerate() {
+            for &id in plan.late_events(thread) {
+                let event = context.trace.event(id);
+                let object = event.object as usize;
+                match event.op {
+                    Op::Acquire | Op::SharedAcquire => {
+                        see(&mut self.lock_seen[object], &mut self.touched_locks, object, chain);
+                    }
+                    Op::Write => see(&mut self.variable_seen[object], &mut self.touched_variables, object, chain),
+                    Op::Read if plan.late.is_strict(context, id) => {
+                        see(&mut self.variable_seen[object], &mut self.touched_variables, object, chain);
+                    }
+                    Op::Fork | Op::Join if self.chain_of[object] != NONE => {
+                        let events = plan.late_events(object);
+                        self.forced.extend([id, events[0], events[events.len() - 1]]);
+                    }
+                    Op::Fork | Op::Join | Op::Wait => self.forced.push(id),
+                    Op::Notify | Op::NotifyAll if context.woken(id).next().is_some() => self.forced.push(id),
+                    _ => {}
+                }
+            }
+        }
+        self.force_target(plan, graph);
+        self.forced.sort_unstable();
+        self.forced.dedup();
+    }
+
+    fn force_target(&mut self, plan: &Plan, graph: &Polygraph) {
+        self.forced.extend(plan.target_edges().flat_map(|(x, y)| [x, y]));
+        for &event in plan.query.adjacent.iter().flat_map(|(x, y)| [x, y]) {
+            self.forced.push(event);
+            let (thread, rank) = (plan.context.thread(event), plan.context.rank(event));
+            let neighbours = [rank.checked_sub(1), Some(rank + 1)].into_iter().flatten();
+            let neighbours = neighbours.filter(|&r| r >= plan.late.from[thread] && r < plan.slice.cut[thread]);
+            self.forced.extend(neighbours.map(|r| plan.context.event_at(thread, r)));
+        }
+        if let Some(event) = plan.query.final_event {
+            self.forced.push(event);
+            self.forced.extend(graph.threads.iter().filter_map(|&t| plan.late_events(t).last()));
+        }
+    }
+
+    fn nodes(&mut self, plan: &Plan, graph: &mut Polygraph) {
+        number(&mut self.lock_seen, &mut self.touched_locks, &mut graph.locks, LockId::at);
+        number(&mut self.variable_seen, &mut self.touched_variables, &mut graph.variables, VarId::at);
+        graph.events.clear();
+        graph.roles.clear();
+        let mut lengths = Vec::with_capacity(graph.threads.len());
+        for &thread in &graph.threads {
+            let before = graph.events.len();
+            let mut leaves_open = false;
+            for &id in plan.late_events(thread) {
+                if let Some(role) = self.role(plan, id, &mut leaves_open) {
+                    graph.events.push(Some(id));
+                    graph.roles.push(role);
+                }
+            }
+            if leaves_open {
+                graph.events.push(None);
+                graph.roles.push(Role::End);
+            }
+            lengths.push((graph.events.len() - before) as u32);
+        }
+        graph.order.reset(&lengths);
+    }
+
+    /// What an event does, with references to nodes still to be filled in; `None` if it is no node.
+    fn role(&self, plan: &Plan, id: EventId, leaves_open: &mut bool) -> Option<Role> {
+        let event = plan.context.trace.event(id);
+        let object = event.object as usize;
+        let numbered = |seen: &[u32]| Some(seen[object]).filter(|&s| s >= NUMBERED).map(|s| s - NUMBERED);
+        let role = match event.op {
+            Op::Acquire | Op::SharedAcquire => numbered(&self.lock_seen).map(|_| {
+                let release = plan.context.relations.partner(id);
+                let rank = release.map(|r| plan.context.rank(r));
+                let thread = event.thread.index();
+                *leaves_open |= rank.is_some_and(|r| r >= plan.slice.cut[thread] && r < plan.slice.limit[thread]);
+                Role::Acquire(NONE)
+            }),
+            Op::Release | Op::SharedRelease => {
+                let acquire = plan.context.relations.partner(id).filter(|&a| plan.is_late(a));
+                acquire.and(numbered(&self.lock_seen)).map(|_| Role::Release(NONE))
+            }
+            Op::Write => numbered(&self.variable_seen).map(|v| Role::Write(NONE, v)),
+            Op::Read if plan.late.is_strict(plan.context, id) => {
+                numbered(&self.variable_seen).map(|v| Role::Read(NIL, v))
+            }
+            _ => None,
+        };
+        role.or_else(|| self.forced.binary_search(&id).ok().map(|_| Role::Plain))
+    }
+
+    /// The node of an event, if it has one.
+    fn node(&self, plan: &Plan, graph: &Polygraph, event: EventId) -> Option<Node> {
+        let chain = self.chain_of[plan.context.thread(event)];
+        if chain == NONE {
+            return None;
+        }
+        let range = graph.order.chain(chain as usize);
+        let events = &graph.events[range.start as usize..range.end as usize];
+        // Virtual ends stand last.
+        let at = events.partition_point(|e| e.is_some_and(|e| e < event));
+        (events.get(at) == Some(&Some(event))).then(|| range.start + at as u32)
+    }
+
+    fn sections(&mut self, plan: &Plan, graph: &mut Polygraph) {
+        let mut sections = Vec::new();
+        for node in 0..graph.roles.len() as Node {
+            let Role::Acquire(_) = graph.roles[node as usize] else { continue };
+            let id = graph.events[node as usize].expect("virtual ends acquire nothing");
+            let event = plan.context.trace.event(id);
+            let release = plan.context.relations.partner(id);
+            let thread = event.thread.index();
+            let open = release.is_none_or(|r| plan.context.rank(r) >= plan.slice.cut[thread]);
+            let closable = open && release.is_some_and(|r| plan.context.rank(r) < plan.slice.limit[thread]);
+            let release = match (open, closable) {
+                (false, _) => release.and_then(|r| self.node(plan, graph, r)).unwrap_or(NIL),
+                (true, true) => graph.order.chain(graph.order.chain_of(node)).end - 1,
+                (true, false) => NIL,
+            };
+            let lock = self.lock_seen[event.object as usize] - NUMBERED;
+            sections.push(LateSection { lock, acquire: node, release, shared: event.op.is_shared(), closable });
+        }
+        sections.sort_by_key(|s| s.lock);
+        graph.sections = sections;
+        for (i, section) in graph.sections.iter().enumerate() {
+            graph.roles[section.acquire as usize] = Role::Acquire(i as u32);
+            if section.release != NIL && !section.closable {
+                graph.roles[section.release as usize] = Role::Release(i as u32);
+            }
+        }
+        graph.all_sections = section_table(graph, |_| true);
+        graph.exclusive_sections = section_table(graph, |s| !s.shared);
+    }
+
+    fn writes(&mut self, plan: &Plan, graph: &mut Polygraph) {
+        let chains = graph.threads.len();
+        let mut writes: Vec<(usize, Node)> = Vec::new();
+        for node in 0..graph.roles.len() as Node {
+            match graph.roles[node as usize] {
+                Role::Write(_, variable) => {
+                    writes.push((variable as usize * chains + graph.order.chain_of(node), node));
+                }
+                Role::Read(_, variable) => {
+                    let id = graph.events[node as usize].expect("virtual ends read nothing");
+                    let write = plan.context.relations.partner(id).and_then(|w| self.node(plan, graph, w));
+                    graph.roles[node as usize] = Role::Read(write.unwrap_or(NIL), variable);
+                }
+                _ => {}
+            }
+        }
+        writes.sort_unstable();
+        let mut readers: Vec<(usize, Node)> = Vec::new();
+        for (number, &(_, node)) in writes.iter().enumerate() {
+            let Role::Write(_, variable) = graph.roles[node as usize] else { unreachable!("a write was listed") };
+            graph.roles[node as usize] = Role::Write(number as u32, variable);
+            let id = graph.events[node as usize].expect("virtual ends write nothing");
+            readers.extend(plan.strict_readers(id).filter_map(|r| Some((number, self.node(plan, graph, r)?))));
+        }
+        graph.readers = Table::new(writes.len(), readers.into_iter());
+        graph.writes = Table::new(graph.variables.len() * chains, writes.into_iter());
+    }
+
+    fn must_edges(&mut self, plan: &Plan, graph: &Polygraph) {
+        let mut edges = Vec::new();
+        for &id in &self.forced {
+            let event = plan.context.trace.event(id);
+            let object = event.object as usize;
+            let first_last = |thread: usize| {
+                let events = plan.late_events(thread);
+                events.first().copied().zip(events.last().copied())
+            };
+            let mut edge = |from: EventId, to: EventId| {
+                if let (Some(from), Some(to)) = (self.node(plan, graph, from), self.node(plan, graph, to)) {
+                    edges.push(Edge { from, to, why: Why::Must });
+                }
+            };
+            match event.op {
+                Op::Fork => match first_last(object) {
+                    Some((first, _)) => edge(id, first),
+                    None => {
+                        let join = plan.context.relations.join_of(ThreadId::at(object));
+                        join.into_iter().for_each(|join| edge(id, join));
+                    }
+                },
+                Op::Join => {
+                    if let Some((_, last)) = first_last(object) {
+                        edge(last, id);
+                    }
+                }
+                Op::Wait => plan.context.relations.partner(id).into_iter().for_each(|notify| edge(notify, id)),
+                _ => {}
+            }
+        }
+        self.edges.append(&mut edges);
+    }
+
+    fn access_edges(&mut self, plan: &Plan, graph: &Polygraph) {
+        let chains = graph.threads.len();
+        for node in 0..graph.roles.len() as Node {
+            let id = graph.events[node as usize];
+            match graph.roles[node as usize] {
+                Role::Read(write, variable) => {
+                    let name = graph.variables[variable as usize];
+                    if write != NIL {
+                        self.edges.push(Edge { from: write, to: node, why: Why::ReadsFrom(name) });
+                        let own = graph.writes.get(variable as usize * chains + graph.order.chain_of(node));
+                        let before = own.partition_point(|&w| w < node);
+                        if before > 0 && own[before - 1] != write {
+                            let why = Why::Interference(name);
+                            self.edges.push(Edge { from: own[before - 1], to: write, why });
+                        }
+                    } else if id.is_some_and(|id| plan.context.relations.partner(id).is_none()) {
+                        for chain in (0..chains).filter(|&c| c != graph.order.chain_of(node)) {
+                            let first = graph.writes.get(variable as usize * chains + chain).first();
+                            let why = Why::Interference(name);
+                            self.edges.extend(first.map(|&to| Edge { from: node, to, why }));
+                        }
+                    }
+                }
+                Role::Write(_, variable) => {
+                    let previous = id.and_then(|id| plan.context.accesses.previous_write(plan.context.trace, id));
+                    for reader in previous.into_iter().flat_map(|w| plan.strict_readers(w)) {
+                        let why = Why::Interference(graph.variables[variable as usize]);
+                        let from = self.node(plan, graph, reader);
+                        self.edges.extend(from.map(|from| Edge { from, to: node, why }));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A section that is fixed open comes after all others of its lock.
+    fn lock_edges(&mut self, graph: &Polygraph) {
+        let chains = graph.threads.len();
+        for fixed in graph.sections.iter().filter(|s| s.release == NIL) {
+            let why = Why::Lock(graph.locks[fixed.lock as usize]);
+            for chain in (0..chains).filter(|&c| c != graph.order.chain_of(fixed.acquire)) {
+                let rivals = if fixed.shared { &graph.exclusive_sections } else { &graph.all_sections };
+                if let Some(last) = rivals.get(fixed.lock as usize * chains + chain).last() {
+                    debug_assert_ne!(last.latest_release, NIL, "two sections of one lock are fixed open");
+                    self.edges.push(Edge { from: last.latest_release, to: fixed.acquire, why });
+                }
+            }
+        }
+    }
+
+    fn target_edges(&mut self, plan: &Plan, graph: &Polygraph) {
+        let why = Why::Target;
+        let node = |event| self.node(plan, graph, event).expect("events of the target are nodes");
+        let mut edges: Vec<Edge> = plan.target_edges().map(|(x, y)| Edge { from: node(x), to: node(y), why }).collect();
+        if let Some(event) = plan.query.final_event {
+            let to = node(event);
+            for chain in (0..graph.threads.len()).filter(|&c| c != graph.order.chain_of(to)) {
+                edges.push(Edge { from: graph.order.chain(chain).end - 1, to, why });
+            }
+        }
+        self.edges.append(&mut edges);
+    }
+
+    /// Joins adjacent pairs to runs, and gives all of a run what comes directly before or after one of it in its thread.
+    fn glue(&mut self, plan: &Plan, graph: &mut Polygraph) {
+        graph.glued.clear();
+        for &(x, y) in &plan.query.adjacent {
+            let node = |event| self.node(plan, graph, event).expect("events of the target are nodes");
+            let (x, y) = (node(x), node(y));
+            match graph.glued.iter_mut().find(|run| run.last() == Some(&x)) {
+                Some(run) => run.push(y),
+                None => graph.glued.push(vec![x, y]),
+            }
+        }
+        for run in &graph.glued {
+            let (head, tail) = (run[0], run[run.len() - 1]);
+            for &node in run {
+                let chain = graph.order.chain(graph.order.chain_of(node));
+                if node > chain.start && node != head && !run.contains(&(node - 1)) {
+                    self.edges.push(Edge { from: node - 1, to: head, why: Why::Target });
+                }
+                if node + 1 < chain.end && node != tail && !run.contains(&(node + 1)) {
+                    self.edges.push(Edge { from: tail, to: node + 1, why: Why::Target });
+                }
+            }
+        }
+    }
+
+    /// Closes the order under the edges that the observed order keeps and queues the others.
+    fn finish(&mut self, graph: &mut Polygraph) {
+        let mut order: Vec<Node> = (0..graph.roles.len() as Node).collect();
+        order.sort_by_key(|&n| graph.events[n as usize].map_or(NONE, EventId::cell));
+        let position = |n: Node| graph.events[n as usize].map_or(NONE, EventId::cell);
+        graph.queue.clear();
+        // Edges at adjacent events have to be copied to the whole run, which only an assertion does.
+        let glued = |e: &Edge| graph.glued.iter().any(|run| run.contains(&e.from) || run.contains(&e.to));
+        let later = |e: &Edge| position(e.from) >= position(e.to) || glued(e);
+        graph.queue.extend(self.edges.iter().filter(|e| later(e)));
+        self.edges.retain(|e| !later(e));
+        graph.order.close_initial(&self.edges, &order);
+        for lock in graph.locks.iter() {
+            self.lock_seen[lock.index()] = 0;
+        }
+        for variable in graph.variables.iter() {
+            self.variable_seen[variable.index()] = 0;
+        }
+    }
+}
+
+fn see(seen: &mut u32, touched: &mut Vec<u32>, object: usize, chain: usize) {
+    match *seen {
+        0 => {
+            *seen = chain as u32 + 1;
+            touched.push(object as u32);
+        }
+        s if s != chain as u32 + 1 => *seen = MANY,
+        _ => {}
+    }
+}
+
+/// Numbers the objects that several chains use and forgets the others.
+fn number<T>(seen: &mut [u32], touched: &mut Vec<u32>, names: &mut Vec<T>, id: fn(usize) -> T) {
+    names.clear();
+    for object in touched.drain(..) {
+        let cell = &mut seen[object as usize];
+        if *cell == MANY {
+            *cell = NUMBERED + names.len() as u32;
+            names.push(id(object as usize));
+        } else {
+            *cell = 0;
+        }
+    }
+}
+
+fn section_table(graph: &Polygraph, wanted: fn(&LateSection) -> bool) -> Table<SectionEntry> {
+    let chains = graph.threads.len();
+    let mut last: Option<(usize, Node)> = None;
+    let sections = graph.sections.iter().filter(|s| wanted(s)).map(|s| {
+        let key = s.lock as usize * chains + graph.order.chain_of(s.acquire);
+        // NIL is the largest node, so an open section stays the latest.
+        let latest = last.filter(|&(k, _)| k == key).map_or(s.release, |(_, before)| before.max(s.release));
+        last = Some((key, latest));
+        (key, SectionEntry { acquire: graph.order.place(s.acquire), latest_release: latest })
+    });
+    Table::new(graph.locks.len() * chains, sections)
+}

@@ -1,0 +1,272 @@
+//! The slice: which events must run for a target, as a cut (a prefix length for each thread).
+//!
+//! A [`Query`] states a target as what must run, where threads stop, and which order is asked for. The least cut that
+//! meets it is closed under program order, must-order and the reads the model holds strict ([`crate::demands`]).
+//!
+//! Polygraph paper, section on slicing, made exact. The paper closes sections of one lock that two threads leave open by
+//! rule of thumb; here every section that the cut leaves open is either *fixed* (its thread may not run to the release:
+//! the target stops it before, the trace has no release, or the search decided so) or *closable* (the cut may grow to the
+//! release). Why this is complete: take a correct reordering that reaches the target, with cut `X'`, and the least cut
+//! `X` within it. Dropping the events outside `X` keeps prefixes, must-order, strict reads (their writes are in `X`) and
+//! the target. It can only break a lock: an acquire in `X` that runs while a section is open in `X` whose release, in
+//! `X'` but not in `X`, came before. So either the reordering of `X` keeps that open section last of its lock, or some
+//! correct reordering has the release: two cases, and the search tries both ([`crate::exact`]).
+//!
+//! Cost: O(threads²) for a query, O(threads) for each section closed.
+
+use mayhap_trace::{EventId, NONE, ThreadId};
+use mayhap_witness::{Model, Target};
+
+use crate::context::Context;
+use crate::sections::Section;
+
+/// A target as the solver sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Query {
+    /// Events that run, their reads as the model asks.
+    pub run: Vec<EventId>,
+    /// Events that their threads are about to run.
+    pub next: Vec<EventId>,
+    /// Accesses that run last in their threads; what they read is left open.
+    pub last: Vec<EventId>,
+    /// Pairs of events that run in this order.
+    pub edges: Vec<(EventId, EventId)>,
+    /// Pairs of events with nothing between them; each is also in `edges`.
+    pub adjacent: Vec<(EventId, EventId)>,
+    /// An event that runs after all others.
+    pub final_event: Option<EventId>,
+    /// A write that does not run, or runs before the other one (`None`: does not run).
+    pub displaced: Option<(EventId, Option<EventId>)>,
+}
+
+impl Query {
+    /// The queries of which at least one must be met for the target to be reached.
+    pub fn of_target(context: &Context, target: &Target, model: Model) -> Vec<Query> {
+        match target {
+            Target::Race(a, b) => vec![Query { next: vec![*a, *b], ..Query::default() }],
+            Target::Deadlock(requests) => vec![Query { next: requests.clone(), ..Query::default() }],
+            Target::Atomicity { first, remote, second } => atomicity(context, [*first, *remote, *second], model),
+            Target::Sequence { events, adjacent } => vec![Query {
+                run: events.clone(),
+                edges: events.windows(2).map(|w| (w[0], w[1])).collect(),
+                adjacent: adjacent.clone(),
+                ..Query::default()
+            }],
+            Target::Nondeterminism { write, read, other } => vec![Query {
+                next: vec![*read],
+                run: other.iter().copied().collect(),
+                displaced: write.map(|w| (w, *other)),
+                ..Query::default()
+            }],
+        }
+    }
+}
+
+/// `second` runs last of all and may read anything. In `data`, a remote read either ends its thread and may read anything,
+/// or reads what it read and its thread may go on, say to give up a lock that `second` needs.
+fn atomicity(context: &Context, [first, remote, second]: [EventId; 3], model: Model) -> Vec<Query> {
+    let strict = Query {
+        run: vec![first, remote],
+        last: vec![second],
+        edges: vec![(first, remote), (remote, second)],
+        final_event: Some(second),
+        ..Query::default()
+    };
+    let is_read = context.trace.event(remote).op == mayhap_trace::Op::Read;
+    if model != Model::Data || !is_read {
+        return vec![strict];
+    }
+    vec![Query { run: vec![first], last: vec![remote, second], ..strict.clone() }, strict]
+}
+
+/// A cut and how far each thread may still be extended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// Events per thread that run.
+    pub cut: Vec<u32>,
+    /// Events per thread that may run.
+    pub limit: Vec<u32>,
+}
+
+/// An event that would have to run although its thread stops before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overrun {
+    /// The event that may not run.
+    pub stopped: EventId,
+    /// An event that demands it.
+    pub because: EventId,
+}
+
+impl Slice {
+    /// The least cut of a query.
+    pub fn of_query(context: &Context, query: &Query, model: Model) -> Result<Slice, Overrun> {
+        let threads = context.relations.threads();
+        let limit = (0..threads).map(|t| context.relations.thread_events(ThreadId::at(t)).len() as u32).collect();
+        let mut slice = Slice { cut: vec![0; threads], limit };
+        for &event in &query.next {
+            slice.stop(context, event, 0);
+        }
+        for &event in &query.last {
+            slice.stop(context, event, 1);
+        }
+        for &event in &query.run {
+            slice.add(context, model, event)?;
+        }
+        for (&event, runs) in query.next.iter().map(|e| (e, 0)).chain(query.last.iter().map(|e| (e, 1))) {
+            slice.add_up_to(context, model, event)?;
+            let thread = context.thread(event);
+            let count = context.rank(event) + runs;
+            if slice.cut[thread] > count {
+                return Err(Overrun { stopped: context.event_at(thread, count), because: event });
+            }
+            slice.raise(context, thread, count, event)?;
+        }
+        Ok(slice)
+    }
+
+    /// The thread of `event` runs at most that event's predecessors and `more` events.
+    fn stop(&mut self, context: &Context, event: EventId, more: u32) {
+        let limit = &mut self.limit[context.thread(event)];
+        *limit = (*limit).min(context.rank(event) + more);
+    }
+
+    /// Adds an event and all that it demands.
+    pub fn add(&mut self, context: &Context, model: Model, event: EventId) -> Result<(), Overrun> {
+        let own = context.thread(event);
+        self.raise(context, own, context.rank(event) + 1, event)?;
+        for thread in (0..self.cut.len()).filter(|&t| t != own) {
+            self.raise(context, thread, context.demanded(model, event, thread), event)?;
+        }
+        Ok(())
+    }
+
+    /// Adds what must run before an access or acquire becomes next: its thread's earlier events, or its fork.
+    fn add_up_to(&mut self, context: &Context, model: Model, event: EventId) -> Result<(), Overrun> {
+        let before = match context.rank(event) {
+            0 => context.relations.fork_of(ThreadId::at(context.thread(event))),
+            rank => Some(context.event_at(context.thread(event), rank - 1)),
+        };
+        before.map_or(Ok(()), |event| self.add(context, model, event))
+    }
+
+    fn raise(&mut self, context: &Context, thread: usize, count: u32, because: EventId) -> Result<(), Overrun> {
+        if count > self.limit[thread] {
+            return Err(Overrun { stopped: context.event_at(thread, self.limit[thread]), because });
+        }
+        self.cut[thread] = self.cut[thread].max(count);
+        Ok(())
+    }
+
+    /// The event runs.
+    pub fn has(&self, context: &Context, event: EventId) -> bool {
+        context.rank(event) < self.cut[context.thread(event)]
+    }
+
+    /// The sections that the cut leaves open.
+    pub fn open<'s>(&'s self, context: &'s Context) -> impl Iterator<Item = &'s Section> {
+        (0..self.cut.len())
+            .filter(|&t| self.cut[t] > 0)
+            .flat_map(|t| context.open_sections(ThreadId::at(t), self.cut[t]))
+    }
+
+    /// An open section that may not be closed.
+    pub fn is_fixed(&self, section: &Section) -> bool {
+        section.release_rank == NONE || section.release_rank >= self.limit[section.thread.index()]
+    }
+
+    /// Keeps an open section open for good.
+    pub fn fix(&mut self, section: &Section) {
+        let limit = &mut self.limit[section.thread.index()];
+        *limit = (*limit).min(section.release_rank);
+    }
+
+    /// Extends the cut to the release of an open section.
+    pub fn close(&mut self, context: &Context, model: Model, section: &Section) -> Result<(), Overrun> {
+        self.add(context, model, context.event_at(section.thread.index(), section.release_rank))
+    }
+
+    /// Settles sections of one lock that are open at once: the one that may be closed must be. Two that are fixed, or whose
+    /// closing would overrun a stop, cannot be, which is the error.
+    pub fn settle(&mut self, context: &Context, model: Model) -> Result<(), Clash> {
+        loop {
+            let open: Vec<Section> = self.open(context).copied().collect();
+            let mut closed = false;
+            for (i, a) in open.iter().enumerate() {
+                let rivals = open[..i].iter().filter(|b| excludes(a, b) && self.is_fixed(a) | self.is_fixed(b));
+                for b in rivals.copied().collect::<Vec<_>>() {
+                    let loser = match (self.is_fixed(a), self.is_fixed(&b)) {
+                        (true, true) => return Err(Clash::Open(*a, b)),
+                        (true, false) => b,
+                        _ => *a,
+                    };
+                    if loser.release_rank >= self.cut[loser.thread.index()] {
+                        self.close(context, model, &loser).map_err(Clash::Overrun)?;
+                        closed = true;
+                    }
+                }
+            }
+            if !closed {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The synchronisation-preserving ideal: closes every open section that a later section of its lock follows in the
+    /// observed order, until none is left. Then the cut in observed order keeps all locks. `None` if a section is fixed.
+    pub fn sync_preserving(&self, context: &Context, model: Model) -> Option<Slice> {
+        let mut ideal = self.clone();
+        let mut seen = vec![0; self.cut.len()];
+        loop {
+            let mut open: Vec<Section> = Vec::new();
+            for thread in 0..seen.len() {
+                if ideal.cut[thread] > 0 {
+                    open.extend(context.open_sections(ThreadId::at(thread), ideal.cut[thread]).copied());
+                }
+            }
+            seen.clone_from(&ideal.cut);
+            for section in open {
+                let overtaken = context.sections.rivals(&section, &ideal.cut).any(|r| r.acquire > section.acquire);
+                if overtaken && section.release_rank >= ideal.cut[section.thread.index()] {
+                    if ideal.is_fixed(&section) {
+                        return None;
+                    }
+                    ideal.close(context, model, &section).ok()?;
+                }
+            }
+            if seen == ideal.cut {
+                return Some(ideal);
+            }
+        }
+    }
+
+    /// The events of the cut in observed order.
+    pub fn in_observed_order(&self, context: &Context) -> Vec<EventId> {
+        merge(context, &vec![0; self.cut.len()], &self.cut)
+    }
+}
+
+/// Why open sections of one lock cannot be settled.
+#[derive(Clone, Copy, Debug)]
+pub enum Clash {
+    /// Both stay open.
+    Open(Section, Section),
+    /// One must be closed, but that demands an event that may not run.
+    Overrun(Overrun),
+}
+
+/// The two sections may not overlap.
+pub fn excludes(a: &Section, b: &Section) -> bool {
+    a.lock == b.lock && a.thread != b.thread && !(a.shared && b.shared)
+}
+
+/// The events between two cuts in observed order.
+pub(crate) fn merge(context: &Context, from: &[u32], to: &[u32]) -> Vec<EventId> {
+    let mut events = Vec::with_capacity(to.iter().zip(from).map(|(t, f)| (t - f) as usize).sum());
+    for thread in 0..to.len() {
+        let all = context.relations.thread_events(ThreadId::at(thread));
+        events.extend_from_slice(&all[from[thread] as usize..to[thread] as usize]);
+    }
+    // The runs are sorted already, which the standard stable sort exploits.
+    events.sort();
+    events
+}
