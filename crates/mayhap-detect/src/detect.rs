@@ -4,32 +4,48 @@
 //! second reads the trace again, only up to the last racy event and with a history only of the racy variables, and pairs
 //! locations.
 
+use std::rc::Rc;
+
 use mayhap_trace::{Error, Event, Tables};
 
-use crate::detection::{Detection, Options, Order};
+use crate::census::Census;
+use crate::detection::{Detection, Options, Order, Queues};
 use crate::hb::HappensBefore;
 use crate::lockset;
 use crate::pairs::Pairs;
 use crate::rules::{Rules, Variable};
 use crate::stream::{Access, Input, Pass, Seen, drive};
 use crate::tally::Tally;
+use crate::wcp::Wcp;
 
 /// Runs one detector over a trace.
 pub fn detect(input: &mut dyn Input, order: Order, options: &Options) -> Result<Detection, Error> {
     match order {
         Order::Lockset => lockset::detect(input, options),
-        Order::Hb => by_clocks::<HappensBefore<false>>(input, order, options),
-        Order::Shb => by_clocks::<HappensBefore<true>>(input, order, options),
+        Order::Hb => Ok(by_clocks(input, order, options, HappensBefore::<false>::default)?.0),
+        Order::Shb => Ok(by_clocks(input, order, options, HappensBefore::<true>::default)?.0),
+        Order::Wcp => {
+            let census = Rc::new(Census::take(input)?);
+            let (mut detection, wcp) = by_clocks(input, order, options, || Wcp::new(census.clone()))?;
+            detection.queues = Some(Queues { longest: wcp.longest_queues(), events: detection.events });
+            Ok(detection)
+        }
     }
 }
 
-fn by_clocks<R: Rules>(input: &mut dyn Input, order: Order, options: &Options) -> Result<Detection, Error> {
-    let mut count =
-        Count::<R> { rules: R::default(), variables: Vec::new(), tally: Tally::default(), first: options.first };
+/// Both passes of an order; the state of the first comes along.
+fn by_clocks<R: Rules>(
+    input: &mut dyn Input,
+    order: Order,
+    options: &Options,
+    rules: impl Fn() -> R,
+) -> Result<(Detection, R), Error> {
+    let mut count = Count { rules: rules(), variables: Vec::new(), tally: Tally::default(), first: options.first };
     let seen = drive(input.open()?, &mut count)?;
     let memory = count.rules.memory() + count.variables.capacity() * size_of::<Variable>();
-    let pair = |pairs| Pair { rules: R::default(), pairs, last: count.tally.last };
-    second_pass(input, order, options, &count.tally, seen, memory, pair)
+    let pair = |pairs| Pair { rules: rules(), pairs, last: count.tally.last };
+    let detection = second_pass(input, order, options, &count.tally, seen, memory, pair)?;
+    Ok((detection, count.rules))
 }
 
 /// A second pass that pairs locations.
@@ -54,6 +70,7 @@ pub(crate) fn second_pass<P: Pairing>(
         racy_locations: tally.racy_locations(),
         racy_variables: tally.variables.len(),
         events: seen.events,
+        queues: None,
         memory,
         tables: seen.tables,
     };

@@ -14,11 +14,13 @@ pub enum Order {
     Hb,
     /// Schedulable happens-before.
     Shb,
+    /// Weak causal precedence.
+    Wcp,
 }
 
 impl Order {
     /// All orders.
-    pub const ALL: [Order; 3] = [Order::Lockset, Order::Hb, Order::Shb];
+    pub const ALL: [Order; 4] = [Order::Lockset, Order::Hb, Order::Shb, Order::Wcp];
 
     /// The name on the command line and in JSON.
     pub fn name(self) -> &'static str {
@@ -26,6 +28,7 @@ impl Order {
             Order::Lockset => "lockset",
             Order::Hb => "hb",
             Order::Shb => "shb",
+            Order::Wcp => "wcp",
         }
     }
 }
@@ -70,6 +73,16 @@ pub struct Race {
     pub distance: Option<u64>,
 }
 
+/// How long the queues of WCP grew.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Queues {
+    /// The greatest sum over locks and threads of acquires and releases waiting to be compared. Counts threads that release
+    /// the lock later on; for others nothing is queued.
+    pub longest: u64,
+    /// Events of the trace, to which the length relates.
+    pub events: u64,
+}
+
 /// Everything that a detector found in one trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Detection {
@@ -85,6 +98,8 @@ pub struct Detection {
     pub racy_variables: u64,
     /// Events read: all of the trace unless the detector stopped at the first race.
     pub events: u64,
+    /// WCP: the greatest length of its queues.
+    pub queues: Option<Queues>,
     /// Bytes of the detector's state at its end.
     pub memory: usize,
     /// The names of the ids in `races`.

@@ -7,6 +7,7 @@
 //! memory is bounded by threads, locks and the variables that threads share.
 #![forbid(unsafe_code)]
 
+mod census;
 pub mod clock;
 mod detect;
 mod detection;
@@ -17,7 +18,11 @@ mod rules;
 mod signals;
 mod stream;
 mod tally;
+mod wcp;
 
 pub use detect::detect;
-pub use detection::{Detection, Options, Order, Race};
+pub use detection::{Detection, Options, Order, Queues, Race};
 pub use stream::Input;
+
+#[cfg(test)]
+mod clock_tests;

@@ -21,7 +21,7 @@ use crate::clock::{Clock, Clocks};
 ///
 /// The clock of an event of thread `t` is `now(t)` for `t` itself and `knows(t, u)` for others. An earlier event of `u`
 /// with time `n` is before the current event of `t` iff `n <= knows(t, u)`.
-pub(crate) trait Rules: Default {
+pub(crate) trait Rules {
     /// Makes room.
     fn grow(&mut self, threads: usize, locks: usize, variables: usize, conditions: usize);
 

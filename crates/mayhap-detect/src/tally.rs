@@ -22,6 +22,11 @@ impl IdSet {
         self.words[word] |= bit;
     }
 
+    #[inline]
+    pub(crate) fn contains(&self, id: usize) -> bool {
+        self.words.get(id / 64).is_some_and(|word| word >> (id % 64) & 1 == 1)
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         let bits = |(i, &word): (usize, &u64)| (0..64).filter(move |b| word >> b & 1 == 1).map(move |b| i * 64 + b);
         self.words.iter().enumerate().flat_map(bits)

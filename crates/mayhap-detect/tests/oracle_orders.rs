@@ -13,6 +13,7 @@ fn defined(order: Order) -> reference::Order {
     match order {
         Order::Hb => reference::Order::Hb,
         Order::Shb => reference::Order::Shb,
+        Order::Wcp => reference::Order::Wcp,
         Order::Lockset => unreachable!("locksets are no order"),
     }
 }
@@ -86,9 +87,14 @@ fn shb_reports_exactly_the_unordered_pairs() {
 }
 
 #[test]
+fn wcp_reports_exactly_the_unordered_pairs() {
+    exactly_the_definition(Order::Wcp);
+}
+
+#[test]
 fn the_first_race_ends_the_search() {
     for (seed, trace) in Generator::new(Profile::everything(), 77).take(500) {
-        for order in [Order::Lockset, Order::Hb, Order::Shb] {
+        for order in Order::ALL {
             let all = detect(&mut &trace, order, &Options::default()).unwrap();
             let first = detect(&mut &trace, order, &Options { first: true, ..Options::default() }).unwrap();
             assert_eq!(first.racy_events, all.racy_events.min(1), "{order} {seed}");

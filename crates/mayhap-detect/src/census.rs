@@ -1,0 +1,112 @@
+//! A first look at a trace: who uses which lock, and which variables can race at all.
+//!
+//! WCP keeps a queue for each lock and thread. Knowing beforehand which threads release a lock, and how often, lets it queue
+//! nothing for threads that do not use the lock or are done with it; and objects of one thread need no state.
+
+use hashbrown::HashMap;
+use mayhap_trace::{Error, Event, Op, Tables};
+
+use crate::stream::{Access, Input, Pass, drive};
+use crate::tally::IdSet;
+
+/// One thread's use of one lock.
+pub(crate) struct Use {
+    pub(crate) thread: u32,
+    /// How many sections it closes.
+    pub(crate) releases: u32,
+}
+
+/// Who uses a lock.
+#[derive(Default)]
+pub(crate) struct LockUse {
+    pub(crate) users: Vec<Use>,
+    /// Somebody takes it as a reader.
+    pub(crate) shared: bool,
+}
+
+/// What the first look found.
+#[derive(Default)]
+pub(crate) struct Census {
+    /// Users of each lock, in the order of their first acquire.
+    pub(crate) locks: Vec<LockUse>,
+    /// Place of a (lock, thread) among the lock's users.
+    places: HashMap<(u32, u32), u32, foldhash::fast::RandomState>,
+    /// First thread to touch each variable, and what came later.
+    owners: Vec<Owner>,
+    /// Variables that several threads touch and some write.
+    conflicting: IdSet,
+}
+
+#[derive(Clone, Copy)]
+struct Owner {
+    /// The thread + 1; 0 for none.
+    thread: u32,
+    shared: bool,
+    written: bool,
+}
+
+impl Census {
+    pub(crate) fn take(input: &mut dyn Input) -> Result<Census, Error> {
+        let mut census = Census::default();
+        drive(input.open()?, &mut census)?;
+        for (variable, owner) in std::mem::take(&mut census.owners).iter().enumerate() {
+            if owner.shared && owner.written {
+                census.conflicting.insert(variable);
+            }
+        }
+        Ok(census)
+    }
+
+    /// Some two accesses of the variable conflict.
+    #[inline]
+    pub(crate) fn conflicts(&self, variable: usize) -> bool {
+        self.conflicting.contains(variable)
+    }
+
+    /// The place of `thread` among the users of `lock`.
+    #[inline]
+    pub(crate) fn place(&self, lock: u32, thread: u32) -> u32 {
+        self.places[&(lock, thread)]
+    }
+
+    fn user(&mut self, lock: u32, thread: u32) -> &mut Use {
+        let users = &mut self.locks[lock as usize].users;
+        let place = *self.places.entry((lock, thread)).or_insert_with(|| {
+            users.push(Use { thread, releases: 0 });
+            users.len() as u32 - 1
+        });
+        &mut users[place as usize]
+    }
+}
+
+impl Pass for Census {
+    fn grow(&mut self, tables: &Tables) {
+        self.locks.resize_with(self.locks.len().max(tables.locks.len()), LockUse::default);
+        let variables = self.owners.len().max(tables.variables.len());
+        self.owners.resize(variables, Owner { thread: 0, shared: false, written: false });
+    }
+
+    #[inline]
+    fn access(&mut self, access: Access) -> bool {
+        let owner = &mut self.owners[access.variable];
+        let thread = access.thread as u32 + 1;
+        owner.shared |= owner.thread != 0 && owner.thread != thread;
+        owner.thread = thread;
+        owner.written |= access.write;
+        false
+    }
+
+    #[inline]
+    fn sync(&mut self, _id: u32, event: &Event) {
+        let thread = event.thread.cell();
+        match event.op {
+            Op::Acquire => drop(self.user(event.object, thread)),
+            Op::SharedAcquire => {
+                self.user(event.object, thread);
+                self.locks[event.object as usize].shared = true;
+            }
+            Op::Release | Op::SharedRelease => self.user(event.object, thread).releases += 1,
+            _ => {}
+        }
+    }
+}

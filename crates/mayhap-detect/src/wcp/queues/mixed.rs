@@ -1,0 +1,131 @@
+//! The queue of a reader lock.
+//!
+//! Sections of one thread in one mode follow each other, so the clock of a later one stands for those of earlier ones; no
+//! more is known. A release of a reader's section asks for exclusive sections of others only, that of an exclusive section for
+//! all. Cost: per release, users of the lock × logarithm of their sections, as often as it learns something new.
+
+use std::collections::VecDeque;
+
+use super::{Asker, FIRST_SWEEP};
+use crate::census::LockUse;
+use crate::clock::Clocks;
+use crate::wcp::sections::Sections;
+
+struct Entry {
+    acquired: u32,
+    released: u32,
+    section: u32,
+}
+
+struct User {
+    thread: u32,
+    left: u32,
+    /// Closed sections, by mode: exclusive, shared.
+    sections: [VecDeque<Entry>; 2],
+    /// Per user of the lock, the latest time of that user's thread that this one's P was seen to know.
+    knows: Vec<u32>,
+}
+
+pub(super) struct Mixed {
+    users: Vec<User>,
+    active: u32,
+    length: usize,
+    sweep_at: usize,
+}
+
+impl Mixed {
+    pub(super) fn new(lock: &LockUse) -> Mixed {
+        let user = |u: &crate::census::Use| User {
+            thread: u.thread,
+            left: u.releases,
+            sections: Default::default(),
+            knows: vec![0; lock.users.len()],
+        };
+        let active = lock.users.iter().filter(|u| u.releases > 0).count() as u32;
+        Mixed { users: lock.users.iter().map(user).collect(), active, length: 0, sweep_at: FIRST_SWEEP }
+    }
+
+    #[inline]
+    pub(super) fn other_users(&self, place: u32) -> u32 {
+        self.active - u32::from(self.users[place as usize].left > 0)
+    }
+
+    pub(super) fn release(
+        &mut self,
+        clocks: &mut Clocks,
+        sections: &Sections,
+        place: u32,
+        shared: bool,
+        asker: &mut Asker<'_>,
+    ) {
+        let modes = if shared { 1 } else { 2 };
+        let mut learnt = true;
+        while learnt {
+            learnt = false;
+            for other in self.users.iter().filter(|u| u.thread != asker.thread) {
+                let thread = other.thread as usize;
+                let in_p = clocks.get(asker.p, thread);
+                let time = in_p.max(clocks.get(asker.k, thread));
+                for list in &other.sections[..modes] {
+                    let known = list.partition_point(|e| e.acquired <= time);
+                    if let Some(last) = known.checked_sub(1).map(|i| &list[i])
+                        && last.released > clocks.get(asker.p, thread)
+                    {
+                        sections.learn(clocks, asker.p, last.section);
+                        learnt = true;
+                    }
+                }
+            }
+        }
+        for other in 0..self.users.len() {
+            let time = clocks.get(asker.p, self.users[other].thread as usize);
+            self.users[place as usize].knows[other] = time;
+        }
+    }
+
+    /// Queues a section. Returns how many entries were let go, each counted for all users but its own.
+    pub(super) fn push(
+        &mut self,
+        clocks: &mut Clocks,
+        sections: &mut Sections,
+        place: u32,
+        shared: bool,
+        section: u32,
+    ) -> u64 {
+        let closed = sections.get(section);
+        let entry = Entry { acquired: closed.acquired, released: closed.released, section };
+        let user = &mut self.users[place as usize];
+        user.sections[usize::from(shared)].push_back(entry);
+        user.left -= 1;
+        self.active -= u32::from(user.left == 0);
+        self.length += 1;
+        if self.length < self.sweep_at { 0 } else { self.sweep(clocks, sections) }
+    }
+
+    /// Lets go of sections that everybody knows who still releases the lock.
+    #[cold]
+    fn sweep(&mut self, clocks: &mut Clocks, sections: &mut Sections) -> u64 {
+        let mut gone = 0;
+        for place in 0..self.users.len() {
+            let others = self.users.iter().enumerate().filter(|&(o, u)| o != place && u.left > 0);
+            let known = others.map(|(_, u)| u.knows[place]).min().unwrap_or(u32::MAX);
+            for list in &mut self.users[place].sections {
+                while list.front().is_some_and(|e| e.released <= known) {
+                    let entry = list.pop_front().expect("there is a front");
+                    sections.drop_reference(clocks, entry.section);
+                    gone += 1;
+                }
+            }
+        }
+        self.length -= gone;
+        self.sweep_at = (2 * self.length).max(FIRST_SWEEP);
+        gone as u64 * u64::from(self.active.saturating_sub(1))
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        let user = |u: &User| {
+            u.sections.iter().map(|s| s.capacity() * size_of::<Entry>()).sum::<usize>() + u.knows.capacity() * 4
+        };
+        self.users.iter().map(user).sum::<usize>() + self.users.capacity() * size_of::<User>()
+    }
+}
