@@ -18,7 +18,9 @@ mod linearise;
 pub mod polygraph;
 mod saturate;
 pub mod sections;
+pub mod seqcheck;
 pub mod slice;
+mod ucg;
 mod verdict;
 
 pub use auto::Auto;
@@ -26,5 +28,7 @@ pub use context::Context;
 pub use counters::EngineCounters;
 pub use exact::{Exact, Solver};
 pub use ipa::{Ipa, Strategy};
+pub use seqcheck::SeqCheck;
 pub use slice::{Query, Slice};
+pub use ucg::Ucg;
 pub use verdict::{Budget, Engine, Refutation, Rung, Step, Undecided, Verdict, Why};

@@ -33,3 +33,5 @@ pub use checks::{Check, Pair};
 pub use counters::IpaCounters;
 pub use engine::{From, Ipa, Reach, Strategy};
 pub use history::{Histories, History};
+
+pub(crate) use history::{blocks, mode_of};
