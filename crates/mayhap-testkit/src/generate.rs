@@ -10,15 +10,15 @@ use crate::{Random, subtrace};
 /// What random traces look like. Weights say how often a thread tries an operation; 0 is never.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// Threads at most.
+    /// Threads at most; each trace has some number from 2 on.
     pub threads: usize,
-    /// Events at least, before open ends are closed.
+    /// Events at most, before open ends are closed; each trace has some number from half of it on.
     pub events: usize,
-    /// Locks.
+    /// Locks at most; each trace has some number from 1 on.
     pub locks: usize,
-    /// Variables.
+    /// Variables at most; each trace has some number from 1 on.
     pub variables: usize,
-    /// Conditions.
+    /// Conditions at most; each trace has some number from 1 on.
     pub conditions: usize,
     /// Weight of reads.
     pub reads: u32,
@@ -61,13 +61,13 @@ impl Profile {
     pub fn races() -> Profile {
         Profile {
             threads: 3,
-            events: 14,
+            events: 22,
             locks: 2,
             variables: 2,
             conditions: 1,
-            reads: 4,
-            writes: 4,
-            acquires: 4,
+            reads: 3,
+            writes: 3,
+            acquires: 5,
             shared_acquires: 0,
             releases: 4,
             forks: 0,
@@ -87,12 +87,12 @@ impl Profile {
 
     /// Mostly locks, deeply nested: deadlocks and lock orders.
     pub fn nested() -> Profile {
-        Profile { locks: 3, depth: 3, acquires: 8, releases: 5, reads: 2, writes: 2, ..Profile::races() }
+        Profile { locks: 3, depth: 3, acquires: 8, releases: 6, reads: 2, writes: 2, ..Profile::races() }
     }
 
     /// Sections seldom overlap, locks nest in all orders: many deadlocks.
     pub fn deadlocks() -> Profile {
-        Profile { events: 20, burst: 85, reads: 1, writes: 1, acquires: 9, releases: 6, ..Profile::nested() }
+        Profile { events: 26, burst: 60, reads: 1, writes: 1, acquires: 9, releases: 6, ..Profile::nested() }
     }
 
     /// Locks released in any order.
@@ -102,43 +102,43 @@ impl Profile {
 
     /// Locks taken again by their holder.
     pub fn reentrant() -> Profile {
-        Profile { reentrant: 40, events: 18, ..Profile::nested() }
+        Profile { reentrant: 30, events: 26, ..Profile::nested() }
     }
 
     /// Reader locks, also upgraded and downgraded.
     pub fn readers() -> Profile {
-        Profile { shared_acquires: 6, nested: false, reentrant: 15, ..Profile::races() }
+        Profile { shared_acquires: 3, nested: false, reentrant: 10, ..Profile::races() }
     }
 
     /// One thread starts the others and may wait for them.
     pub fn fork_join() -> Profile {
-        Profile { threads: 4, events: 16, forks: 4, joins: 3, ..Profile::races() }
+        Profile { threads: 4, events: 26, forks: 6, joins: 1, ..Profile::races() }
     }
 
     /// Waits and notifies.
     pub fn conditions() -> Profile {
-        Profile { notifies: 3, waits: 4, conditions: 2, ..Profile::races() }
+        Profile { notifies: 2, waits: 2, conditions: 2, ..Profile::races() }
     }
 
     /// Branches.
     pub fn branches() -> Profile {
-        Profile { branches: 4, reads: 6, ..Profile::races() }
+        Profile { branches: 2, reads: 4, ..Profile::races() }
     }
 
     /// All features at once.
     pub fn everything() -> Profile {
         Profile {
             threads: 4,
-            events: 18,
+            events: 30,
             locks: 3,
             variables: 2,
             conditions: 2,
             shared_acquires: 2,
-            forks: 3,
-            joins: 2,
-            notifies: 2,
-            waits: 2,
-            branches: 2,
+            forks: 5,
+            joins: 1,
+            notifies: 1,
+            waits: 1,
+            branches: 1,
             nested: false,
             reentrant: 15,
             marks: true,
@@ -163,7 +163,7 @@ impl Profile {
         ]
     }
 
-    /// The same with other numbers of threads and events.
+    /// The same with other largest numbers of threads and events.
     pub fn sized(self, threads: usize, events: usize) -> Profile {
         Profile { threads, events, ..self }
     }
@@ -195,7 +195,17 @@ impl Generator {
 
     /// The trace of one seed.
     pub fn trace(profile: &Profile, seed: u64) -> Trace {
-        Growth::new(profile, seed).run()
+        let mut random = Random::new(seed);
+        let mut some = |least: usize, most: usize| least + random.below((most + 1).saturating_sub(least));
+        let profile = Profile {
+            threads: some(2, profile.threads),
+            events: some(profile.events / 2, profile.events),
+            locks: some(1, profile.locks),
+            variables: some(1, profile.variables),
+            conditions: some(1, profile.conditions),
+            ..profile.clone()
+        };
+        Growth::new(&profile, random).run()
     }
 }
 
@@ -231,7 +241,7 @@ struct Growth<'p> {
 }
 
 impl<'p> Growth<'p> {
-    fn new(profile: &'p Profile, seed: u64) -> Self {
+    fn new(profile: &'p Profile, random: Random) -> Self {
         let mut tables = Tables::default();
         let mut name = |kind: &str, n: usize| {
             let names = match kind {
@@ -252,7 +262,7 @@ impl<'p> Growth<'p> {
         lives[0] = Life::Running;
         Growth {
             profile,
-            random: Random::new(seed),
+            random,
             columns: Columns::default(),
             tables,
             lives,

@@ -30,7 +30,12 @@ impl Judge {
     /// The schedule is a correct reordering that reaches the target, which makes sense for the trace.
     pub fn accepts(&self, target: &Target, model: Model, schedule: &[EventId]) -> bool {
         self.makes_sense(target)
-            && self.run(schedule).is_some_and(|run| run.is_correct(model, target) && run.reaches(target))
+            && self.run(schedule).is_some_and(|run| run.is_correct(model, &free_reads(target)) && run.reaches(target))
+    }
+
+    /// The schedule is a correct reordering.
+    pub fn is_reordering(&self, model: Model, schedule: &[EventId]) -> bool {
+        self.run(schedule).is_some_and(|run| run.is_correct(model, &[]))
     }
 
     /// The schedule as places, if it has each event at most once and only events that take part.
@@ -91,8 +96,8 @@ impl Run<'_> {
         self.place[x].is_some_and(|at| at < end)
     }
 
-    fn is_correct(&self, model: Model, target: &Target) -> bool {
-        self.keeps_must_order() && self.keeps_locks() && self.keeps_reads(model, target)
+    fn is_correct(&self, model: Model, free: &[EventId]) -> bool {
+        self.keeps_must_order() && self.keeps_locks() && self.keeps_reads(model, free)
     }
 
     /// Program order as prefixes, forks, joins, waits.
@@ -132,8 +137,8 @@ impl Run<'_> {
         })
     }
 
-    /// Reads see what the model wants them to.
-    fn keeps_reads(&self, model: Model, target: &Target) -> bool {
+    /// Reads see what the model wants them to; free ones may see anything in the data model if their thread ends there.
+    fn keeps_reads(&self, model: Model, free: &[EventId]) -> bool {
         let facts = self.facts;
         self.schedule.iter().enumerate().filter(|(_, e)| facts.events[**e].op == Op::Read).all(|(at, &read)| {
             let event = facts.events[read];
@@ -146,13 +151,7 @@ impl Run<'_> {
             match model {
                 Model::Sync => true,
                 Model::Branch => later.all(|&e| facts.events[e].op != Op::Branch),
-                Model::Data => {
-                    let free = match target {
-                        Target::Atomicity { remote, second, .. } => [*remote, *second].contains(&EventId::at(read)),
-                        _ => false,
-                    };
-                    free && later.next().is_none()
-                }
+                Model::Data => free.contains(&EventId::at(read)) && later.next().is_none(),
             }
         })
     }
@@ -206,5 +205,13 @@ impl Run<'_> {
                 self.is_next(*read) && replaced
             }
         }
+    }
+}
+
+/// The reads whose values a target leaves open.
+fn free_reads(target: &Target) -> Vec<EventId> {
+    match target {
+        Target::Atomicity { remote, second, .. } => vec![*remote, *second],
+        _ => Vec::new(),
     }
 }
