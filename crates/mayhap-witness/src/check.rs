@@ -15,9 +15,9 @@ use crate::{Model, Target, TargetError, Witness};
 /// A witness that the kernel accepted: the only thing that may be called proven.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Checked {
-    target: Target,
-    model: Model,
-    witness: Witness,
+    pub(crate) target: Target,
+    pub(crate) model: Model,
+    pub(crate) witness: Witness,
 }
 
 impl Checked {
@@ -126,8 +126,8 @@ struct LockState {
 
 /// Checks witnesses of one trace.
 pub struct Checker<'a> {
-    trace: &'a Trace,
-    relations: &'a Relations,
+    pub(crate) trace: &'a Trace,
+    pub(crate) relations: &'a Relations,
     /// Events run, per thread.
     done: Vec<usize>,
     /// First read of each thread that saw another write than observed.
@@ -165,12 +165,17 @@ impl<'a> Checker<'a> {
 
     fn run(&mut self, target: &Target, model: Model, schedule: &[EventId]) -> Result<(), Rejection> {
         for (i, &event) in schedule.iter().enumerate() {
-            self.step(target, model, event).map_err(|why| Rejection { step: Some(i + 1), event: Some(event), why })?;
+            self.step(Some(target), model, event).map_err(|why| Rejection {
+                step: Some(i + 1),
+                event: Some(event),
+                why,
+            })?;
         }
         Ok(())
     }
 
-    fn step(&mut self, target: &Target, model: Model, id: EventId) -> Result<(), Why> {
+    /// Runs one event. Only reads that `target` leaves open may see another write in the data model.
+    pub(crate) fn step(&mut self, target: Option<&Target>, model: Model, id: EventId) -> Result<(), Why> {
         if id.index() >= self.trace.len() {
             return Err(Why::NoSuchEvent);
         }
@@ -195,7 +200,7 @@ impl<'a> Checker<'a> {
             Op::Read => {
                 let (observed, here) = (self.relations.partner(id), self.last_write[object]);
                 if observed != here {
-                    if model == Model::Data && !free_read(target, id) {
+                    if model == Model::Data && !target.is_some_and(|target| free_read(target, id)) {
                         return Err(Why::WrongWrite { observed, here });
                     }
                     self.changed[me.index()].get_or_insert(id);
@@ -264,7 +269,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn reached(&self, target: &Target, place: &dyn Fn(EventId) -> Option<usize>) -> Result<(), String> {
+    pub(crate) fn reached(&self, target: &Target, place: &dyn Fn(EventId) -> Option<usize>) -> Result<(), String> {
         let in_order = |events: &[EventId]| {
             let mut before: Option<(EventId, usize)> = None;
             for &event in events {
@@ -317,6 +322,27 @@ impl<'a> Checker<'a> {
                     _ => Ok(()),
                 }
             }
+        }
+    }
+
+    /// The last write of the access's variable: what a read would see and a write would replace.
+    pub(crate) fn replaced(&self, id: EventId) -> Option<EventId> {
+        self.trace.event(id).variable().and_then(|x| self.last_write[x.index()])
+    }
+
+    /// Takes back the event that ran last; `replaced` is what [`Self::replaced`] said before it.
+    pub(crate) fn step_back(&mut self, id: EventId, replaced: Option<EventId>) {
+        let event = self.trace.event(id);
+        let (me, object) = (event.thread, event.object as usize);
+        self.done[me.index()] -= 1;
+        match event.op {
+            Op::Read if self.changed[me.index()] == Some(id) => self.changed[me.index()] = None,
+            Op::Write => self.last_write[object] = replaced,
+            Op::Acquire => self.locks[object].owner = None,
+            Op::Release => self.locks[object].owner = Some(me),
+            Op::SharedAcquire => self.locks[object].readers.retain(|&t| t != me),
+            Op::SharedRelease => self.locks[object].readers.push(me),
+            _ => {}
         }
     }
 

@@ -6,10 +6,12 @@
 
 mod check;
 mod model;
+mod rehearsal;
 mod target;
 
 pub use check::{Checked, Checker, Rejection, Why};
 pub use model::Model;
+pub use rehearsal::Rehearsal;
 pub use target::{Kind, Target, TargetError};
 
 use mayhap_trace::EventId;

@@ -1,0 +1,47 @@
+//! The kernel's rehearsal, going back and forth at random, against the checker on the same schedule from the start.
+
+use mayhap_testkit::{Generator, Oracle, Profile, Random, cases};
+use mayhap_trace::{EventId, Relations};
+use mayhap_witness::{Checker, Model, Rehearsal, Target, Witness};
+
+#[test]
+fn rehearsal_equals_checking_from_the_start() {
+    let (mut accepted, mut rejected) = (0, 0);
+    for (name, profile) in Profile::all() {
+        for (seed, trace) in Generator::new(profile, 0).take(cases(1000) / 10) {
+            let relations = Relations::derive(&trace).unwrap();
+            let model = Model::ALL[seed as usize % 3];
+            let Ok(oracle) = Oracle::explore(&trace, Model::Sync, 20_000) else { continue };
+            let mut targets: Vec<Target> = oracle.all_races().into_iter().map(|(a, b)| Target::Race(a, b)).collect();
+            targets.extend(oracle.all_deadlocks().into_iter().map(Target::Deadlock));
+            let triplets = oracle.triplets().into_iter();
+            targets.extend(triplets.map(|(write, read, other)| Target::Nondeterminism { write, read, other }));
+            let mut random = Random::new(seed);
+            let mut rehearsal = Rehearsal::new(&trace, &relations, model);
+            let mut checker = Checker::new(&trace, &relations);
+            for _ in 0..60 {
+                if random.percent(15) {
+                    rehearsal.rewind(random.below(rehearsal.schedule().len() + 1));
+                }
+                let event = EventId::at(random.below(trace.len() + 1));
+                let mut schedule = rehearsal.schedule().to_vec();
+                let ran = rehearsal.run(event);
+                schedule.push(event);
+                // A target that the schedule has anyway: only its steps are judged.
+                let whole = Target::Sequence { events: vec![schedule[0]], adjacent: Vec::new() };
+                let fresh = checker.check(&whole, model, Witness { schedule });
+                assert_eq!(ran.is_ok(), fresh.is_ok(), "{name} seed {seed}: {ran:?}, from the start {fresh:?}");
+                match ran {
+                    Ok(()) => accepted += 1,
+                    Err(_) => rejected += 1,
+                }
+                for target in &targets {
+                    let witness = Witness { schedule: rehearsal.schedule().to_vec() };
+                    let fresh = checker.check(target, model, witness);
+                    assert_eq!(rehearsal.checked(target), fresh, "{name} seed {seed}");
+                }
+            }
+        }
+    }
+    assert!(accepted > 1000 && rejected > 1000, "{accepted} accepted, {rejected} rejected");
+}
