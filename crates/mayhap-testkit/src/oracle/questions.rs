@@ -164,6 +164,23 @@ impl Oracle {
         self.find(&demands, |state| c.is_none_or(|c| self.space.has_run(state, c)) && self.all_next(state, &[read]))
     }
 
+    /// A schedule after which `read` is next and would see exactly `other`; `None` is the initial value.
+    pub fn sees(&self, read: EventId, other: Option<EventId>) -> Result<Option<Witness>, TooBig> {
+        let events = &self.space.facts.events;
+        let variable = events[read.index()].object;
+        let mut demands = self.standing.clone();
+        let writes = events.iter().enumerate().filter(|(_, e)| e.op == Op::Write && e.object == variable);
+        for write in writes.map(|(i, _)| i).filter(|&i| Some(i) != other.map(EventId::index)) {
+            match other {
+                Some(other) => demands.never_after.push((other.index(), write)),
+                None => demands.before.push((write, write)),
+            }
+        }
+        self.find(&demands, |state| {
+            other.is_none_or(|c| self.space.has_run(state, c.index())) && self.all_next(state, &[read])
+        })
+    }
+
     /// All triplets (write, read, other) that make sense for the trace.
     pub fn triplets(&self) -> Vec<(Option<EventId>, EventId, Option<EventId>)> {
         let facts = &self.space.facts;
