@@ -6,11 +6,18 @@
 //! [`Literal`] is the published decision, as it stands.
 
 mod abstraction;
+mod corrected;
 mod literal;
+mod needs;
 mod order;
 mod scopes;
+mod survey;
+mod table;
 mod triplets;
+mod window;
 mod witness_order;
 
 pub use literal::{Literal, Outcome, ReadOutcomes, decide_edges};
+pub use survey::{KindVerdict, OtherWrite, ReadVerdicts, Session, Survey};
+pub use table::Table;
 pub use triplets::{Accesses, Triplets};

@@ -59,6 +59,13 @@ impl Order {
         }
     }
 
+    /// Forgets all events and starts anew at the ranks `low`, keeping the memory.
+    pub(super) fn reset(&mut self, low: &[u32]) {
+        self.low.copy_from_slice(low);
+        self.rows.iter_mut().for_each(Vec::clear);
+        self.log.clear();
+    }
+
     pub(super) fn threads(&self) -> usize {
         self.threads
     }

@@ -1,0 +1,271 @@
+//! What an event cannot do without: e needs d if every correct reordering with e has d before e.
+//!
+//! Rules, for one model, closed transitively: program order, fork, join, notify; the write that a read saw (in the data
+//! model with the read itself, in the branch model with the next branch of its thread, in the sync model never); and of
+//! two scopes that exclude each other, acq1 before acq2 demands rel1 before acq2, acq1 before rel2 demands rel1 before
+//! rel2 (the second scope is closed, so the first must have been).
+//!
+//! A set of events that is closed under needs is a vector of positions, one a thread: a [`Frontier`]. Two closures of
+//! frontiers stand on top:
+//! - [`Needs::close_at`]: whoever took a lock that the read's thread holds at its cut has released it (the read's thread
+//!   keeps it, so the other scope came before). Every schedule that reaches the cut contains the result: *mandatory*.
+//! - [`Needs::close_observed`]: of two scopes in the set the one taken first in the observed run is closed. The result, in
+//!   observed order, is a correct reordering: *sufficient* (the sync-preserving ideal of Mathur, Pavlogiannis, Viswanathan).
+//!
+//! All rules hold in the observed order, so one forward pass computes the rows. Both closures are monotone.
+//! Cost: O(events x threads) memory and time plus, per lock event, the lists of its lock; a closure looks only at the locks
+//! held at the frontier.
+
+use mayhap_trace::{EventId, Mode, Op, Relations, ThreadId, Trace};
+use mayhap_witness::Model;
+
+use super::order::Point;
+use super::scopes::{List, Scope, Scopes};
+
+/// How many first events of each thread a set holds.
+pub(super) type Frontier = Vec<u32>;
+
+/// The needs of every event, and the tables they stand on.
+pub(super) struct Needs<'a> {
+    pub(super) trace: &'a Trace,
+    pub(super) relations: &'a Relations,
+    pub(super) model: Model,
+    pub(super) scopes: Scopes,
+    threads: usize,
+    rows: Vec<u32>,
+    /// Per event, the rank of the next branch of its thread at or after it; filled in the branch model only.
+    next_branch: Vec<u32>,
+    /// Per thread, lock and mode of the scopes that it never closes.
+    left_open: Vec<Vec<(u32, Mode)>>,
+}
+
+impl<'a> Needs<'a> {
+    pub(super) fn new(trace: &'a Trace, relations: &'a Relations, model: Model) -> Self {
+        let threads = relations.threads();
+        let mut needs = Needs {
+            trace,
+            relations,
+            model,
+            scopes: Scopes::of(trace, relations),
+            threads,
+            rows: vec![0; trace.len() * threads],
+            next_branch: Vec::new(),
+            left_open: vec![Vec::new(); threads],
+        };
+        for (lock, lists) in needs.scopes.lists.iter().enumerate() {
+            for list in lists {
+                if list.scopes.last().is_some_and(Scope::is_open) {
+                    needs.left_open[list.thread].push((lock as u32, list.mode));
+                }
+            }
+        }
+        needs.fill();
+        if model == Model::Branch {
+            needs.find_branches();
+        }
+        needs
+    }
+
+    fn fill(&mut self) {
+        let mut now = vec![vec![0; self.threads]; self.threads];
+        let mut promised = now.clone();
+        for (id, event) in self.trace.events().filter(|(id, _)| self.relations.is_relevant(*id)) {
+            let thread = event.thread.index();
+            let rank = self.relations.rank(id) as u32;
+            let mut row = std::mem::take(&mut now[thread]);
+            let partner = self.relations.partner(id);
+            if rank == 0
+                && let Some(fork) = self.relations.fork_of(event.thread)
+            {
+                self.include(&mut row, fork);
+            }
+            match event.op {
+                Op::Read => {
+                    if let Some(write) = partner {
+                        match self.model {
+                            Model::Data => self.include(&mut row, write),
+                            Model::Branch => self.include(&mut promised[thread], write),
+                            Model::Sync => {}
+                        }
+                    }
+                }
+                Op::Branch if self.model == Model::Branch => join(&mut row, &promised[thread]),
+                Op::Wait => self.include(&mut row, partner.expect("a wait has its notify")),
+                Op::Join => {
+                    let fork = self.relations.fork_of(ThreadId::at(event.object as usize));
+                    fork.into_iter().chain(partner).for_each(|e| self.include(&mut row, e));
+                }
+                op if op.is_lock() => self.close_earlier(&mut row, event.object, thread, op.is_shared()),
+                _ => {}
+            }
+            row[thread] = rank;
+            self.rows[id.index() * self.threads..][..self.threads].copy_from_slice(&row);
+            row[thread] = rank + 1;
+            now[thread] = row;
+        }
+    }
+
+    /// An acquire or release of `lock`: other scopes that began before it, by `row`, are closed before it.
+    fn close_earlier(&self, row: &mut [u32], lock: u32, thread: usize, shared: bool) {
+        let mine = if shared { Mode::Shared } else { Mode::Exclusive };
+        let lists = &self.scopes.lists[lock as usize];
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for other in lists.iter().filter(|l| excludes(l, thread, mine)) {
+                if let Some(release) = self.unclosed(row, other) {
+                    self.include(row, release);
+                    changed = true;
+                }
+            }
+        }
+    }
+
+    /// The release of the list's last scope in the set, if the set lacks it and the trace has it.
+    fn unclosed(&self, frontier: &[u32], list: &List) -> Option<EventId> {
+        let count = frontier[list.thread];
+        let scope = list.latest(count).filter(|s| s.release >= count && !s.is_open())?;
+        Some(self.event(scope.last()))
+    }
+
+    fn find_branches(&mut self) {
+        self.next_branch = vec![u32::MAX; self.trace.len()];
+        for thread in 0..self.threads {
+            let mut next = u32::MAX;
+            for (rank, &id) in self.relations.thread_events(ThreadId::at(thread)).iter().enumerate().rev() {
+                if self.trace.event(id).op == Op::Branch {
+                    next = rank as u32;
+                }
+                self.next_branch[id.index()] = next;
+            }
+        }
+    }
+
+    pub(super) fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// How many events of each thread the event needs; of its own thread, its rank.
+    #[inline]
+    pub(super) fn row(&self, event: EventId) -> &[u32] {
+        &self.rows[event.index() * self.threads..][..self.threads]
+    }
+
+    #[inline]
+    pub(super) fn event(&self, point: Point) -> EventId {
+        self.relations.thread_events(ThreadId::at(point.thread))[point.rank as usize]
+    }
+
+    #[inline]
+    pub(super) fn point(&self, event: EventId) -> Point {
+        super::witness_order::point(self.trace, self.relations, event)
+    }
+
+    /// How many relevant events a thread has.
+    pub(super) fn length(&self, thread: usize) -> u32 {
+        self.relations.thread_events(ThreadId::at(thread)).len() as u32
+    }
+
+    /// The read must see the write it saw, given how far its thread goes.
+    #[inline]
+    pub(super) fn is_strict(&self, read: EventId, frontier: u32) -> bool {
+        match self.model {
+            Model::Data => true,
+            Model::Sync => false,
+            Model::Branch => self.next_branch[read.index()] < frontier,
+        }
+    }
+
+    /// `a` is before `b` in every correct reordering that has `b`.
+    #[inline]
+    pub(super) fn needed(&self, a: Point, b: EventId) -> bool {
+        self.row(b)[a.thread] > a.rank
+    }
+
+    /// Adds an event and all it needs.
+    #[inline]
+    pub(super) fn include(&self, frontier: &mut [u32], event: EventId) {
+        join(frontier, self.row(event));
+        let point = self.point(event);
+        frontier[point.thread] = frontier[point.thread].max(point.rank + 1);
+    }
+
+    /// What must have run for `event` to be next: its thread's events before it, or its fork.
+    pub(super) fn enabling(&self, event: EventId) -> Frontier {
+        let point = self.point(event);
+        let mut frontier = vec![0; self.threads];
+        let before = match point.rank.checked_sub(1) {
+            Some(rank) => Some(self.event(Point { rank, ..point })),
+            None => self.relations.fork_of(ThreadId::at(point.thread)),
+        };
+        before.into_iter().for_each(|e| self.include(&mut frontier, e));
+        frontier
+    }
+
+    /// Closes a set under what the cut before `read` demands; see the module. Scopes that are never closed stay open here.
+    pub(super) fn close_at(&self, frontier: &mut [u32], read: EventId) {
+        let thread = self.trace.columns().threads[read.index()] as usize;
+        let held = self.relations.locksets().get(self.relations.held(read));
+        let mut changed = !held.is_empty();
+        while changed {
+            changed = false;
+            for &(lock, mode) in held {
+                for other in self.scopes.lists[lock.index()].iter().filter(|l| excludes(l, thread, mode)) {
+                    if let Some(release) = self.unclosed(frontier, other) {
+                        self.include(frontier, release);
+                        changed = true;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Closes a set so that it can run in observed order. `false` if it would take the release of a scope never closed.
+    pub(super) fn close_observed(&self, frontier: &mut [u32]) -> bool {
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for thread in 0..self.threads {
+                if frontier[thread] == 0 {
+                    continue;
+                }
+                if frontier[thread] < self.length(thread) {
+                    let next = self.event(Point { thread, rank: frontier[thread] });
+                    for &(lock, mode) in self.relations.locksets().get(self.relations.held(next)) {
+                        let Some(scope) = self.overtaken(frontier, thread, lock.index(), mode) else { continue };
+                        let Some(release) = self.relations.partner(scope) else { return false };
+                        self.include(frontier, release);
+                        changed = true;
+                    }
+                } else if (self.left_open[thread].iter())
+                    .any(|&(lock, mode)| self.overtaken(frontier, thread, lock as usize, mode).is_some())
+                {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// The acquire of the scope that `thread` has open at the frontier, if the set has a scope taken later.
+    fn overtaken(&self, frontier: &[u32], thread: usize, lock: usize, mode: Mode) -> Option<EventId> {
+        let lists = &self.scopes.lists[lock];
+        let mine = lists.iter().find(|l| l.thread == thread && l.mode == mode)?;
+        let acquire = self.event(mine.latest(frontier[thread])?.first());
+        let later = lists
+            .iter()
+            .filter(|l| l.excludes(mine))
+            .any(|other| other.latest(frontier[other.thread]).is_some_and(|s| self.event(s.first()) > acquire));
+        later.then_some(acquire)
+    }
+}
+
+fn excludes(list: &List, thread: usize, mode: Mode) -> bool {
+    list.thread != thread && (list.mode == Mode::Exclusive || mode == Mode::Exclusive)
+}
+
+/// The union of two sets.
+#[inline]
+pub(super) fn join(frontier: &mut [u32], other: &[u32]) {
+    frontier.iter_mut().zip(other).for_each(|(a, &b)| *a = (*a).max(b));
+}

@@ -1,0 +1,261 @@
+//! All triplets of a trace under the corrected decision, read by read, each proof checked by the kernel.
+//!
+//! One plan serves many triplets of a read, and the plans of neighbouring reads differ little: the kernel rehearses them
+//! one after the other, going back only as far as they differ, and is asked about each triplet by itself. What it does
+//! not accept is not counted as proven.
+
+use mayhap_trace::{EventId, Relations, ThreadId, Trace};
+use mayhap_witness::{Checked, Model, Rehearsal, Target};
+
+use super::corrected::{Corrected, Plan, Status};
+use super::needs::Needs;
+use super::table::Table;
+use super::triplets::Triplets;
+use crate::{Budget, Rung};
+
+/// The verdict on one kind of one triplet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KindVerdict {
+    /// The kernel accepted a schedule: the read's schedule with this number.
+    Proven(u32),
+    /// No correct reordering shows it.
+    Refuted(Rung),
+    /// The budget ran out.
+    Unknown,
+}
+
+/// One other write of a read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OtherWrite {
+    /// The write; `None` is the initial value.
+    pub other: Option<EventId>,
+    /// The write that the read saw ran before it (kind 2).
+    pub overwritten: KindVerdict,
+    /// The write that the read saw did not run (kind 3).
+    pub absent: KindVerdict,
+}
+
+impl OtherWrite {
+    /// The verdict on the triplet, which is proven if either kind is.
+    pub fn verdict(&self) -> KindVerdict {
+        match (self.overwritten, self.absent) {
+            (proven @ KindVerdict::Proven(_), _) | (_, proven @ KindVerdict::Proven(_)) => proven,
+            (KindVerdict::Unknown, _) | (_, KindVerdict::Unknown) => KindVerdict::Unknown,
+            // The later rung is the one that settled the question.
+            (KindVerdict::Refuted(a), KindVerdict::Refuted(b)) => KindVerdict::Refuted(a.max(b)),
+        }
+    }
+}
+
+impl OtherWrite {
+    /// The triplet is proven.
+    pub fn is_proven(&self) -> bool {
+        matches!(self.verdict(), KindVerdict::Proven(_))
+    }
+}
+
+/// The triplets of one read.
+pub struct ReadVerdicts {
+    /// The read.
+    pub read: EventId,
+    /// What it saw; `None` is the initial value.
+    pub write: Option<EventId>,
+    /// The other writes.
+    pub others: Vec<OtherWrite>,
+    plans: Vec<Plan>,
+}
+
+impl ReadVerdicts {
+    /// How many other writes are proven.
+    pub fn proven(&self) -> usize {
+        self.others.iter().filter(|o| o.is_proven()).count()
+    }
+
+    /// How many stayed open.
+    pub fn unknown(&self) -> usize {
+        self.others.iter().filter(|o| o.verdict() == KindVerdict::Unknown).count()
+    }
+
+    /// Steps of a schedule that an [`OtherWrite`] names.
+    pub fn schedule_len(&self, schedule: u32) -> usize {
+        self.plans[schedule as usize].len()
+    }
+}
+
+/// The corrected decision on one trace under one model.
+pub struct Survey<'a> {
+    needs: Needs<'a>,
+}
+
+impl<'a> Survey<'a> {
+    /// Computes what each event needs.
+    pub fn new(trace: &'a Trace, relations: &'a Relations, model: Model) -> Self {
+        Survey { needs: Needs::new(trace, relations, model) }
+    }
+
+    /// The model.
+    pub fn model(&self) -> Model {
+        self.needs.model
+    }
+
+    /// Starts deciding; `budget` is for one question.
+    pub fn session(&self, budget: &Budget) -> Session<'_, 'a> {
+        let needs = &self.needs;
+        Session {
+            needs,
+            corrected: Corrected::new(needs, budget.nodes),
+            stage: Stage {
+                needs,
+                rehearsal: Rehearsal::new(needs.trace, needs.relations, needs.model),
+                ideal: vec![0; needs.threads()],
+                head: 0,
+            },
+            table: Table::default(),
+        }
+    }
+}
+
+/// Reads decided one after the other.
+pub struct Session<'n, 'a> {
+    needs: &'n Needs<'a>,
+    corrected: Corrected<'n, 'a>,
+    stage: Stage<'n, 'a>,
+    table: Table,
+}
+
+impl Session<'_, '_> {
+    /// Decides all triplets of a read.
+    pub fn read(&mut self, triplets: &Triplets, read: EventId) -> ReadVerdicts {
+        let variable = self.needs.trace.event(read).variable().expect("a read has a variable");
+        self.groups(read, &triplets.variable(variable).writes)
+    }
+
+    /// Decides one triplet.
+    pub fn triplet(&mut self, read: EventId, other: Option<EventId>) -> OtherWrite {
+        let group: Vec<Vec<EventId>> = other.map(|c| vec![c]).into_iter().collect();
+        let verdicts = self.groups(read, &group);
+        *verdicts.others.iter().find(|o| o.other == other).expect("asked for")
+    }
+
+    fn groups(&mut self, read: EventId, groups: &[Vec<EventId>]) -> ReadVerdicts {
+        let answers = self.corrected.read(read, groups);
+        let write = self.needs.relations.partner(read);
+        self.table.add_answers(&answers);
+        let refuted = |status: Status| match status {
+            Status::Refuted(rung) => KindVerdict::Refuted(rung),
+            _ => KindVerdict::Unknown,
+        };
+        let unchecked = |&(other, [overwritten, absent]): &(Option<EventId>, [Status; 2])| OtherWrite {
+            other,
+            overwritten: refuted(overwritten),
+            absent: refuted(absent),
+        };
+        let mut others: Vec<OtherWrite> = answers.others.iter().map(unchecked).collect();
+        for (number, plan) in answers.plans.iter().enumerate() {
+            let number = number as u32;
+            let ran = self.stage.run(plan);
+            debug_assert!(ran, "the kernel rejects a schedule for read {read}");
+            if !ran {
+                continue;
+            }
+            for (verdict, &(other, kinds)) in others.iter_mut().zip(&answers.others) {
+                for (kind, status) in kinds.into_iter().enumerate() {
+                    if status != Status::Planned(number) {
+                        continue;
+                    }
+                    let accepted = self.stage.shows(write, read, other, kind);
+                    debug_assert!(accepted, "the kernel rejects read {read} with {other:?}");
+                    let slot = if kind == 0 { &mut verdict.overwritten } else { &mut verdict.absent };
+                    if accepted {
+                        *slot = KindVerdict::Proven(number);
+                    }
+                }
+            }
+        }
+        ReadVerdicts { read, write, others, plans: answers.plans }
+    }
+
+    /// The kernel's word on one proven triplet, with the schedule.
+    pub fn checked(&mut self, verdicts: &ReadVerdicts, other: &OtherWrite) -> Option<Checked> {
+        let KindVerdict::Proven(plan) = other.verdict() else { return None };
+        let target = Target::Nondeterminism { write: verdicts.write, read: verdicts.read, other: other.other };
+        self.stage.run(&verdicts.plans[plan as usize]).then_some(())?;
+        self.stage.rehearsal.checked(&target).ok()
+    }
+
+    /// A schedule after which the read sees exactly this write, shortest first among those known; `None` if there is none
+    /// or the budget ran out.
+    pub fn sees(&mut self, read: EventId, other: Option<EventId>) -> Option<Checked> {
+        let plan = self.corrected.sees(read, other)?;
+        let write = self.needs.relations.partner(read);
+        let exact = self.stage.run(&plan) && self.stage.rehearsal.would_see(read) == other;
+        let target = Target::Nondeterminism { write, read, other };
+        exact.then(|| self.stage.rehearsal.checked(&target).ok()).flatten()
+    }
+
+    /// Sets how many events the first window of an exact question reaches back. A matter of speed alone; tests take tiny ones.
+    pub fn set_first_window(&mut self, events: usize) {
+        self.corrected.first_window = events;
+    }
+
+    /// What the decisions so far add up to.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+}
+
+/// The kernel, rehearsing one plan after the other.
+struct Stage<'n, 'a> {
+    needs: &'n Needs<'a>,
+    rehearsal: Rehearsal<'a>,
+    /// The ideal that the first `head` steps are, in observed order.
+    ideal: Vec<u32>,
+    head: usize,
+}
+
+impl Stage<'_, '_> {
+    /// Runs a plan from where it leaves the one before. `false` if the kernel rejects it.
+    fn run(&mut self, plan: &Plan) -> bool {
+        let needs = self.needs;
+        let event = |thread: usize, rank: u32| needs.relations.thread_events(ThreadId::at(thread))[rank as usize];
+        let differ = self.ideal.iter().zip(&plan.ideal).enumerate().filter(|(_, (old, new))| old != new);
+        let split = differ.map(|(t, (&old, &new))| event(t, old.min(new))).min();
+        let keep = match split {
+            Some(split) => self.rehearsal.schedule()[..self.head].partition_point(|&e| e < split),
+            None => self.head,
+        };
+        self.rehearsal.rewind(keep);
+        self.head = keep;
+        let end = plan.ideal.iter().enumerate().filter(|&(_, &count)| count > 0).map(|(t, &count)| event(t, count - 1));
+        let (start, end) = (split.map_or(0, EventId::index), end.max().map_or(0, |e| e.index() + 1));
+        let threads = &needs.trace.columns().threads;
+        for id in (if split.is_some() { start..end } else { 0..0 }).map(EventId::at) {
+            let in_ideal = needs.relations.is_relevant(id)
+                && (needs.relations.rank(id) as u32) < plan.ideal[threads[id.index()] as usize];
+            if in_ideal && !self.step(id) {
+                return false;
+            }
+        }
+        self.head = self.rehearsal.schedule().len();
+        self.ideal.copy_from_slice(&plan.ideal);
+        plan.tail.iter().all(|&id| self.rehearsal.run(id).is_ok())
+    }
+
+    fn step(&mut self, id: EventId) -> bool {
+        let ran = self.rehearsal.run(id).is_ok();
+        if !ran {
+            // Nothing is known to be common with the next plan.
+            self.rehearsal.rewind(0);
+            self.ideal.fill(0);
+            self.head = 0;
+        }
+        ran
+    }
+
+    /// The state shows this kind of the triplet: 0 is "overwritten", 1 is "absent".
+    fn shows(&self, write: Option<EventId>, read: EventId, other: Option<EventId>, kind: usize) -> bool {
+        let target = Target::Nondeterminism { write, read, other };
+        let ran = write.is_none_or(|w| self.rehearsal.has_run(w));
+        ran == (kind == 0) && self.rehearsal.reaches(&target).is_ok()
+    }
+}
