@@ -232,9 +232,16 @@ impl From<Repaired> for RepairedJson {
 }
 
 fn note_repaired(path: &Path, repaired: &Repaired) {
-    note(format_args!("{}: repair dropped {} events", path.display(), repaired.total()));
+    let path = path.display();
+    match repaired.total() {
+        0 => note(format_args!("{path}: the trace breaks no rule, nothing to repair")),
+        1 => note(format_args!("{path}: repair dropped 1 event")),
+        total => note(format_args!("{path}: repair dropped {total} events")),
+    }
     for (rule, count) in &repaired.dropped {
-        let first = repaired.first.iter().find(|v| v.rule == *rule).map_or(String::new(), |v| format!("; first: {v}"));
-        note(format_args!("{}:   {rule}: {count}{first}", path.display()));
+        let first = repaired.first.iter().find(|v| v.rule == *rule);
+        let clash = first.and_then(|v| v.other).map_or(String::new(), |other| format!(", clashes with event {other}"));
+        let first = first.map_or(String::new(), |v| format!(" (first: event {}{clash})", v.event));
+        note(format_args!("{path}: {rule}: {count}{first}"));
     }
 }

@@ -21,7 +21,7 @@ pub struct Args {
     #[command(flatten)]
     trace: TraceArgs,
 
-    /// How many of the longest critical sections to list, and in text how many threads
+    /// How many of the longest critical sections to list; in text also twice as many threads
     #[arg(long, value_name = "N", default_value_t = 5)]
     top: usize,
 
@@ -69,7 +69,7 @@ fn print(out: &mut dyn Write, path: &str, stats: &Stats, top: usize) -> io::Resu
     writeln!(out, "fingerprint {}", stats.fingerprint)?;
     print_counts(out, stats)?;
     print_kinds(out, stats)?;
-    print_threads(out, stats, top)?;
+    print_threads(out, stats, 2 * top)?;
     print_sections(out, "Longest critical sections", stats.sections, &stats.longest_sections)?;
     print_sections(out, "Sections open at the end", stats.open_sections as u64, &stats.longest_open_sections)
 }
@@ -113,17 +113,17 @@ fn print_kinds(out: &mut dyn Write, stats: &Stats) -> io::Result<()> {
     table.print(out)
 }
 
-fn print_threads(out: &mut dyn Write, stats: &Stats, top: usize) -> io::Result<()> {
+fn print_threads(out: &mut dyn Write, stats: &Stats, most: usize) -> io::Result<()> {
     let columns = ["events", "reads", "writes", "lock ops", "first", "last"].map(|name| (name, Right));
     let mut table = Table::new(&[&[("thread", Left)], &columns[..]].concat());
     let mut busiest: Vec<_> = stats.per_thread.iter().collect();
     busiest.sort_by_key(|t| std::cmp::Reverse(t.events));
-    for t in busiest.iter().take(top) {
+    for t in busiest.iter().take(most) {
         let numbers = [t.events, t.reads, t.writes, t.lock_operations, t.first, t.last].map(grouped);
         table.row([shortened(&t.thread, 16)].into_iter().chain(numbers));
     }
     let title =
-        if busiest.len() > top { format!("Busiest threads ({top} of {})", busiest.len()) } else { "Threads".into() };
+        if busiest.len() > most { format!("Busiest threads ({most} of {})", busiest.len()) } else { "Threads".into() };
     writeln!(out, "\n{title}")?;
     table.print(out)
 }

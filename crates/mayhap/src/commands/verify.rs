@@ -76,7 +76,7 @@ impl Args {
                             print_events(out, &loaded.trace, &[event])?;
                         }
                     }
-                    _ => writeln!(out, "accepted: {steps} steps lead to {}, model {model}", state(&target))?,
+                    _ => writeln!(out, "accepted in model {model}: {steps} steps lead to {}", state(&target))?,
                 }
                 writeln!(out, "\nThe target, {}:", target.kind().name())?;
                 print_events(out, &loaded.trace, &shown)?;
@@ -95,7 +95,7 @@ fn state(target: &Target) -> String {
             format!("an atomicity violation: event {remote} runs between events {first} and {second}")
         }
         Target::Sequence { events, .. } => format!("the order asked for, of {} events", events.len()),
-        Target::Nondeterminism { read, .. } => format!("a state in which event {read} reads another write"),
+        Target::Nondeterminism { read, .. } => format!("a state in which event {read} would read another write"),
     }
 }
 
