@@ -130,6 +130,8 @@ pub struct Validator {
     holds: Holds,
     lives: Vec<Life>,
     notifies: Vec<Notifies>,
+    /// Who closed the latest section of each lock, and where.
+    released: Vec<Option<(ThreadId, EventId)>>,
     last_of: Option<Vec<u32>>,
 }
 
@@ -193,18 +195,27 @@ impl Validator {
                 return Ok(Step { relevant, partner: None });
             }
             return match self.holds.release(me, lock, mode) {
-                Some((hold, true)) => Ok(Step { relevant: true, partner: Some(hold.acquire) }),
+                Some((hold, true)) => {
+                    if self.released.len() <= lock.index() {
+                        self.released.resize(lock.index() + 1, None);
+                    }
+                    self.released[lock.index()] = Some((me, id));
+                    Ok(Step { relevant: true, partner: Some(hold.acquire) })
+                }
                 Some((_, false)) => Ok(INERT),
                 None => {
                     let holder = self.holds.blocker(me, lock, Mode::Exclusive);
-                    let whose = match holder {
-                        Some(hold) => format!("; {} holds it since event {}", name(hold.thread), hold.acquire),
-                        None => String::new(),
+                    let released = self.released.get(lock.index()).copied().flatten();
+                    let whose = match (holder, released) {
+                        (Some(hold), _) => format!("; {} holds it since event {}", name(hold.thread), hold.acquire),
+                        (None, Some((thread, at))) => format!("; {} released it last (event {at})", name(thread)),
+                        (None, None) => String::new(),
                     };
                     let how = if mode == Mode::Shared { " as a reader" } else { "" };
                     let message =
                         format!("{} releases lock {}, which it does not hold{how}{whose}", name(me), object());
-                    Err(blame(Rule::ReleaseWithoutAcquire, holder.map(|h| h.acquire), message))
+                    let other = holder.map(|h| h.acquire).or(released.map(|(_, at)| at));
+                    Err(blame(Rule::ReleaseWithoutAcquire, other, message))
                 }
             };
         }

@@ -19,7 +19,7 @@ const BROKEN: &[(&str, Rule, u64, Option<u64>, &str)] = &[
     ("A acq l; B racq l; A rel l", Rule::AcquireOfHeldLock, 2, Some(1), "A|acq(l) A|rel(l)"),
     ("A racq l; B racq l; A acq l", Rule::AcquireOfHeldLock, 3, Some(2), "A|racq(l) B|racq(l)"),
     ("A w x; A rel l", Rule::ReleaseWithoutAcquire, 2, None, "A|w(x)"),
-    ("A acq l; A rel l; A rel l", Rule::ReleaseWithoutAcquire, 3, None, "A|acq(l) A|rel(l)"),
+    ("A acq l; A rel l; A rel l", Rule::ReleaseWithoutAcquire, 3, Some(2), "A|acq(l) A|rel(l)"),
     ("A acq l; B rel l", Rule::ReleaseWithoutAcquire, 2, Some(1), "A|acq(l)"),
     ("A racq l; A rel l", Rule::ReleaseWithoutAcquire, 2, None, "A|racq(l)"),
     ("A acq l; A rrel l", Rule::ReleaseWithoutAcquire, 2, None, "A|acq(l)"),
