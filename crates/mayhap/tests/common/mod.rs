@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// How a run ended.
-pub struct Run {
-    pub code: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Run {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl From<Output> for Run {
@@ -19,12 +19,12 @@ impl From<Output> for Run {
 }
 
 /// Runs `mayhap` in a directory, so that paths in messages are the same everywhere.
-pub fn mayhap_in(directory: &Path, args: &[&str]) -> Run {
+pub(crate) fn mayhap_in(directory: &Path, args: &[&str]) -> Run {
     Command::new(env!("CARGO_BIN_EXE_mayhap")).args(args).current_dir(directory).output().unwrap().into()
 }
 
 /// The same with so many megabytes of address space and no more.
-pub fn mayhap_within(megabytes: u32, directory: &Path, args: &[&str]) -> Run {
+pub(crate) fn mayhap_within(megabytes: u32, directory: &Path, args: &[&str]) -> Run {
     let script = format!("ulimit -v {} && exec \"$0\" \"$@\"", megabytes * 1024);
     let mut command = Command::new("sh");
     command.args(["-c", &script, env!("CARGO_BIN_EXE_mayhap")]).args(args).current_dir(directory);
@@ -32,6 +32,6 @@ pub fn mayhap_within(megabytes: u32, directory: &Path, args: &[&str]) -> Run {
 }
 
 /// The real traces of the corpus.
-pub fn traces() -> PathBuf {
+pub(crate) fn traces() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/traces").canonicalize().unwrap()
 }
