@@ -10,6 +10,7 @@ use mayhap_wire::frame::MAGIC;
 
 use super::native::NativeReader;
 use super::rapidbin::RapidBinReader;
+use super::roadrunner::RoadRunnerReader;
 use super::std_text::StdReader;
 use super::{Compression, Format};
 use crate::columns::{Columns, Missing, Progress, Source};
@@ -81,6 +82,7 @@ fn by_contents(path: &Path, mut input: Box<dyn Read>) -> Result<Box<dyn Source>,
     }
     Ok(match format {
         Format::Std => Box::new(StdReader::new(input)),
+        Format::RoadRunner => Box::new(RoadRunnerReader::new(input)),
         Format::Native => Box::new(NativeReader::new(BufReader::with_capacity(BUFFER, input))?),
         Format::RapidBin => Box::new(RapidBinReader::new(BufReader::with_capacity(BUFFER, input))?),
     })

@@ -1,13 +1,15 @@
 //! Trace files.
 //!
-//! [`open`] and [`create`] choose the format by the file's name: `.std` (text), `.mhp` (native), `.data` (RapidBin), each
-//! also with `.gz` or `.zst` behind it. Whatever a file is called, compression and the native format are recognised by
-//! their first bytes when reading.
+//! [`open`] and [`create`] choose the format by the file's name: `.std` (text), `.mhp` (native), `.data` (RapidBin), `.rr`
+//! (RoadRunner's log, only read), each also with `.gz` or `.zst` behind it. Whatever a file is called, compression and
+//! the native format are recognised by their first bytes when reading.
 
 mod input;
+mod lines;
 pub mod native;
 mod output;
 pub mod rapidbin;
+pub mod roadrunner;
 pub mod std_text;
 
 use std::fmt;
@@ -41,6 +43,8 @@ pub enum Format {
     Native,
     /// RAPID's binary format.
     RapidBin,
+    /// What RoadRunner's print tool logs. It can only be read.
+    RoadRunner,
 }
 
 /// How a file is compressed as a whole.
@@ -67,9 +71,10 @@ impl Format {
             Some("std") => Format::Std,
             Some("mhp") => Format::Native,
             Some("data") => Format::RapidBin,
+            Some("rr") => Format::RoadRunner,
             _ => {
                 let message = format!(
-                    "`{}` does not say its format: names end in .std, .mhp or .data, and in .gz or .zst if compressed",
+                    "`{}` does not say its format: names end in .std, .mhp, .data or .rr, and in .gz or .zst if compressed",
                     path.display()
                 );
                 return Err(Error::syntax(Position::Whole, message));
@@ -85,6 +90,7 @@ impl fmt::Display for Format {
             Format::Std => "STD",
             Format::Native => "native",
             Format::RapidBin => "RapidBin",
+            Format::RoadRunner => "RoadRunner",
         })
     }
 }
@@ -102,6 +108,9 @@ pub fn create(path: impl AsRef<Path>) -> Result<Box<dyn TraceWriter>, Error> {
         Format::Std => Box::new(std_text::StdWriter::new(Output::create(path, compression)?)),
         Format::Native => Box::new(native::NativeWriter::new(Output::create(path, compression)?)?),
         Format::RapidBin => Box::new(rapidbin::RapidBinWriter::new(Output::create_editable(path, compression)?)?),
+        Format::RoadRunner => {
+            return Err(Error::syntax(Position::Whole, "RoadRunner logs can be read but not written"));
+        }
     })
 }
 

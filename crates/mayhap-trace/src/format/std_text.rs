@@ -8,26 +8,19 @@
 //! of a line before the thread it names.
 
 use std::io::{Read, Write};
+use std::ops::Range;
 
 use crate::columns::{CHUNK, Columns, Source};
 use crate::error::{Error, ErrorKind, Position};
 use crate::event::{ObjectKind, Op};
+use crate::format::lines::{LONGEST_LINE, Lines, shorten};
 use crate::format::{Sink, TraceWriter};
 use crate::id::NONE;
 use crate::names::Tables;
 
-/// The longest line that is read.
-pub const LONGEST_LINE: usize = 1 << 16;
-
 /// Reads STD text piece by piece.
 pub struct StdReader<R> {
-    input: R,
-    buffer: Vec<u8>,
-    /// Unread bytes are `buffer[start..end]`.
-    start: usize,
-    end: usize,
-    finished: bool,
-    line: u64,
+    lines: Lines<R>,
     /// Line of the first of the blank lines just before here.
     blank: Option<u64>,
     events: u64,
@@ -40,12 +33,7 @@ impl<R: Read> StdReader<R> {
     /// A reader of `input`, which need not be buffered.
     pub fn new(input: R) -> Self {
         StdReader {
-            input,
-            buffer: vec![0; 4 * LONGEST_LINE],
-            start: 0,
-            end: 0,
-            finished: false,
-            line: 0,
+            lines: Lines::new(input),
             blank: None,
             events: 0,
             tables: Tables::default(),
@@ -53,72 +41,18 @@ impl<R: Read> StdReader<R> {
         }
     }
 
-    /// Reads on; `false` at the end of the input.
-    fn fill(&mut self) -> Result<bool, Error> {
-        self.buffer.copy_within(self.start..self.end, 0);
-        self.end -= self.start;
-        self.start = 0;
-        while !self.finished {
-            match self.input.read(&mut self.buffer[self.end..]) {
-                Ok(0) => self.finished = true,
-                Ok(n) => {
-                    self.end += n;
-                    return Ok(true);
-                }
-                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(Error::new(Position::Line(self.line + 1), e)),
-            }
-        }
-        Ok(false)
-    }
-
-    /// The next line as a range of the buffer, without its end.
-    fn next_line(&mut self) -> Result<Option<(usize, usize)>, Error> {
-        let mut searched = 0;
-        loop {
-            let unread = &self.buffer[self.start..self.end];
-            if let Some(at) = memchr::memchr(b'\n', &unread[searched..]) {
-                let from = self.start;
-                let to = from + searched + at;
-                self.start = to + 1;
-                self.line += 1;
-                return Ok(Some((from, to)));
-            }
-            searched = unread.len();
-            if searched > LONGEST_LINE {
-                let message = format!("the line is longer than {LONGEST_LINE} bytes");
-                return Err(Error::syntax(Position::Line(self.line + 1), message));
-            }
-            if !self.fill()? {
-                if self.start == self.end {
-                    return Ok(None);
-                }
-                let range = (self.start, self.end);
-                self.start = self.end;
-                self.line += 1;
-                return Ok(Some(range));
-            }
-        }
-    }
-
-    fn parse(&mut self, from: usize, to: usize, chunk: &mut Columns) -> Result<(), Error> {
-        let mut text = &self.buffer[from..to];
-        if let [rest @ .., b'\r'] = text {
-            text = rest;
-        }
+    fn parse(&mut self, line: Range<usize>, chunk: &mut Columns) -> Result<(), Error> {
+        let text = self.lines.text(line);
         if text.first() == Some(&b'#') {
             return Ok(());
         }
-        let position = Position::Line(self.line);
+        let position = self.lines.position();
         if text.is_empty() {
-            self.blank.get_or_insert(self.line);
+            self.blank.get_or_insert(self.lines.number());
             return Ok(());
         }
         if let Some(blank) = self.blank {
             return Err(Error::syntax(Position::Line(blank), "the line is empty"));
-        }
-        if text.len() > LONGEST_LINE {
-            return Err(Error::syntax(position, format!("the line is longer than {LONGEST_LINE} bytes")));
         }
         let fields = split(text).map_err(|message| Error::syntax(position, message))?;
         let named = |e| Error::new(position, ErrorKind::Name(e));
@@ -198,22 +132,13 @@ fn closing(text: &[u8]) -> Option<usize> {
     memchr::memchr_iter(b')', text).find(|&at| matches!(text.get(at + 1), None | Some(b'|')))
 }
 
-/// A piece of input as an error message shows it.
-fn shorten(text: &[u8]) -> String {
-    let mut shown: String = String::from_utf8_lossy(&text[..text.len().min(60)]).escape_debug().collect();
-    if text.len() > 60 {
-        shown.push('…');
-    }
-    shown
-}
-
 impl<R: Read> Source for StdReader<R> {
     fn next_chunk(&mut self, chunk: &mut Columns) -> Result<bool, Error> {
         chunk.clear();
         while chunk.len() < CHUNK {
-            match self.next_line()? {
-                Some((from, to)) => self.parse(from, to, chunk)?,
-                None if self.line == 0 => return Err(Error::syntax(Position::Whole, "the file is empty")),
+            match self.lines.advance()? {
+                Some(line) => self.parse(line, chunk)?,
+                None if self.lines.number() == 0 => return Err(Error::syntax(Position::Whole, "the file is empty")),
                 None => break,
             }
         }
