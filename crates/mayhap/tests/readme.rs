@@ -1,0 +1,49 @@
+//! The console blocks of the README show what really happens, and its links lead somewhere.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+#[test]
+fn console_blocks_are_true() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let blocks: Vec<&str> =
+        readme.split("```console\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(!blocks.is_empty());
+    for block in blocks {
+        let (command, expected) = block.split_once('\n').unwrap();
+        let arguments = command.strip_prefix("$ mayhap ").expect("a block begins with its command");
+        let run = common::mayhap_in(&root(), &arguments.split(' ').collect::<Vec<_>>());
+        assert_eq!(run.stdout, expected, "{command}");
+        assert!(run.code.is_some_and(|code| code != 2), "{command}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn links_lead_to_files() {
+    let mut links = 0;
+    for page in [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "docs/convert.md",
+        "docs/verify.md",
+        "docs/formats/witness.md",
+    ] {
+        let path = root().join(page);
+        let text = fs::read_to_string(&path).unwrap();
+        for target in text.split("](").skip(1).map(|rest| rest.split([')', '#']).next().unwrap()) {
+            if !target.is_empty() && !target.starts_with("http") {
+                assert!(path.parent().unwrap().join(target).exists(), "{page} links to {target}");
+                links += 1;
+            }
+        }
+    }
+    assert!(links > 10);
+}
