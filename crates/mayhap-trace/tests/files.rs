@@ -61,8 +61,8 @@ fn a_name_without_format_is_explained() {
     let path = dir.path().join("trace.txt");
     fs::write(&path, "T0|w(x)\n").unwrap();
     let message = open(&path).err().unwrap().to_string();
-    assert!(message.contains("trace.txt` does not say its format: names end in .std"), "{message}");
-    assert!(create(dir.path().join("out.gz")).err().unwrap().to_string().contains("does not say its format"));
+    assert!(message.contains("the name does not say the format: names end in .std"), "{message}");
+    assert!(create(dir.path().join("out.gz")).err().unwrap().to_string().contains("does not say the format"));
     assert!(open(dir.path()).err().unwrap().to_string().contains("directory"));
     assert!(open(dir.path().join("none.std")).err().unwrap().to_string().contains("No such file"));
 }

@@ -73,10 +73,7 @@ impl Format {
             Some("data") => Format::RapidBin,
             Some("rr") => Format::RoadRunner,
             _ => {
-                let message = format!(
-                    "`{}` does not say its format: names end in .std, .mhp, .data or .rr, and in .gz or .zst if compressed",
-                    path.display()
-                );
+                let message = "the name does not say the format: names end in .std, .mhp, .data or .rr, and in .gz or .zst if compressed";
                 return Err(Error::syntax(Position::Whole, message));
             }
         };
