@@ -17,7 +17,7 @@ pub(crate) const NO_EVENTS: &str = "the trace has no events";
 /// The arguments of every command that reads a trace.
 #[derive(Clone, Debug, clap::Args)]
 pub struct TraceArgs {
-    /// The trace: .std, .std.gz, .std.zst, .data (RapidBin) or .mhp (native)
+    /// The trace: .std (text), .mhp (native), .data (RapidBin) or .rr (RoadRunner), also .gz or .zst
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
 

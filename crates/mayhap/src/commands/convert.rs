@@ -9,15 +9,15 @@ use crate::{Exit, Failure};
 
 /// Write a trace in another format
 ///
-/// The extensions decide the formats: .std, .std.gz, .std.zst (text), .data (RapidBin), .mhp (native). Events are
-/// converted as they are read and never held, unless --repair asks for it. A note says what the format of OUT cannot
-/// carry. A failure leaves no half-written file.
+/// The names decide the formats: .std (text), .mhp (native), .data (RapidBin), .rr (RoadRunner's log, only read), each
+/// also compressed as .gz or .zst. Events are converted as they are read and never held, unless --repair asks for it. A
+/// note says what the format of OUT cannot carry. A failure leaves no half-written file.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     input: TraceArgs,
 
-    /// The file to write
+    /// The file to write: .std, .mhp or .data, also .gz or .zst
     #[arg(value_name = "OUT")]
     output: PathBuf,
 }

@@ -19,7 +19,7 @@ use crate::{Exit, Failure};
 /// The same options give the same bytes. Events are written as they are made and never held.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The file to write; its extension decides the format: .std .std.gz .std.zst .data .mhp
+    /// The file to write: .std, .mhp or .data, also .gz or .zst
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 
