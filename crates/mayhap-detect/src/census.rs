@@ -6,13 +6,14 @@
 use hashbrown::HashMap;
 use mayhap_trace::{Error, Event, Op, Tables};
 
-use crate::stream::{Access, Input, Pass, drive};
+use crate::stream::{Access, Feed, Pass};
 use crate::tally::IdSet;
 
 /// One thread's use of one lock.
 pub(crate) struct Use {
     pub(crate) thread: u32,
-    /// How many sections it closes.
+    /// How many sections it opens, and how many of them it closes.
+    pub(crate) acquires: u32,
     pub(crate) releases: u32,
 }
 
@@ -46,9 +47,9 @@ struct Owner {
 }
 
 impl Census {
-    pub(crate) fn take(input: &mut dyn Input) -> Result<Census, Error> {
+    pub(crate) fn take<F: Feed + ?Sized>(feed: &mut F) -> Result<Census, Error> {
         let mut census = Census::default();
-        drive(input.open()?, &mut census)?;
+        feed.feed(&mut census)?;
         for (variable, owner) in std::mem::take(&mut census.owners).iter().enumerate() {
             if owner.shared && owner.written {
                 census.conflicting.insert(variable);
@@ -72,7 +73,7 @@ impl Census {
     fn user(&mut self, lock: u32, thread: u32) -> &mut Use {
         let users = &mut self.locks[lock as usize].users;
         let place = *self.places.entry((lock, thread)).or_insert_with(|| {
-            users.push(Use { thread, releases: 0 });
+            users.push(Use { thread, acquires: 0, releases: 0 });
             users.len() as u32 - 1
         });
         &mut users[place as usize]
@@ -100,9 +101,9 @@ impl Pass for Census {
     fn sync(&mut self, _id: u32, event: &Event) {
         let thread = event.thread.cell();
         match event.op {
-            Op::Acquire => drop(self.user(event.object, thread)),
+            Op::Acquire => self.user(event.object, thread).acquires += 1,
             Op::SharedAcquire => {
-                self.user(event.object, thread);
+                self.user(event.object, thread).acquires += 1;
                 self.locks[event.object as usize].shared = true;
             }
             Op::Release | Op::SharedRelease => self.user(event.object, thread).releases += 1,

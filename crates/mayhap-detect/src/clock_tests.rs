@@ -9,7 +9,8 @@ use mayhap_trace::{Op, Relations, Trace};
 use crate::census::Census;
 use crate::hb::HappensBefore;
 use crate::rules::Rules;
-use crate::wcp::Wcp;
+use crate::stream::Whole;
+use crate::wcp::{Wcp, saturate};
 
 /// What the clocks order, event by event; events of one thread as they follow each other.
 fn by_clocks(trace: &Trace, relations: &Relations, mut rules: impl Rules) -> Matrix {
@@ -48,7 +49,11 @@ fn check(trace: &Trace, context: &str) {
     };
     same(reference::Order::Hb, by_clocks(trace, &relations, HappensBefore::<false>::default()));
     same(reference::Order::Shb, by_clocks(trace, &relations, HappensBefore::<true>::default()));
-    let census = Rc::new(Census::take(&mut &*trace).unwrap());
+    let mut input = trace;
+    let mut whole = Whole::new(&mut input);
+    let census = Rc::new(Census::take(&mut whole).unwrap());
+    let cp = saturate(&mut whole, &census).unwrap();
+    same(reference::Order::Cp, by_clocks(trace, &relations, cp()));
     same(reference::Order::Wcp, by_clocks(trace, &relations, Wcp::new(census)));
 }
 

@@ -12,40 +12,90 @@ use crate::census::Census;
 use crate::detection::{Detection, Options, Order, Queues};
 use crate::hb::HappensBefore;
 use crate::lockset;
-use crate::pairs::Pairs;
+use crate::pairs::{Latest, Pairs};
 use crate::rules::{Rules, Variable};
-use crate::stream::{Access, Input, Pass, Seen, drive};
+use crate::stream::{Access, Feed, Input, Pass, Whole};
 use crate::tally::Tally;
-use crate::wcp::Wcp;
+use crate::wcp::{Wcp, saturate};
+use crate::window::each_window;
 
 /// Runs one detector over a trace.
 pub fn detect(input: &mut dyn Input, order: Order, options: &Options) -> Result<Detection, Error> {
+    let mut found = Found::new(options);
+    let mut queues = None;
+    let mut whole = Whole::new(input);
     match order {
-        Order::Lockset => lockset::detect(input, options),
-        Order::Hb => Ok(by_clocks(input, order, options, HappensBefore::<false>::default)?.0),
-        Order::Shb => Ok(by_clocks(input, order, options, HappensBefore::<true>::default)?.0),
+        Order::Lockset => lockset::detect(&mut whole, options, &mut found)?,
+        Order::Hb => drop(by_clocks(&mut whole, options, &mut found, HappensBefore::<false>::default)?),
+        Order::Shb => drop(by_clocks(&mut whole, options, &mut found, HappensBefore::<true>::default)?),
         Order::Wcp => {
-            let census = Rc::new(Census::take(input)?);
-            let (mut detection, wcp) = by_clocks(input, order, options, || Wcp::new(census.clone()))?;
-            detection.queues = Some(Queues { longest: wcp.longest_queues(), events: detection.events });
-            Ok(detection)
+            let census = Rc::new(Census::take(&mut whole)?);
+            let wcp = by_clocks(&mut whole, options, &mut found, || Wcp::new(census.clone()))?;
+            queues = Some(Queues { longest: wcp.longest_queues(), events: found.events });
+        }
+        Order::Cp => {
+            let length = options.window.unwrap_or(Options::CP_LIMIT);
+            let (count, tables) = each_window(input, length, |window| {
+                let census = Rc::new(Census::take(window)?);
+                let rules = saturate(window, &census)?;
+                by_clocks(window, options, &mut found, rules)?;
+                Ok(options.first && found.tally.events > 0)
+            })?;
+            let window = (count > 1).then_some(length);
+            return Ok(Detection { window, ..found.into_detection(order, tables) });
+        }
+    }
+    Ok(Detection { queues, ..found.into_detection(order, whole.tables) })
+}
+
+/// What passes have found, to be put together.
+pub(crate) struct Found {
+    pub(crate) tally: Tally,
+    pub(crate) pairs: Pairs,
+    pub(crate) events: u64,
+    pub(crate) memory: usize,
+    first: bool,
+}
+
+impl Found {
+    fn new(options: &Options) -> Self {
+        let pairs = Pairs::new(options.distance);
+        Found { tally: Tally::default(), pairs, events: 0, memory: 0, first: options.first }
+    }
+
+    fn into_detection(self, order: Order, tables: Tables) -> Detection {
+        let mut races = self.pairs.into_races();
+        if self.first {
+            races.truncate(1);
+        }
+        Detection {
+            order,
+            races,
+            racy_events: self.tally.events,
+            racy_locations: self.tally.racy_locations(),
+            racy_variables: self.tally.variables.len(),
+            events: self.events,
+            window: None,
+            queues: None,
+            memory: self.memory,
+            tables,
         }
     }
 }
 
-/// Both passes of an order; the state of the first comes along.
-fn by_clocks<R: Rules>(
-    input: &mut dyn Input,
-    order: Order,
+/// Both passes of an order. Returns the state of the first.
+fn by_clocks<R: Rules, F: Feed + ?Sized>(
+    feed: &mut F,
     options: &Options,
+    found: &mut Found,
     rules: impl Fn() -> R,
-) -> Result<(Detection, R), Error> {
+) -> Result<R, Error> {
     let mut count = Count { rules: rules(), variables: Vec::new(), tally: Tally::default(), first: options.first };
-    let seen = drive(input.open()?, &mut count)?;
+    let events = feed.feed(&mut count)?;
     let memory = count.rules.memory() + count.variables.capacity() * size_of::<Variable>();
-    let pair = |pairs| Pair { rules: rules(), pairs, last: count.tally.last };
-    let detection = second_pass(input, order, options, &count.tally, seen, memory, pair)?;
-    Ok((detection, count.rules))
+    let last = count.tally.last;
+    second_pass(feed, found, count.tally, events, memory, |pairs| Pair { rules: rules(), pairs, last })?;
+    Ok(count.rules)
 }
 
 /// A second pass that pairs locations.
@@ -53,38 +103,27 @@ pub(crate) trait Pairing: Pass {
     fn pairs(self) -> Pairs;
 }
 
-/// Pairs the locations of what the first pass counted, and puts everything together.
-pub(crate) fn second_pass<P: Pairing>(
-    input: &mut dyn Input,
-    order: Order,
-    options: &Options,
-    tally: &Tally,
-    seen: Seen,
+/// Pairs the locations of what the first pass counted.
+pub(crate) fn second_pass<P: Pairing, F: Feed + ?Sized>(
+    feed: &mut F,
+    found: &mut Found,
+    tally: Tally,
+    events: u64,
     memory: usize,
     pass: impl FnOnce(Pairs) -> P,
-) -> Result<Detection, Error> {
-    let mut detection = Detection {
-        order,
-        races: Vec::new(),
-        racy_events: tally.events,
-        racy_locations: tally.racy_locations(),
-        racy_variables: tally.variables.len(),
-        events: seen.events,
-        queues: None,
-        memory,
-        tables: seen.tables,
-    };
+) -> Result<(), Error> {
+    found.events += events;
+    found.memory = found.memory.max(memory);
     if tally.events > 0 {
-        let mut pass = pass(Pairs::new(&tally.variables, options.distance));
-        drive(input.open()?, &mut pass)?;
-        let pairs = pass.pairs();
-        detection.memory += pairs.memory();
-        detection.races = pairs.into_races();
-        if options.first {
-            detection.races.truncate(1);
-        }
+        let mut pairs = std::mem::replace(&mut found.pairs, Pairs::new(false));
+        pairs.restart(&tally.variables);
+        let mut pass = pass(pairs);
+        feed.feed(&mut pass)?;
+        found.pairs = pass.pairs();
+        found.memory = found.memory.max(memory + found.pairs.memory());
     }
-    Ok(detection)
+    found.tally.extend(&tally);
+    Ok(())
 }
 
 /// The first pass.
@@ -137,7 +176,7 @@ impl<R: Rules> Pass for Pair<R> {
         self.rules.before_check(thread, variable, write);
         if let Some(slot) = self.pairs.slot(variable) {
             let rules = &self.rules;
-            let unordered = |earlier: &crate::pairs::Latest| earlier.stamp > rules.knows(thread, earlier.thread());
+            let unordered = |earlier: &Latest| earlier.stamp > rules.knows(thread, earlier.thread());
             self.pairs.access(slot, access, 0, rules.now(thread), unordered);
         }
         self.rules.after_check(thread, variable, write);

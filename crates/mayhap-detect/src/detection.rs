@@ -14,13 +14,15 @@ pub enum Order {
     Hb,
     /// Schedulable happens-before.
     Shb,
+    /// Causal precedence.
+    Cp,
     /// Weak causal precedence.
     Wcp,
 }
 
 impl Order {
     /// All orders.
-    pub const ALL: [Order; 4] = [Order::Lockset, Order::Hb, Order::Shb, Order::Wcp];
+    pub const ALL: [Order; 5] = [Order::Lockset, Order::Hb, Order::Shb, Order::Cp, Order::Wcp];
 
     /// The name on the command line and in JSON.
     pub fn name(self) -> &'static str {
@@ -28,6 +30,7 @@ impl Order {
             Order::Lockset => "lockset",
             Order::Hb => "hb",
             Order::Shb => "shb",
+            Order::Cp => "cp",
             Order::Wcp => "wcp",
         }
     }
@@ -60,6 +63,13 @@ pub struct Options {
     pub distance: bool,
     /// Lockset: Eraser's state machine, which lets a variable's first thread and read-sharing pass.
     pub eraser: bool,
+    /// CP: events that are looked at together; [`Options::CP_LIMIT`] if not given.
+    pub window: Option<u64>,
+}
+
+impl Options {
+    /// Up to so many events CP looks at the whole trace.
+    pub const CP_LIMIT: u64 = 10_000_000;
 }
 
 /// Two conflicting accesses that the order leaves unordered: the first instance of an unordered pair of locations.
@@ -98,6 +108,8 @@ pub struct Detection {
     pub racy_variables: u64,
     /// Events read: all of the trace unless the detector stopped at the first race.
     pub events: u64,
+    /// CP: the length of the windows that the trace was cut into; `None` if it was looked at as a whole.
+    pub window: Option<u64>,
     /// WCP: the greatest length of its queues.
     pub queues: Option<Queues>,
     /// Bytes of the detector's state at its end.

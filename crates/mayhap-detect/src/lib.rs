@@ -19,6 +19,7 @@ mod signals;
 mod stream;
 mod tally;
 mod wcp;
+mod window;
 
 pub use detect::detect;
 pub use detection::{Detection, Options, Order, Queues, Race};

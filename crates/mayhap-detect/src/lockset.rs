@@ -22,10 +22,10 @@
 use hashbrown::HashMap;
 use mayhap_trace::{Error, Event, LockId, LocksetId, Locksets, Mode, Op, Tables};
 
-use crate::detect::{Pairing, second_pass};
-use crate::detection::{Detection, Options, Order};
+use crate::detect::{Found, Pairing, second_pass};
+use crate::detection::Options;
 use crate::pairs::{Latest, Pairs};
-use crate::stream::{Access, Input, Pass, drive};
+use crate::stream::{Access, Feed, Pass};
 use crate::tally::Tally;
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
@@ -194,23 +194,23 @@ impl Variable {
     }
 }
 
-pub(crate) fn detect(input: &mut dyn Input, options: &Options) -> Result<Detection, Error> {
-    if options.eraser { run::<true>(input, options) } else { run::<false>(input, options) }
+pub(crate) fn detect<F: Feed + ?Sized>(feed: &mut F, options: &Options, found: &mut Found) -> Result<(), Error> {
+    if options.eraser { run::<true, F>(feed, options, found) } else { run::<false, F>(feed, options, found) }
 }
 
-fn run<const ERASER: bool>(input: &mut dyn Input, options: &Options) -> Result<Detection, Error> {
+fn run<const ERASER: bool, F: Feed + ?Sized>(feed: &mut F, options: &Options, found: &mut Found) -> Result<(), Error> {
     let mut count =
         Count::<ERASER> { held: Held::default(), variables: Vec::new(), tally: Tally::default(), first: options.first };
-    let seen = drive(input.open()?, &mut count)?;
+    let events = feed.feed(&mut count)?;
     let memory = count.variables.capacity() * size_of::<Variable>();
-    let pair = |pairs| Pair::<ERASER> {
+    let last = count.tally.last;
+    second_pass(feed, found, count.tally, events, memory, |pairs| Pair::<ERASER> {
         held: Held::default(),
         modes: Modes::default(),
         variables: Vec::new(),
         pairs,
-        last: count.tally.last,
-    };
-    second_pass(input, Order::Lockset, options, &count.tally, seen, memory, pair)
+        last,
+    })
 }
 
 struct Count<const ERASER: bool> {

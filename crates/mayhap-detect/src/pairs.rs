@@ -55,15 +55,19 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    pub(crate) fn new(variables: &IdSet, distance: bool) -> Self {
-        let mut slots = Vec::new();
-        let mut histories = Vec::new();
+    pub(crate) fn new(distance: bool) -> Self {
+        Pairs { histories: Vec::new(), slots: Vec::new(), races: Vec::new(), known: Map::default(), distance }
+    }
+
+    /// Starts anew with these racy variables, but keeps the pairs found.
+    pub(crate) fn restart(&mut self, variables: &IdSet) {
+        self.slots.clear();
+        self.histories.clear();
         for variable in variables.iter() {
-            slots.resize(variable + 1, NONE);
-            slots[variable] = histories.len() as u32;
-            histories.push(History::default());
+            self.slots.resize(variable + 1, NONE);
+            self.slots[variable] = self.histories.len() as u32;
+            self.histories.push(History::default());
         }
-        Pairs { histories, slots, races: Vec::new(), known: Map::default(), distance }
     }
 
     /// The variable's slot, if it is racy.

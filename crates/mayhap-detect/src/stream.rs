@@ -29,28 +29,49 @@ pub(crate) trait Pass {
     fn sync(&mut self, id: u32, event: &Event);
 }
 
-/// How far a pass got, and the names of what it met.
-pub(crate) struct Seen {
-    pub(crate) events: u64,
+/// Something that can be read again and again.
+pub(crate) trait Feed {
+    /// Reads all, from the beginning, until the end or until the pass wants no more. Returns how many events that were.
+    fn feed<P: Pass>(&mut self, pass: &mut P) -> Result<u64, Error>;
+}
+
+/// A whole trace, and the names of what was met in it.
+pub(crate) struct Whole<'i> {
+    input: &'i mut dyn Input,
     pub(crate) tables: Tables,
 }
 
-/// Drives `pass` over a source.
-pub(crate) fn drive<P: Pass>(mut source: Box<dyn Source + '_>, pass: &mut P) -> Result<Seen, Error> {
-    let mut validator = Validator::new();
-    let mut chunk = Columns::default();
-    let mut base = 0usize;
-    while source.next_chunk(&mut chunk)? {
-        if EventId::new(base + chunk.len()).is_none() {
-            return Err(Error::syntax(Position::Whole, format!("the trace has more than {} events", EventId::LIMIT)));
-        }
-        pass.grow(source.tables());
-        if let Some(stop) = drive_chunk(&chunk, base, source.tables(), &mut validator, pass)? {
-            return Ok(Seen { events: stop as u64 + 1, tables: source.into_tables() });
-        }
-        base += chunk.len();
+impl<'i> Whole<'i> {
+    pub(crate) fn new(input: &'i mut dyn Input) -> Self {
+        Whole { input, tables: Tables::default() }
     }
-    Ok(Seen { events: base as u64, tables: source.into_tables() })
+}
+
+impl Feed for Whole<'_> {
+    fn feed<P: Pass>(&mut self, pass: &mut P) -> Result<u64, Error> {
+        let mut source = self.input.open()?;
+        let mut validator = Validator::new();
+        let mut chunk = Columns::default();
+        let mut base = 0usize;
+        while source.next_chunk(&mut chunk)? {
+            check_length(base + chunk.len())?;
+            pass.grow(source.tables());
+            if let Some(stop) = drive_chunk(&chunk, base, source.tables(), &mut validator, pass)? {
+                base = stop + 1;
+                break;
+            }
+            base += chunk.len();
+        }
+        self.tables = source.into_tables();
+        Ok(base as u64)
+    }
+}
+
+pub(crate) fn check_length(events: usize) -> Result<(), Error> {
+    match EventId::new(events) {
+        Some(_) => Ok(()),
+        None => Err(Error::syntax(Position::Whole, format!("the trace has more than {} events", EventId::LIMIT))),
+    }
 }
 
 /// Returns the event at which the pass wants to end, if any.

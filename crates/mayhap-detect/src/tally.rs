@@ -35,6 +35,10 @@ impl IdSet {
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
+
+    fn extend(&mut self, other: &IdSet) {
+        other.iter().for_each(|id| self.insert(id));
+    }
 }
 
 /// Where an access happened: its location, or its variable where the trace gives no location.
@@ -65,6 +69,15 @@ impl Tally {
         } else {
             self.locations.insert(access.location as usize);
         }
+    }
+
+    /// Adds the counts of a later part of the trace.
+    pub(crate) fn extend(&mut self, other: &Tally) {
+        self.events += other.events;
+        self.last = other.last;
+        self.variables.extend(&other.variables);
+        self.locations.extend(&other.locations);
+        self.nowhere.extend(&other.nowhere);
     }
 
     pub(crate) fn racy_locations(&self) -> u64 {

@@ -13,6 +13,7 @@ fn defined(order: Order) -> reference::Order {
     match order {
         Order::Hb => reference::Order::Hb,
         Order::Shb => reference::Order::Shb,
+        Order::Cp => reference::Order::Cp,
         Order::Wcp => reference::Order::Wcp,
         Order::Lockset => unreachable!("locksets are no order"),
     }
@@ -84,6 +85,11 @@ fn hb_reports_exactly_the_unordered_pairs() {
 #[test]
 fn shb_reports_exactly_the_unordered_pairs() {
     exactly_the_definition(Order::Shb);
+}
+
+#[test]
+fn cp_reports_exactly_the_unordered_pairs() {
+    exactly_the_definition(Order::Cp);
 }
 
 #[test]

@@ -29,8 +29,11 @@
 //! What it proves: the first race reported is one in some correct reordering, or there is a reordering with a deadlock.
 //! Later ones need not be: `corpus/golden/counterexamples/wcp_later_race_false.std`.
 
+mod cp;
 mod queues;
 mod sections;
+
+pub(crate) use cp::saturate;
 
 use std::rc::Rc;
 
@@ -41,6 +44,7 @@ use crate::clock::{Clock, Clocks};
 use crate::rules::Rules;
 use crate::signals::Signals;
 
+use cp::Edges;
 use queues::Queues;
 use sections::{Accessed, Sections};
 
@@ -67,6 +71,7 @@ struct Hold {
     lock: u32,
     shared: bool,
     section: u32,
+    place: u32,
 }
 
 /// What a thread hands on.
@@ -90,9 +95,10 @@ struct Lock {
     readers_p: Clock,
 }
 
-/// Weak causal precedence.
-pub(crate) struct Wcp {
+/// Weak causal precedence; with `EDGES`, causal precedence: what a section learns it already knew at its acquire.
+pub(crate) struct Precedence<const EDGES: bool> {
     census: Rc<Census>,
+    edges: Edges,
     clocks: Clocks,
     threads: Vec<Thread>,
     locks: Vec<Lock>,
@@ -102,16 +108,28 @@ pub(crate) struct Wcp {
     queues: Queues,
 }
 
+/// Weak causal precedence.
+pub(crate) type Wcp = Precedence<false>;
+/// Causal precedence.
+pub(crate) type Cp = Precedence<true>;
+
 impl Wcp {
     pub(crate) fn new(census: Rc<Census>) -> Self {
-        Wcp {
+        Self::with(census, Edges::default())
+    }
+}
+
+impl<const EDGES: bool> Precedence<EDGES> {
+    fn with(census: Rc<Census>, edges: Edges) -> Self {
+        Precedence {
+            edges,
             clocks: Clocks::default(),
             threads: Vec::new(),
             locks: Vec::new(),
             signals: Signals::default(),
             sections: Sections::default(),
             accessed: Accessed::default(),
-            queues: Queues::new(&census),
+            queues: Queues::new(&census, EDGES),
             census,
         }
     }
@@ -137,8 +155,12 @@ impl Wcp {
             self.clocks.join(&mut state.p, &from.readers_p);
         }
         let section = self.sections.open(thread as u32, state.now);
-        state.holds.push(Hold { lock, shared, section });
-        self.queues.acquire(lock, self.census.place(lock, thread as u32));
+        if EDGES {
+            self.edges.open(&mut self.clocks, &mut self.sections, &mut state.p, section);
+        }
+        let place = self.census.place(lock, thread as u32);
+        state.holds.push(Hold { lock, shared, section, place });
+        self.queues.acquire(lock, place);
     }
 
     fn release(&mut self, thread: usize, lock: u32, shared: bool) {
@@ -146,13 +168,12 @@ impl Wcp {
         if users.len() < 2 {
             return;
         }
-        let place = self.census.place(lock, thread as u32);
         let state = &mut self.threads[thread];
         let at = state.holds.iter().rposition(|h| h.lock == lock && h.shared == shared);
-        let Hold { section, .. } = state.holds.remove(at.expect("a relevant release has its acquire"));
-        let mut asker =
-            queues::Asker { thread: thread as u32, p: &mut state.p, k: &state.k, k_version: state.k_version };
-        self.queues.release(&mut self.clocks, &self.sections, lock, place, shared, &mut asker);
+        let hold = state.holds.remove(at.expect("a relevant release has its acquire"));
+        let Hold { section, place, .. } = hold;
+        self.rule_b(thread, hold);
+        let state = &mut self.threads[thread];
         let leaky = state.out >= self.sections.get(section).acquired;
         self.sections.close(section, self.clocks.share(&state.h), state.now);
         self.queues.push(&mut self.clocks, &mut self.sections, lock, place, shared, section, leaky);
@@ -169,6 +190,22 @@ impl Wcp {
             self.clocks.release(std::mem::replace(&mut lock.readers_p, Clock::ZERO));
         }
         state.now += 1;
+    }
+
+    /// Rule (b) for the end of a section.
+    #[inline]
+    fn rule_b(&mut self, thread: usize, hold: Hold) {
+        let Hold { lock, shared, section, place } = hold;
+        let state = &mut self.threads[thread];
+        let (p, k, k_version) = (&mut state.p, &state.k, state.k_version);
+        let mut asker = queues::Asker { thread: thread as u32, p, k, k_version };
+        let (edges, mixed) = (&mut self.edges, self.census.locks[lock as usize].shared);
+        let tell = |other| {
+            if EDGES {
+                edges.tell(section, other, mixed);
+            }
+        };
+        self.queues.release(&mut self.clocks, &self.sections, lock, place, shared, &mut asker, tell);
     }
 
     /// The clocks of a thread at an event from which a must-order edge leaves.
@@ -198,6 +235,15 @@ impl Wcp {
         self.drop_stamp(stamp);
     }
 
+    /// Sections that are still open end with their threads.
+    fn finish(&mut self) {
+        for thread in 0..self.threads.len() {
+            for hold in std::mem::take(&mut self.threads[thread].holds) {
+                self.rule_b(thread, hold);
+            }
+        }
+    }
+
     fn drop_stamp(&mut self, stamp: Stamp) {
         self.clocks.release(stamp.h);
         self.clocks.release(stamp.p);
@@ -205,7 +251,7 @@ impl Wcp {
     }
 }
 
-impl Rules for Wcp {
+impl<const EDGES: bool> Rules for Precedence<EDGES> {
     fn grow(&mut self, threads: usize, locks: usize, variables: usize, conditions: usize) {
         let thread = || Thread {
             h: Clock::ZERO,
@@ -263,9 +309,15 @@ impl Rules for Wcp {
             return;
         }
         for hold in &state.holds {
-            let section =
-                sections::Inside { section: hold.section, lock: hold.lock, shared: hold.shared, thread: thread as u32 };
-            self.accessed.access(&mut self.clocks, &mut self.sections, &mut state.p, section, variable, write);
+            let &Hold { lock, shared, section, .. } = hold;
+            let inside = sections::Inside { section, lock, shared, thread: thread as u32 };
+            let (edges, census) = (&mut self.edges, &self.census);
+            let tell = |other| {
+                if EDGES {
+                    edges.tell(section, other, census.locks[lock as usize].shared);
+                }
+            };
+            self.accessed.access(&mut self.clocks, &mut self.sections, &mut state.p, inside, variable, write, tell);
         }
     }
 
@@ -297,6 +349,7 @@ impl Rules for Wcp {
             + self.locks.capacity() * size_of::<Lock>()
             + self.sections.memory()
             + self.accessed.memory()
+            + self.edges.memory()
             + self.queues.memory()
     }
 }

@@ -28,7 +28,7 @@ use std::collections::VecDeque;
 use mayhap_trace::NONE;
 
 use super::sections::Sections;
-use crate::census::{Census, LockUse};
+use crate::census::{Census, LockUse, Use};
 use crate::clock::{Clock, Clocks};
 
 use mixed::Mixed;
@@ -95,11 +95,13 @@ pub(super) struct Queues {
 const FIRST_SWEEP: usize = 64;
 
 impl Queues {
-    pub(super) fn new(census: &Census) -> Self {
+    /// `open` tells that sections which are never released are asked for as well, when their threads end.
+    pub(super) fn new(census: &Census, open: bool) -> Self {
+        let ends = |user: &Use| if open { user.acquires } else { user.releases };
         let queue = |lock: &LockUse| match (lock.users.len(), lock.shared) {
             (0 | 1, _) => Queue::None,
-            (_, true) => Queue::Mixed(Mixed::new(lock)),
-            _ => Queue::Log(Log::new(lock)),
+            (_, true) => Queue::Mixed(Mixed::new(lock, ends)),
+            _ => Queue::Log(Log::new(lock, ends)),
         };
         Queues { locks: census.locks.iter().map(queue).collect(), length: 0, longest: 0 }
     }
@@ -124,8 +126,9 @@ impl Queues {
         self.grow_by(others);
     }
 
-    /// Joins into the asker's P what rule (b) gives its release.
+    /// Joins into the asker's P what rule (b) gives its release, and tells from which sections.
     #[inline]
+    #[expect(clippy::too_many_arguments, reason = "the parts of one state, borrowed apart")]
     pub(super) fn release(
         &mut self,
         clocks: &mut Clocks,
@@ -134,13 +137,14 @@ impl Queues {
         place: u32,
         shared: bool,
         asker: &mut Asker<'_>,
+        tell: impl FnMut(u32),
     ) {
         match &mut self.locks[lock as usize] {
             Queue::Log(log) => {
-                let passed = log.release(clocks, sections, place, asker);
+                let passed = log.release(clocks, sections, place, asker, tell);
                 self.length -= 2 * u64::from(passed);
             }
-            Queue::Mixed(mixed) => mixed.release(clocks, sections, place, shared, asker),
+            Queue::Mixed(mixed) => mixed.release(clocks, sections, place, shared, asker, tell),
             Queue::None => {}
         }
     }
@@ -184,13 +188,13 @@ impl Queues {
 }
 
 impl Log {
-    fn new(lock: &LockUse) -> Log {
-        let user = |u: &crate::census::Use| User { next: 0, k_version: 0, left: u.releases, own: VecDeque::new() };
+    fn new(lock: &LockUse, ends: impl Fn(&Use) -> u32) -> Log {
+        let user = |u: &Use| User { next: 0, k_version: 0, left: ends(u), own: VecDeque::new() };
         Log {
             entries: VecDeque::new(),
             base: 0,
             users: lock.users.iter().map(user).collect(),
-            active: lock.users.iter().filter(|u| u.releases > 0).count() as u32,
+            active: lock.users.iter().filter(|u| ends(u) > 0).count() as u32,
             leaky: VecDeque::new(),
             sweep_at: FIRST_SWEEP,
         }
@@ -212,12 +216,21 @@ impl Log {
     }
 
     /// Returns how many entries of others the asker has passed.
-    fn release(&mut self, clocks: &mut Clocks, sections: &Sections, place: u32, asker: &mut Asker<'_>) -> u32 {
+    fn release(
+        &mut self,
+        clocks: &mut Clocks,
+        sections: &Sections,
+        place: u32,
+        asker: &mut Asker<'_>,
+        mut tell: impl FnMut(u32),
+    ) -> u32 {
         let start = self.users[place as usize].next;
         let mut next = start;
+        let mut known = None;
         if let Some(last) = self.known_by_must_order(clocks, place, asker)
             && last >= next
         {
+            known = Some(self.entry(last).section);
             sections.learn(clocks, asker.p, self.entry(last).section);
             next = last + 1;
         }
@@ -229,9 +242,13 @@ impl Log {
             let last = self.entry(end - 1);
             let last = if last.thread != asker.thread { end - 1 } else { last.other };
             if last != NONE && last >= next {
+                known = Some(self.entry(last).section);
                 sections.learn(clocks, asker.p, self.entry(last).section);
             }
             next = end;
+        }
+        if let Some(section) = known {
+            tell(section);
         }
         let user = &mut self.users[place as usize];
         user.next = next;

@@ -59,7 +59,7 @@ impl Sections {
     }
 
     #[inline]
-    fn refer(&mut self, id: u32) {
+    pub(super) fn refer(&mut self, id: u32) {
         self.all[id as usize].references += 1;
     }
 
@@ -176,8 +176,9 @@ impl Accessed {
         recent.1 as usize
     }
 
-    /// Rule (a) for an access inside a section: learns the releases of conflicting sections into `p`.
+    /// Rule (a) for an access inside a section: learns the releases of conflicting sections into `p`, and tells which.
     #[inline]
+    #[expect(clippy::too_many_arguments, reason = "the parts of one state, borrowed apart")]
     pub(super) fn access(
         &mut self,
         clocks: &mut Clocks,
@@ -186,6 +187,7 @@ impl Accessed {
         inside: Inside,
         variable: usize,
         write: bool,
+        mut tell: impl FnMut(u32),
     ) {
         let slot = self.find(inside.lock, variable);
         let accesses = &mut self.accesses[slot];
@@ -195,18 +197,21 @@ impl Accessed {
         }
         if let Some(other) = accesses.writes.of_another(sections, inside.thread) {
             sections.learn(clocks, p, other);
+            tell(other);
         }
         if write && let Some(other) = accesses.reads.of_another(sections, inside.thread) {
             sections.learn(clocks, p, other);
+            tell(other);
         }
         if inside.shared || accesses.readers != NONE {
-            return self.access_by_readers(clocks, sections, p, inside, slot, write);
+            return self.access_by_readers(clocks, sections, p, inside, slot, write, &mut tell);
         }
         let newest = if write { &mut accesses.writes } else { &mut accesses.reads };
         newest.put(clocks, sections, inside.section);
     }
 
     #[cold]
+    #[expect(clippy::too_many_arguments, reason = "the parts of one state, borrowed apart")]
     fn access_by_readers(
         &mut self,
         clocks: &mut Clocks,
@@ -215,6 +220,7 @@ impl Accessed {
         inside: Inside,
         slot: usize,
         write: bool,
+        tell: &mut dyn FnMut(u32),
     ) {
         let accesses = &mut self.accesses[slot];
         if accesses.readers == NONE {
@@ -226,6 +232,7 @@ impl Accessed {
             for reader in readers.iter().filter(|r| write || r.wrote) {
                 if sections.get(reader.section).thread != inside.thread {
                     sections.learn(clocks, p, reader.section);
+                    tell(reader.section);
                 }
             }
             let newest = if write { &mut accesses.writes } else { &mut accesses.reads };

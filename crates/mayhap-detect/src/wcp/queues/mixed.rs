@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use super::{Asker, FIRST_SWEEP};
-use crate::census::LockUse;
+use crate::census::{LockUse, Use};
 use crate::clock::Clocks;
 use crate::wcp::sections::Sections;
 
@@ -34,14 +34,14 @@ pub(super) struct Mixed {
 }
 
 impl Mixed {
-    pub(super) fn new(lock: &LockUse) -> Mixed {
-        let user = |u: &crate::census::Use| User {
+    pub(super) fn new(lock: &LockUse, ends: impl Fn(&Use) -> u32) -> Mixed {
+        let user = |u: &Use| User {
             thread: u.thread,
-            left: u.releases,
+            left: ends(u),
             sections: Default::default(),
             knows: vec![0; lock.users.len()],
         };
-        let active = lock.users.iter().filter(|u| u.releases > 0).count() as u32;
+        let active = lock.users.iter().filter(|u| ends(u) > 0).count() as u32;
         Mixed { users: lock.users.iter().map(user).collect(), active, length: 0, sweep_at: FIRST_SWEEP }
     }
 
@@ -57,6 +57,7 @@ impl Mixed {
         place: u32,
         shared: bool,
         asker: &mut Asker<'_>,
+        mut tell: impl FnMut(u32),
     ) {
         let modes = if shared { 1 } else { 2 };
         let mut learnt = true;
@@ -68,11 +69,12 @@ impl Mixed {
                 let time = in_p.max(clocks.get(asker.k, thread));
                 for list in &other.sections[..modes] {
                     let known = list.partition_point(|e| e.acquired <= time);
-                    if let Some(last) = known.checked_sub(1).map(|i| &list[i])
-                        && last.released > clocks.get(asker.p, thread)
-                    {
-                        sections.learn(clocks, asker.p, last.section);
-                        learnt = true;
+                    if let Some(last) = known.checked_sub(1).map(|i| &list[i]) {
+                        tell(last.section);
+                        if last.released > clocks.get(asker.p, thread) {
+                            sections.learn(clocks, asker.p, last.section);
+                            learnt = true;
+                        }
                     }
                 }
             }

@@ -1,0 +1,115 @@
+//! A trace cut into windows that are looked at one by one.
+//!
+//! Windows are for detectors whose memory or time does not allow the whole trace. Accesses in different windows are never
+//! compared, and what orders two accesses of one window is sought in that window alone: a race may be missed, and one may be
+//! suspected that the rest of the trace would have ordered. Sections that are open where a window begins begin there.
+
+use mayhap_trace::validate::Validator;
+use mayhap_trace::{Columns, Error, Event, EventId, Op, Tables};
+
+use crate::stream::{Access, Feed, Input, Pass, check_length};
+
+/// Events of a window that take part: checked, and without marks, branches and re-entrant lock operations.
+#[derive(Default)]
+struct Buffer {
+    events: Columns,
+    ids: Vec<u32>,
+    /// The acquires of the sections that are open where it begins.
+    open: Vec<Event>,
+    /// First event, and one beyond the last.
+    start: usize,
+    end: usize,
+}
+
+/// One window.
+pub(crate) struct Window<'a> {
+    buffer: &'a Buffer,
+    tables: &'a Tables,
+}
+
+impl Feed for Window<'_> {
+    fn feed<P: Pass>(&mut self, pass: &mut P) -> Result<u64, Error> {
+        pass.grow(self.tables);
+        for event in &self.buffer.open {
+            pass.sync(self.buffer.start as u32, event);
+        }
+        for (event, &id) in self.buffer.events.iter().zip(&self.buffer.ids) {
+            if !event.op.is_access() {
+                pass.sync(id, &event);
+                continue;
+            }
+            let access = Access {
+                id,
+                thread: event.thread.index(),
+                write: event.op == Op::Write,
+                variable: event.object as usize,
+                location: event.location_cell(),
+            };
+            if pass.access(access) {
+                return Ok((id as usize + 1 - self.buffer.start) as u64);
+            }
+        }
+        Ok((self.buffer.end - self.buffer.start) as u64)
+    }
+}
+
+/// Hands each window of `length` events to `look`, until that says `true`. Returns how many windows there were, and the names
+/// of what was met.
+pub(crate) fn each_window(
+    input: &mut dyn Input,
+    length: u64,
+    mut look: impl FnMut(&mut Window<'_>) -> Result<bool, Error>,
+) -> Result<(u64, Tables), Error> {
+    let length = usize::try_from(length.max(1)).unwrap_or(usize::MAX);
+    let mut source = input.open()?;
+    let mut validator = Validator::new();
+    let (mut chunk, mut buffer, mut count) = (Columns::default(), Buffer::default(), 0);
+    while source.next_chunk(&mut chunk)? {
+        check_length(buffer.end + chunk.len())?;
+        for event in chunk.iter() {
+            if buffer.end - buffer.start == length {
+                count += 1;
+                if look(&mut Window { buffer: &buffer, tables: source.tables() })? {
+                    return Ok((count, source.into_tables()));
+                }
+                buffer.advance();
+            }
+            let step = validator.step(source.tables(), EventId::at(buffer.end), &event)?;
+            buffer.push(event, step.relevant && event.op != Op::Branch);
+        }
+    }
+    if buffer.end > buffer.start {
+        count += 1;
+        look(&mut Window { buffer: &buffer, tables: source.tables() })?;
+    }
+    Ok((count, source.into_tables()))
+}
+
+impl Buffer {
+    fn push(&mut self, event: Event, takes_part: bool) {
+        if takes_part {
+            self.events.push(event);
+            self.ids.push(self.end as u32);
+        }
+        self.end += 1;
+    }
+
+    /// Goes on to the next window, with the sections that are open now.
+    fn advance(&mut self) {
+        let mut open = std::mem::take(&mut self.open);
+        for event in self.events.iter().filter(|e| e.op.is_lock()) {
+            if event.op.is_acquire() {
+                open.push(event);
+                continue;
+            }
+            let shared = event.op.is_shared();
+            let same = |e: &Event| e.thread == event.thread && e.object == event.object && e.op.is_shared() == shared;
+            if let Some(at) = open.iter().rposition(same) {
+                open.remove(at);
+            }
+        }
+        self.events.clear();
+        self.ids.clear();
+        *self = Buffer { open, start: self.end, ..std::mem::take(self) };
+    }
+}
