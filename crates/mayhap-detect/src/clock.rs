@@ -29,7 +29,7 @@ struct Node([u32; FAN]);
 const ZERO_NODE: Node = Node([0; FAN]);
 
 /// One reference to a clock in [`Clocks`]. Hand it back with [`Clocks::release`], or its nodes stay.
-#[derive(PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq, Debug, Default)]
 pub struct Clock(u32);
 
 impl Clock {

@@ -15,6 +15,7 @@ use crate::lockset;
 use crate::pairs::{Latest, Pairs};
 use crate::rules::{Rules, Variable};
 use crate::stream::{Access, Feed, Input, Pass, Whole};
+use crate::syncp;
 use crate::tally::Tally;
 use crate::wcp::{Wcp, saturate};
 use crate::window::each_window;
@@ -33,6 +34,7 @@ pub fn detect(input: &mut dyn Input, order: Order, options: &Options) -> Result<
             let wcp = by_clocks(&mut whole, options, &mut found, || Wcp::new(census.clone()))?;
             queues = Some(Queues { longest: wcp.longest_queues(), events: found.events });
         }
+        Order::SyncP => syncp::detect(&mut whole, options, &mut found)?,
         Order::Cp => {
             let length = options.window.unwrap_or(Options::CP_LIMIT);
             let (count, tables) = each_window(input, length, |window| {

@@ -18,11 +18,13 @@ pub enum Order {
     Cp,
     /// Weak causal precedence.
     Wcp,
+    /// Sync-preserving reorderings.
+    SyncP,
 }
 
 impl Order {
     /// All orders.
-    pub const ALL: [Order; 5] = [Order::Lockset, Order::Hb, Order::Shb, Order::Cp, Order::Wcp];
+    pub const ALL: [Order; 6] = [Order::Lockset, Order::Hb, Order::Shb, Order::Cp, Order::Wcp, Order::SyncP];
 
     /// The name on the command line and in JSON.
     pub fn name(self) -> &'static str {
@@ -32,6 +34,7 @@ impl Order {
             Order::Shb => "shb",
             Order::Cp => "cp",
             Order::Wcp => "wcp",
+            Order::SyncP => "syncp",
         }
     }
 }

@@ -17,6 +17,7 @@ mod pairs;
 mod rules;
 mod signals;
 mod stream;
+mod syncp;
 mod tally;
 mod wcp;
 mod window;

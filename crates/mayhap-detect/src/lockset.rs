@@ -26,7 +26,7 @@ use crate::detect::{Found, Pairing, second_pass};
 use crate::detection::Options;
 use crate::pairs::{Latest, Pairs};
 use crate::stream::{Access, Feed, Pass};
-use crate::tally::Tally;
+use crate::tally::{IdSet, Tally};
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
@@ -213,6 +213,15 @@ fn run<const ERASER: bool, F: Feed + ?Sized>(feed: &mut F, options: &Options, fo
     })
 }
 
+/// The variables that no lock protects in all accesses, though several threads touch them and some write. Returns how many
+/// events the trace has as well.
+pub(crate) fn unprotected<F: Feed + ?Sized>(feed: &mut F) -> Result<(u64, IdSet), Error> {
+    let mut count =
+        Count::<false> { held: Held::default(), variables: Vec::new(), tally: Tally::default(), first: false };
+    let events = feed.feed(&mut count)?;
+    Ok((events, count.tally.variables))
+}
+
 struct Count<const ERASER: bool> {
     held: Held,
     variables: Vec<Variable>,
@@ -244,19 +253,31 @@ impl<const ERASER: bool> Pass for Count<ERASER> {
 
 /// What each thread holds with its modes, to tell whether a lock keeps two accesses apart.
 #[derive(Default)]
-struct Modes {
+pub(crate) struct Modes {
     sets: Locksets,
     ids: Vec<LocksetId>,
     now: Vec<LocksetId>,
 }
 
 impl Modes {
-    fn sync(&mut self, event: &Event) {
+    pub(crate) fn grow(&mut self, threads: usize) {
+        self.now.resize(self.now.len().max(threads), LocksetId::EMPTY);
+    }
+
+    pub(crate) fn sync(&mut self, event: &Event) {
         let Some(lock) = event.lock() else { return };
         let held = (lock, if event.op.is_shared() { Mode::Shared } else { Mode::Exclusive });
         let set = self.now[event.thread.index()];
         let set = if event.op.is_acquire() { self.sets.with(set, held) } else { self.sets.without(set, held) };
         self.now[event.thread.index()] = set;
+    }
+
+    pub(crate) fn sets(&self) -> &Locksets {
+        &self.sets
+    }
+
+    pub(crate) fn held(&self, thread: usize) -> LocksetId {
+        self.now[thread]
     }
 
     /// The set of a thread as a number that [`Self::apart`] takes.
@@ -285,7 +306,7 @@ struct Pair<const ERASER: bool> {
 impl<const ERASER: bool> Pass for Pair<ERASER> {
     fn grow(&mut self, tables: &Tables) {
         self.held.grow(tables);
-        self.modes.now.resize(self.held.now.len(), LocksetId::EMPTY);
+        self.modes.grow(tables.threads.len());
         self.variables.resize(self.variables.len().max(tables.variables.len()), UNSEEN);
     }
 

@@ -113,6 +113,16 @@ impl Pairs {
         }
     }
 
+    /// The pair of locations is known to race.
+    pub(crate) fn known(&self, first: &Access, second: &Access) -> bool {
+        self.known.contains_key(&pair(first, second))
+    }
+
+    /// Notes that two accesses race.
+    pub(crate) fn note(&mut self, first: &Access, second: &Access) {
+        note(&mut self.races, &mut self.known, first, second, self.distance);
+    }
+
     pub(crate) fn into_races(self) -> Vec<Race> {
         self.races
     }

@@ -27,3 +27,8 @@ fn hb_counts_are_the_published_ones() {
 fn shb_counts_are_the_published_ones() {
     check(Order::Shb, |p| p.shb);
 }
+
+#[test]
+fn syncp_counts_are_the_published_ones() {
+    check(Order::SyncP, |p| p.syncp);
+}

@@ -6,15 +6,18 @@
 use std::collections::BTreeMap;
 
 use mayhap_detect::{Detection, Options, Order, detect};
-use mayhap_testkit::{Generator, Profile, cases, reference};
+use mayhap_testkit::{Generator, Oracle, Profile, cases, reference};
 use mayhap_trace::{EventId, Trace};
+use mayhap_witness::Model;
 
-fn defined(order: Order) -> reference::Order {
+/// All races of the definition.
+fn defined(trace: &Trace, order: Order) -> Vec<(EventId, EventId)> {
     match order {
-        Order::Hb => reference::Order::Hb,
-        Order::Shb => reference::Order::Shb,
-        Order::Cp => reference::Order::Cp,
-        Order::Wcp => reference::Order::Wcp,
+        Order::Hb => reference::races(trace, reference::Order::Hb),
+        Order::Shb => reference::races(trace, reference::Order::Shb),
+        Order::Cp => reference::races(trace, reference::Order::Cp),
+        Order::Wcp => reference::races(trace, reference::Order::Wcp),
+        Order::SyncP => Oracle::sync_preserving(trace, Model::Data, Oracle::LIMIT).unwrap().all_races(),
         Order::Lockset => unreachable!("locksets are no order"),
     }
 }
@@ -68,7 +71,7 @@ fn exactly_the_definition(order: Order) {
         for sites in [0, 4] {
             let profile = Profile { sites, ..profile.clone() };
             for (seed, trace) in Generator::new(profile, sites as u64 * 1_000_000).take(each / 2) {
-                let races = reference::races(&trace, defined(order));
+                let races = defined(&trace, order);
                 racy += usize::from(!races.is_empty());
                 check(&trace, order, &races, &format!("{name}, {sites} sites, seed {seed}"));
             }
@@ -95,6 +98,11 @@ fn cp_reports_exactly_the_unordered_pairs() {
 #[test]
 fn wcp_reports_exactly_the_unordered_pairs() {
     exactly_the_definition(Order::Wcp);
+}
+
+#[test]
+fn syncp_reports_exactly_the_races_of_its_class() {
+    exactly_the_definition(Order::SyncP);
 }
 
 #[test]

@@ -1,0 +1,225 @@
+//! Sync-preserving races (SyncP): races with a witness that keeps the observed order of the critical sections of each lock.
+//!
+//! Mathur, Pavlogiannis, Viswanathan, POPL'21. A set of events is *closed* if it is closed under program order, must-order and
+//! reads-from, and if for two acquires of one lock in it, whose sections exclude each other, the release of the earlier one is
+//! in it. The least closed set with the predecessors of two conflicting accesses, run in observed order, is a correct
+//! reordering of the data model; the two accesses race in this class iff neither is in it.
+//!
+//! Deviations: reader locks (sections of two readers do not exclude each other) and must-order, which the paper does not have.
+//! The paper scans the acquires that an ideal comes to hold. But a section that is closed within the ideal demands nothing,
+//! so only the sections that are open at the ideal's rim count, one for each lock held there; see [`ideal`]. Variables that one
+//! lock protects in all accesses are left out beforehand.
+//!
+//! How it goes: accesses of a variable are grouped by thread, operation, location and locks held. For a group and another
+//! thread there is one ideal, and a place in the group's list. As the other thread goes on to its next access, the ideal only
+//! grows; an access of the group that the ideal holds has no race with that thread any more and is passed for good. The first
+//! access not passed decides whether there is a race with the group.
+//!
+//! Invariants: all events of an ideal are before the later access in the trace, so that one pass over the trace suffices.
+//! Cost: per access of a variable without common lock, the groups of other threads × growth of their ideals, each step threads ×
+//! locks held × logarithm of the acquires. Memory: 4 bytes an event, a record for each section and each such access.
+//!
+//! What it proves: each race reported has a witness in the data model (the ideal in observed order), and each race of this
+//! class is reported.
+
+mod ideal;
+
+use hashbrown::HashMap;
+use mayhap_trace::{Error, Event, LocksetId, Tables};
+
+use crate::clock::Clock;
+use crate::detect::Found;
+use crate::detection::Options;
+use crate::lockset::{Modes, unprotected};
+use crate::pairs::Pairs;
+use crate::stream::{Access, Feed, Pass};
+use crate::tally::{IdSet, Tally, place};
+
+use ideal::Past;
+
+type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
+pub(crate) fn detect<F: Feed + ?Sized>(feed: &mut F, options: &Options, found: &mut Found) -> Result<(), Error> {
+    let (events, candidates) = unprotected(feed)?;
+    found.events = events;
+    if candidates.len() == 0 {
+        return Ok(());
+    }
+    let mut pass = SyncP::new(&candidates, options, std::mem::replace(&mut found.pairs, Pairs::new(false)));
+    found.events = feed.feed(&mut pass)?;
+    found.memory = pass.memory();
+    found.pairs = pass.pairs;
+    found.tally = pass.tally;
+    Ok(())
+}
+
+/// An access and what its predecessors make necessary.
+struct Member {
+    access: Access,
+    /// Number of earlier events of its thread.
+    rank: u32,
+    /// Events of other threads that must come before.
+    before: Clock,
+}
+
+/// How far one other thread has come with a group.
+struct Meeting {
+    thread: usize,
+    /// First member that is not passed.
+    next: u32,
+    ideal: Clock,
+}
+
+/// The accesses of one variable by one thread with the same operation, location and locks held.
+struct Group {
+    held: LocksetId,
+    members: Vec<Member>,
+    meetings: Vec<Meeting>,
+}
+
+impl Group {
+    fn conflicts(&self, access: &Access) -> bool {
+        let own = &self.members[0].access;
+        own.thread != access.thread && (own.write || access.write)
+    }
+}
+
+/// The key of a group within its variable.
+type Key = (u32, bool, u64, LocksetId);
+
+#[derive(Default)]
+struct Variable {
+    groups: Vec<Group>,
+    index: Map<Key, u32>,
+}
+
+struct SyncP<'o> {
+    options: &'o Options,
+    past: Past,
+    modes: Modes,
+    /// Slot of each variable without common lock.
+    slots: Map<usize, u32>,
+    variables: Vec<Variable>,
+    pairs: Pairs,
+    tally: Tally,
+}
+
+impl<'o> SyncP<'o> {
+    fn new(candidates: &IdSet, options: &'o Options, pairs: Pairs) -> Self {
+        let slots: Map<usize, u32> = candidates.iter().zip(0..).collect();
+        let variables = (0..slots.len()).map(|_| Variable::default()).collect();
+        let (past, modes) = (Past::default(), Modes::default());
+        SyncP { options, past, modes, slots, variables, pairs, tally: Tally::default() }
+    }
+
+    /// Compares an access with all groups, and enters it into its own.
+    fn meet(&mut self, slot: u32, access: Access) -> bool {
+        let held = self.modes.held(access.thread);
+        let rank = self.past.count(access.thread);
+        let variable = &mut self.variables[slot as usize];
+        let mut racy = false;
+        for group in &mut variable.groups {
+            if !group.conflicts(&access) || self.modes.sets().common(group.held, held).is_some() {
+                continue;
+            }
+            let known = self.pairs.known(&group.members[0].access, &access);
+            if racy && known && !self.options.distance {
+                continue;
+            }
+            let Some(first) = group.first_race(&mut self.past, access.thread, rank) else { continue };
+            racy = true;
+            if !known || self.options.distance {
+                let nearest = group.nearest_race(&mut self.past, first, access.thread, rank);
+                self.pairs.note(&group.members[nearest].access, &access);
+            }
+        }
+        let key = (access.thread as u32, access.write, place(&access), held);
+        let groups = &mut variable.groups;
+        let own = *variable.index.entry(key).or_insert_with(|| {
+            groups.push(Group { held, members: Vec::new(), meetings: Vec::new() });
+            groups.len() as u32 - 1
+        });
+        let before = self.past.before(access.thread);
+        groups[own as usize].members.push(Member { access, rank, before });
+        racy
+    }
+
+    fn memory(&self) -> usize {
+        let group =
+            |g: &Group| g.members.capacity() * size_of::<Member>() + g.meetings.capacity() * size_of::<Meeting>();
+        let groups: usize = self.variables.iter().flat_map(|v| &v.groups).map(group).sum();
+        self.past.memory() + self.pairs.memory() + groups
+    }
+}
+
+impl Group {
+    /// The first member that races with the access of `thread` that comes now, as its event number `rank`.
+    fn first_race(&mut self, past: &mut Past, thread: usize, rank: u32) -> Option<usize> {
+        let at = match self.meetings.iter().position(|m| m.thread == thread) {
+            Some(at) => at,
+            None => {
+                self.meetings.push(Meeting { thread, next: 0, ideal: Clock::ZERO });
+                self.meetings.len() - 1
+            }
+        };
+        let meeting = &mut self.meetings[at];
+        let own = self.members[0].access.thread;
+        past.add_thread(&mut meeting.ideal, thread, rank);
+        loop {
+            let passed = past.clocks.get(&meeting.ideal, own);
+            let rest = &self.members[meeting.next as usize..];
+            meeting.next += rest.partition_point(|m| m.rank < passed) as u32;
+            let member = self.members.get(meeting.next as usize)?;
+            past.add(&mut meeting.ideal, &member.before, own, member.rank);
+            past.close(&mut meeting.ideal);
+            if past.clocks.get(&meeting.ideal, own) <= member.rank {
+                debug_assert!(past.clocks.get(&meeting.ideal, thread) <= rank, "ideals are in the past");
+                return Some(meeting.next as usize);
+            }
+        }
+    }
+
+    /// Of the members from `first`, which races, the last that does.
+    fn nearest_race(&self, past: &mut Past, first: usize, thread: usize, rank: u32) -> usize {
+        let own = self.members[0].access.thread;
+        for at in (first + 1..self.members.len()).rev() {
+            let member = &self.members[at];
+            let mut ideal = past.clocks.share(&member.before);
+            past.clocks.raise(&mut ideal, own, member.rank);
+            past.add_thread(&mut ideal, thread, rank);
+            past.close(&mut ideal);
+            let races = past.clocks.get(&ideal, own) <= member.rank;
+            past.clocks.release(ideal);
+            if races {
+                return at;
+            }
+        }
+        first
+    }
+}
+
+impl Pass for SyncP<'_> {
+    fn grow(&mut self, tables: &Tables) {
+        self.past.grow(tables);
+        self.modes.grow(tables.threads.len());
+    }
+
+    #[inline]
+    fn access(&mut self, access: Access) -> bool {
+        let racy = match self.slots.get(&access.variable) {
+            Some(&slot) => self.meet(slot, access),
+            None => false,
+        };
+        self.past.access(access.thread, access.variable, access.write);
+        if racy {
+            self.tally.add(&access);
+        }
+        racy && self.options.first
+    }
+
+    #[inline]
+    fn sync(&mut self, id: u32, event: &Event) {
+        self.modes.sync(event);
+        self.past.sync(id, event);
+    }
+}
