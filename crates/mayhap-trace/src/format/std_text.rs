@@ -179,6 +179,7 @@ impl<W: Sink> TraceWriter for StdWriter<W> {
         for i in 0..chunk.len() {
             let (op, object) = (chunk.ops[i], chunk.objects[i]);
             let line = &mut self.lines;
+            let start = line.len();
             line.extend_from_slice(tables.threads.get(chunk.threads[i].into()).as_bytes());
             line.push(b'|');
             line.extend_from_slice(op.word().as_bytes());
@@ -191,13 +192,23 @@ impl<W: Sink> TraceWriter for StdWriter<W> {
                 line.push(b'|');
                 line.extend_from_slice(tables.locations.get(chunk.locations[i] as usize).as_bytes());
             }
+            // The reader takes one carriage return for a part of the line's end.
+            if line.last() == Some(&b'\r') {
+                line.push(b'\r');
+            }
+            if line.len() - start > LONGEST_LINE {
+                let message = format!("an event of {} takes more than {LONGEST_LINE} bytes as text", op.word());
+                return Err(Error::syntax(Position::Whole, message));
+            }
             line.push(b'\n');
             if line.len() >= LONGEST_LINE {
                 self.out.write_all(line)?;
                 line.clear();
             }
         }
-        Ok(self.out.write_all(&std::mem::take(&mut self.lines))?)
+        self.out.write_all(&self.lines)?;
+        self.lines.clear();
+        Ok(())
     }
 
     fn finish(mut self: Box<Self>, _: &Tables) -> Result<Vec<String>, Error> {
@@ -218,8 +229,6 @@ fn check_names(checked: &mut [usize; 5], tables: &Tables) -> Result<(), Error> {
             let name = names.get(index);
             let why = match table {
                 _ if name.contains('\n') => "a line break",
-                _ if name.len() > LONGEST_LINE / 4 => "too many bytes",
-                4 if name.ends_with('\r') => "a carriage return at its end",
                 4 => continue,
                 _ if name.is_empty() => "no characters",
                 0 if name.contains('|') => "a `|`",
@@ -285,5 +294,35 @@ mod tests {
         assert_eq!(error("|r(x)\n"), "line 1: the thread is missing before the first `|`");
         assert!(parse_std("T1|r(x)\n\n\n").is_ok());
         assert!(error(&"x".repeat(LONGEST_LINE * 5)).starts_with("line 1: the line is longer than 65536 bytes"));
+    }
+
+    #[test]
+    fn names_that_text_cannot_carry_are_refused() {
+        let refused = |thread: &[u8], variable: &[u8]| {
+            let mut tables = Tables::default();
+            tables.threads.define(thread).unwrap();
+            tables.variables.define(variable).unwrap();
+            let mut columns = Columns::default();
+            columns.push_cells(0, Op::Write, 0, NONE);
+            let mut out = Vec::new();
+            StdWriter::new(&mut out).write(&columns, &tables).map(|()| out).map_err(|e| e.to_string())
+        };
+        assert_eq!(refused(b"T", b"f(a)").unwrap(), b"T|w(f(a))\n");
+        assert_eq!(refused(b"a|b", b"x").unwrap_err(), "STD cannot carry the name `a|b` of a thread: it has a `|`");
+        assert_eq!(
+            refused(b"#", b"x").unwrap_err(),
+            "STD cannot carry the name `#` of a thread: it has a `#` at its start"
+        );
+        assert_eq!(refused(b"T", b"").unwrap_err(), "STD cannot carry the name `` of a variable: it has no characters");
+        assert_eq!(refused(b"T", b"a)|b").unwrap_err(), "STD cannot carry the name `a)|b` of a variable: it has `)|`");
+        assert!(refused(b"T", b"a\nb").unwrap_err().ends_with("`a\\nb` of a variable: it has a line break"));
+        assert!(refused(b"T", &[b'x'; LONGEST_LINE]).unwrap_err().contains("takes more than 65536 bytes as text"));
+    }
+
+    #[test]
+    fn an_empty_trace_is_written_as_a_comment() {
+        let mut out = Vec::new();
+        Box::new(StdWriter::new(&mut out)).finish(&Tables::default()).unwrap();
+        assert!(StdReader::new(&out[..]).next_chunk(&mut Columns::default()).is_ok_and(|more| !more));
     }
 }
