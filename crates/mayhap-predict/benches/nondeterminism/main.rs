@@ -110,7 +110,7 @@ fn main() {
         if want(shape.name) {
             let trace = shape.trace(1);
             describe(shape, &trace);
-            measure(shape.name, &trace, true);
+            measure(shape.name, &trace, std::env::var_os("LITERAL").is_some());
         }
     }
     let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/traces");
@@ -118,7 +118,7 @@ fn main() {
         let text = std::fs::read_to_string(format!("{corpus}/{name}.std"));
         let trace = text.map_err(|e| e.to_string()).and_then(|t| format::parse_std(&t).map_err(|e| e.to_string()));
         match trace {
-            Ok(trace) => measure(name, &trace, true),
+            Ok(trace) => measure(name, &trace, std::env::var_os("LITERAL").is_some()),
             Err(error) => eprintln!("{name}: {error}"),
         }
     }

@@ -428,12 +428,11 @@ impl<'n, 'a> Corrected<'n, 'a> {
         };
         let mut frame = self.frame(Some(other), None);
         let first = [Some(other), saw].into_iter().flatten().min().unwrap_or(other).index();
-        let last = Some((other, needs.point(other)));
         let slice = std::mem::take(&mut frame.slice);
         if !below(&slice, &frame.caps) {
             return None;
         }
-        let question = Question { slice, caps: frame.caps, edge: None, last };
+        let question = Question { slice, caps: frame.caps, edge: None, last: Some(other) };
         match self.ask(&question, first) {
             Exact::Plan(plan) => Some(plan),
             _ => None,

@@ -20,10 +20,18 @@ use mayhap_trace::{EventId, Mode, Op, Relations, ThreadId, Trace};
 use mayhap_witness::Model;
 
 use super::order::Point;
-use super::scopes::{List, Scope, Scopes};
+use super::scopes::{List, OPEN, Scope, Scopes};
 
 /// How many first events of each thread a set holds.
 pub(super) type Frontier = Vec<u32>;
+
+/// The writes of one variable in one thread.
+#[derive(Clone, Debug)]
+pub(super) struct Writes {
+    pub(super) thread: usize,
+    /// Ascending.
+    pub(super) ranks: Vec<u32>,
+}
 
 /// The needs of every event, and the tables they stand on.
 pub(super) struct Needs<'a> {
@@ -32,7 +40,13 @@ pub(super) struct Needs<'a> {
     pub(super) model: Model,
     pub(super) scopes: Scopes,
     threads: usize,
-    rows: Vec<u32>,
+    /// Rows of each thread's events in program order.
+    rows: Vec<Vec<u32>>,
+    /// Per thread, its reads and its acquires.
+    reads: Vec<Vec<EventId>>,
+    acquires: Vec<Vec<EventId>>,
+    /// Per variable.
+    writes: Vec<Vec<Writes>>,
     /// Per event, the rank of the next branch of its thread at or after it; filled in the branch model only.
     next_branch: Vec<u32>,
     /// Per thread, lock and mode of the scopes that it never closes.
@@ -48,7 +62,10 @@ impl<'a> Needs<'a> {
             model,
             scopes: Scopes::of(trace, relations),
             threads,
-            rows: vec![0; trace.len() * threads],
+            rows: vec![Vec::new(); threads],
+            reads: vec![Vec::new(); threads],
+            acquires: vec![Vec::new(); threads],
+            writes: vec![Vec::new(); trace.tables().variables.len()],
             next_branch: Vec::new(),
             left_open: vec![Vec::new(); threads],
         };
@@ -66,6 +83,14 @@ impl<'a> Needs<'a> {
         needs
     }
 
+    fn add_write(&mut self, variable: usize, thread: usize, rank: u32) {
+        let writes = &mut self.writes[variable];
+        match writes.iter_mut().find(|w| w.thread == thread) {
+            Some(writes) => writes.ranks.push(rank),
+            None => writes.push(Writes { thread, ranks: vec![rank] }),
+        }
+    }
+
     fn fill(&mut self) {
         let mut now = vec![vec![0; self.threads]; self.threads];
         let mut promised = now.clone();
@@ -80,6 +105,7 @@ impl<'a> Needs<'a> {
                 self.include(&mut row, fork);
             }
             match event.op {
+                Op::Write => self.add_write(event.object as usize, thread, rank),
                 Op::Read => {
                     if let Some(write) = partner {
                         match self.model {
@@ -99,7 +125,12 @@ impl<'a> Needs<'a> {
                 _ => {}
             }
             row[thread] = rank;
-            self.rows[id.index() * self.threads..][..self.threads].copy_from_slice(&row);
+            self.rows[thread].extend_from_slice(&row);
+            if event.op == Op::Read {
+                self.reads[thread].push(id);
+            } else if event.op.is_acquire() {
+                self.acquires[thread].push(id);
+            }
             row[thread] = rank + 1;
             now[thread] = row;
         }
@@ -148,7 +179,24 @@ impl<'a> Needs<'a> {
     /// How many events of each thread the event needs; of its own thread, its rank.
     #[inline]
     pub(super) fn row(&self, event: EventId) -> &[u32] {
-        &self.rows[event.index() * self.threads..][..self.threads]
+        let point = self.point(event);
+        self.rows(point.thread, point.rank, point.rank + 1)
+    }
+
+    /// The rows of a thread's events with ranks from `first` up to `end`, one after the other.
+    #[inline]
+    pub(super) fn rows(&self, thread: usize, first: u32, end: u32) -> &[u32] {
+        &self.rows[thread][first as usize * self.threads..end as usize * self.threads]
+    }
+
+    /// The reads, and the acquires, of a thread with ranks from `first` up to `end`.
+    pub(super) fn reads_and_acquires(&self, thread: usize, first: u32, end: u32) -> [&[EventId]; 2] {
+        let rank = |e: &EventId| self.relations.rank(*e) as u32;
+        [&self.reads[thread], &self.acquires[thread]].map(|events| {
+            let start = events.partition_point(|e| rank(e) < first);
+            let count = events[start..].partition_point(|e| rank(e) < end);
+            &events[start..start + count]
+        })
     }
 
     #[inline]
@@ -164,6 +212,18 @@ impl<'a> Needs<'a> {
     /// How many relevant events a thread has.
     pub(super) fn length(&self, thread: usize) -> u32 {
         self.relations.thread_events(ThreadId::at(thread)).len() as u32
+    }
+
+    /// The writes of an access's variable, by thread.
+    pub(super) fn writes(&self, access: EventId) -> &[Writes] {
+        &self.writes[self.trace.columns().objects[access.index()] as usize]
+    }
+
+    /// The scope that an acquire begins.
+    pub(super) fn scope_of(&self, acquire: EventId) -> Scope {
+        let point = self.point(acquire);
+        let release = self.relations.partner(acquire).map_or(OPEN, |r| self.relations.rank(r) as u32);
+        Scope { thread: point.thread, acquire: point.rank, release }
     }
 
     /// The read must see the write it saw, given how far its thread goes.

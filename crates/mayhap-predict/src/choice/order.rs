@@ -59,11 +59,23 @@ impl Order {
         }
     }
 
-    /// Forgets all events and starts anew at the ranks `low`, keeping the memory.
+    /// Forgets all events and the log, and starts anew at the ranks `low`, keeping the memory.
     pub(super) fn reset(&mut self, low: &[u32]) {
         self.low.copy_from_slice(low);
         self.rows.iter_mut().for_each(Vec::clear);
         self.log.clear();
+    }
+
+    /// Appends closed rows to an order without edges of its own; this is not undone. Each row is raised to `floor`, which
+    /// leaves it closed because everything below is before everything.
+    pub(super) fn fill(&mut self, thread: usize, rows: &[u32], floor: Option<&[u32]>) {
+        let begin = self.rows[thread].len();
+        self.rows[thread].extend_from_slice(rows);
+        if let Some(floor) = floor {
+            for row in self.rows[thread][begin..].chunks_exact_mut(self.threads) {
+                row.iter_mut().zip(floor).for_each(|(cell, &low)| *cell = (*cell).max(low));
+            }
+        }
     }
 
     pub(super) fn threads(&self) -> usize {

@@ -17,14 +17,19 @@
 //! one side of the constraint, so the search that follows the witness's sides never meets a contradiction, and never needs
 //! an event that the witness lacks.
 //!
-//! Invariants: rows of the order contain needs; `grown` lists the window's events in the order of their growth.
-//! Cost: O(constraints of the window) a round of saturation; `budget` bounds the decisions.
+//! Saturation need not look at every pair. The scopes of one lock and thread, and the writes of one variable and thread, are
+//! chains: of those that must come before a point only the last matters, of those that must come after only the first.
+//! Search does not list what is open either: it linearises the order, close to the observed run, and runs the result; the
+//! first lock taken twice or read that sees another write is the constraint to decide next.
+//!
+//! Invariants: rows of the order contain needs; `grown` lists what joined the first slice, in that order.
+//! Cost: O((reads + scopes) x threads x log) a round of saturation; `budget` bounds the decisions.
 
 use mayhap_trace::{EventId, Mode, Op, ThreadId};
 
-use super::needs::{Frontier, Needs};
+use super::needs::{Frontier, Needs, join};
 use super::order::{Mark, Order, Point};
-use super::scopes::{OPEN, Scope};
+use super::scopes::{List, Scope};
 
 /// What is known of the events left aside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,7 +48,7 @@ pub(super) struct Question {
     /// The first comes before the second.
     pub(super) edge: Option<(Point, Point)>,
     /// A write that is to be the last of its variable.
-    pub(super) last: Option<(EventId, Point)>,
+    pub(super) last: Option<EventId>,
 }
 
 /// How a window ended.
@@ -57,19 +62,6 @@ pub(super) enum Answer {
     Unknown,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Section {
-    scope: Scope,
-    mode: Mode,
-}
-
-/// A constraint that is still open: put the first pair in order, or the second.
-#[derive(Clone, Copy)]
-struct Choice {
-    first: Side,
-    second: Side,
-}
-
 /// One side of a constraint.
 #[derive(Clone, Copy)]
 enum Side {
@@ -81,8 +73,12 @@ enum Side {
 /// Contradiction: no order keeps the constraints.
 struct Contradiction;
 
-fn excludes(a: &Section, b: &Section) -> bool {
-    a.scope.thread != b.scope.thread && (a.mode == Mode::Exclusive || b.mode == Mode::Exclusive)
+/// A scope whose acquire is in the window.
+#[derive(Clone, Copy)]
+struct Held {
+    lock: u32,
+    mode: Mode,
+    scope: Scope,
 }
 
 /// The solver, which keeps its tables between questions.
@@ -93,14 +89,16 @@ pub(super) struct Window<'n, 'a> {
     low: Frontier,
     slice: Frontier,
     caps: Vec<u32>,
-    last: Option<(EventId, Point)>,
+    last: Option<EventId>,
+    /// Events that joined the first slice.
     grown: Vec<EventId>,
-    /// Sections with their acquire in the window, or open where the window begins; per lock.
-    sections: Vec<Vec<Section>>,
-    locks: Vec<u32>,
-    /// Writes in the window, per variable.
-    writes: Vec<Vec<Point>>,
+    sections: Vec<Held>,
     reads: Vec<EventId>,
+    row: Vec<u32>,
+    /// While a linear order is run: the scopes open on each lock, and the last write of each variable with its run.
+    open: Vec<Vec<usize>>,
+    written: Vec<(u64, Point)>,
+    run: u64,
     /// Choice graphs looked at: complete ones and contradictions.
     pub(super) explored: u64,
     /// Decisions that may still be made.
@@ -112,6 +110,7 @@ pub(super) struct Window<'n, 'a> {
 impl<'n, 'a> Window<'n, 'a> {
     pub(super) fn new(needs: &'n Needs<'a>) -> Self {
         let threads = needs.threads();
+        let tables = needs.trace.tables();
         Window {
             needs,
             aside: Aside::First,
@@ -121,10 +120,12 @@ impl<'n, 'a> Window<'n, 'a> {
             caps: vec![0; threads],
             last: None,
             grown: Vec::new(),
-            sections: vec![Vec::new(); needs.trace.tables().locks.len()],
-            locks: Vec::new(),
-            writes: vec![Vec::new(); needs.trace.tables().variables.len()],
+            sections: Vec::new(),
             reads: Vec::new(),
+            row: vec![0; threads],
+            open: vec![Vec::new(); tables.locks.len()],
+            written: vec![(0, Point { thread: 0, rank: 0 }); tables.variables.len()],
+            run: 0,
             explored: 0,
             budget: u64::MAX,
             open_pairs: 0,
@@ -138,65 +139,48 @@ impl<'n, 'a> Window<'n, 'a> {
                 self.explored += 1;
                 Answer::None
             }
-            Ok(()) => self.search(),
+            Ok(()) => {
+                self.open_pairs = self.count_open();
+                self.search()
+            }
         }
     }
 
     /// Sets up the window and takes what is forced.
     fn start(&mut self, question: &Question, low: &[u32], aside: Aside) -> Result<(), Contradiction> {
-        self.clear();
+        self.grown.clear();
+        self.sections.clear();
+        self.reads.clear();
         self.aside = aside;
         self.low.copy_from_slice(low);
         self.slice.copy_from_slice(low);
         self.caps.copy_from_slice(&question.caps);
         self.order.reset(low);
-        self.open_pairs = 0;
         self.last = question.last;
-        for thread in 0..self.needs.threads() {
-            self.add_open_sections(thread);
-        }
-        self.extend(&question.slice)?;
+        self.open_pairs = 0;
+        self.fill(&question.slice)?;
         if let Some((a, b)) = question.edge {
             self.insert(a, b)?;
         }
         self.saturate()
     }
 
-    fn clear(&mut self) {
-        for lock in self.locks.drain(..) {
-            self.sections[lock as usize].clear();
+    /// Begins with the events of `frontier`, ordered by needs.
+    fn fill(&mut self, frontier: &[u32]) -> Result<(), Contradiction> {
+        let needs = self.needs;
+        if frontier.iter().zip(&self.caps).any(|(count, cap)| count > cap) {
+            return Err(Contradiction);
         }
-        for &event in &self.grown {
-            let object = self.needs.trace.columns().objects[event.index()];
-            if self.needs.trace.columns().ops[event.index()] == Op::Write {
-                self.writes[object as usize].clear();
-            }
+        let floor = (self.aside == Aside::First).then_some(&self.low[..]);
+        for (thread, &end) in frontier.iter().enumerate() {
+            let first = self.low[thread];
+            self.order.fill(thread, needs.rows(thread, first, end), floor);
+            let [reads, acquires] = needs.reads_and_acquires(thread, first, end);
+            self.reads.extend_from_slice(reads);
+            self.sections.extend(acquires.iter().map(|&id| held(needs, id)));
         }
-        self.grown.clear();
-        self.reads.clear();
-    }
-
-    /// Sections that a thread has open where the window begins.
-    fn add_open_sections(&mut self, thread: usize) {
-        let (needs, low) = (self.needs, self.low[thread]);
-        if low == 0 || low == needs.length(thread) {
-            return;
-        }
-        let next = needs.event(Point { thread, rank: low });
-        for &(lock, mode) in needs.relations.locksets().get(needs.relations.held(next)) {
-            let lists = &needs.scopes.lists[lock.index()];
-            let list = lists.iter().find(|l| l.thread == thread && l.mode == mode).expect("a held lock was acquired");
-            let scope = *list.latest(low).expect("a held lock was acquired");
-            self.add_section(lock.cell(), Section { scope, mode });
-        }
-    }
-
-    fn add_section(&mut self, lock: u32, section: Section) {
-        let sections = &mut self.sections[lock as usize];
-        if sections.is_empty() {
-            self.locks.push(lock);
-        }
-        sections.push(section);
+        self.slice.copy_from_slice(frontier);
+        Ok(())
     }
 
     /// Grows the slice to contain `frontier`, which is closed under needs.
@@ -219,48 +203,38 @@ impl<'n, 'a> Window<'n, 'a> {
     fn grow(&mut self, id: EventId) {
         let needs = self.needs;
         let point = needs.point(id);
-        let mut row = needs.row(id).to_vec();
-        for thread in (0..row.len()).filter(|&t| t != point.thread) {
-            if let Some(rank) = needs.row(id)[thread].checked_sub(1).filter(|&rank| rank >= self.low[thread]) {
-                super::needs::join(&mut row, self.order.row(Point { thread, rank }));
-            }
-            if self.aside == Aside::First {
-                row[thread] = row[thread].max(self.low[thread]);
+        let mut row = std::mem::take(&mut self.row);
+        row.copy_from_slice(needs.row(id));
+        for (thread, &count) in needs.row(id).iter().enumerate().filter(|&(t, _)| t != point.thread) {
+            if let Some(rank) = count.checked_sub(1).filter(|&rank| rank >= self.low[thread]) {
+                join(&mut row, self.order.row(Point { thread, rank }));
             }
         }
+        if self.aside == Aside::First {
+            join(&mut row, &self.low);
+        }
         self.order.grow(point.thread, &row);
+        self.row = row;
         self.slice[point.thread] += 1;
         self.grown.push(id);
         let event = needs.trace.event(id);
-        match event.op {
-            Op::Read => self.reads.push(id),
-            Op::Write => self.writes[event.object as usize].push(point),
-            op if op.is_acquire() => {
-                let release = needs.relations.partner(id).map_or(OPEN, |r| needs.relations.rank(r) as u32);
-                let mode = if op.is_shared() { Mode::Shared } else { Mode::Exclusive };
-                let scope = Scope { thread: point.thread, acquire: point.rank, release };
-                self.add_section(event.object, Section { scope, mode });
-            }
-            _ => {}
+        if event.op == Op::Read {
+            self.reads.push(id);
+        } else if event.op.is_acquire() {
+            self.sections.push(held(needs, id));
         }
     }
 
     fn undo(&mut self, mark: (Mark, usize)) {
-        while self.grown.len() > mark.1 {
-            let id = self.grown.pop().expect("longer than the mark");
+        while self.grown.len() > mark.1
+            && let Some(id) = self.grown.pop()
+        {
             let event = self.needs.trace.event(id);
             self.slice[event.thread.index()] -= 1;
-            match event.op {
-                Op::Read => drop(self.reads.pop()),
-                Op::Write => drop(self.writes[event.object as usize].pop()),
-                op if op.is_acquire() => {
-                    let sections = &mut self.sections[event.object as usize];
-                    sections.pop();
-                    if sections.is_empty() {
-                        self.locks.retain(|&lock| lock != event.object);
-                    }
-                }
-                _ => {}
+            if event.op == Op::Read {
+                self.reads.pop();
+            } else if event.op.is_acquire() {
+                self.sections.pop();
             }
         }
         self.order.undo(mark.0);
@@ -270,13 +244,16 @@ impl<'n, 'a> Window<'n, 'a> {
         if self.order.insert(a, b) { Ok(()) } else { Err(Contradiction) }
     }
 
-    fn inside(&self, point: Point) -> bool {
-        point.rank >= self.low[point.thread]
+    /// Inserts the edge unless it is known. `true` if it was not.
+    fn force(&mut self, a: Point, b: Point) -> Result<bool, Contradiction> {
+        if self.order.before(a, b) {
+            return Ok(false);
+        }
+        self.insert(a, b).map(|()| true)
     }
 
-    /// `a` is known to come before `b`, which is in the window; `a` may have been left aside.
-    fn before(&self, a: Point, b: Point) -> bool {
-        self.order.before(a, b)
+    fn inside(&self, point: Point) -> bool {
+        point.rank >= self.low[point.thread]
     }
 
     /// Takes forced sides until none is left, or finds a contradiction.
@@ -287,23 +264,12 @@ impl<'n, 'a> Window<'n, 'a> {
 
     /// Looks at all constraints once. `true` if something was forced.
     fn round(&mut self) -> Result<bool, Contradiction> {
-        let mut changed = false;
+        let mut changed = self.force_last()?;
         let mut i = 0;
-        while i < self.locks.len() {
-            let lock = self.locks[i] as usize;
-            let mut second = 1;
-            while second < self.sections[lock].len() {
-                for first in 0..second {
-                    let (a, b) = (self.sections[lock][first], self.sections[lock][second]);
-                    if excludes(&a, &b) {
-                        changed |= self.force(self.lock_constraint(a.scope, b.scope))?;
-                    }
-                }
-                second += 1;
-            }
+        while i < self.sections.len() {
+            changed |= self.force_section(self.sections[i])?;
             i += 1;
         }
-        changed |= self.force_last()?;
         let mut i = 0;
         while i < self.reads.len() {
             changed |= self.force_read(self.reads[i])?;
@@ -312,56 +278,43 @@ impl<'n, 'a> Window<'n, 'a> {
         Ok(changed)
     }
 
-    /// The sides of a constraint that are still possible; `None` if it holds already or is not for this window.
-    fn lock_constraint(&self, a: Scope, b: Scope) -> Option<(Option<Side>, Option<Side>)> {
-        if !self.inside(a.first()) && !self.inside(b.first()) || self.holds(a, b) || self.holds(b, a) {
-            return None;
+    /// What must come before a scope: of each list that it excludes, the last scope that begins before the scope can end.
+    fn force_section(&mut self, held: Held) -> Result<bool, Contradiction> {
+        let needs = self.needs;
+        let scope = held.scope;
+        let mut changed = false;
+        for other in lists(needs, &held) {
+            let Some(&first) = other.latest(self.begun_before_end(&scope, other.thread)) else { continue };
+            let known = first.release < self.slice[first.thread] && self.order.before(first.last(), scope.first());
+            // A scope that was left aside whole has no row; nothing can be done with what it tells.
+            let aside = first.release < self.low[first.thread];
+            if !known && !aside {
+                self.take(Side::Scopes(first, scope))?;
+                changed = true;
+            }
         }
-        // Leaving a scope aside says nothing about who comes first, unless what was left aside runs first.
-        let unknown = |x: Scope, y: Scope| {
-            self.aside == Aside::Anywhere && !self.inside(y.first()) && !self.before_any(y.first(), x)
-        };
-        if unknown(a, b) || unknown(b, a) {
-            return None;
+        Ok(changed)
+    }
+
+    /// How many events of `thread` come before the end of the scope, as far as is known.
+    fn begun_before_end(&self, scope: &Scope, thread: usize) -> u32 {
+        if scope.release >= self.caps[scope.thread] {
+            // It never ends: all others of the slice come before it.
+            return self.slice[thread];
         }
-        let side = |x: Scope, y: Scope| self.can_precede(x, y).then_some(Side::Scopes(x, y));
-        Some((side(a, b), side(b, a)))
+        let rank = scope.release.min(self.slice[scope.thread] - 1);
+        let known = self.order.row(Point { thread: scope.thread, rank })[thread];
+        if rank == scope.release { known } else { known.max(self.needs.row(self.needs.event(scope.last()))[thread]) }
     }
 
-    /// `point`, left aside, is known to come before some event of the scope that is in the slice.
-    fn before_any(&self, point: Point, scope: Scope) -> bool {
-        let last = scope.release.min(self.slice[scope.thread] - 1);
-        self.before(point, Point { thread: scope.thread, rank: last })
-    }
-
-    /// All of `a` is known to come before all of `b`.
-    fn holds(&self, a: Scope, b: Scope) -> bool {
-        a.release < self.slice[a.thread] && self.inside(b.first()) && self.before(a.last(), b.first())
-    }
-
-    /// All of `a` may come before all of `b`.
-    fn can_precede(&self, a: Scope, b: Scope) -> bool {
-        if a.release >= self.caps[a.thread] || !self.inside(b.first()) {
-            return false;
-        }
-        let last = a.release.min(self.slice[a.thread] - 1);
-        let last = Point { thread: a.thread, rank: last };
-        let overtaken = self.inside(last) && self.before(b.first(), last);
-        !overtaken && !self.needs.needed(b.first(), self.needs.event(a.last()))
-    }
-
-    fn force(&mut self, sides: Option<(Option<Side>, Option<Side>)>) -> Result<bool, Contradiction> {
-        match sides {
-            None | Some((Some(_), Some(_))) => Ok(false),
-            Some((Some(side), None) | (None, Some(side))) => self.take(side).map(|()| true),
-            Some((None, None)) => Err(Contradiction),
-        }
-    }
-
+    /// Puts a side of a constraint in order, bringing along the release that it takes.
     fn take(&mut self, side: Side) -> Result<(), Contradiction> {
         match side {
             Side::Edge(a, b) => self.insert(a, b),
             Side::Scopes(a, b) => {
+                if a.release >= self.caps[a.thread] {
+                    return Err(Contradiction);
+                }
                 if a.release >= self.slice[a.thread] {
                     let mut frontier = self.slice.clone();
                     self.needs.include(&mut frontier, self.needs.event(a.last()));
@@ -374,20 +327,21 @@ impl<'n, 'a> Window<'n, 'a> {
 
     /// Every other write of the variable comes before the one that is to be last.
     fn force_last(&mut self) -> Result<bool, Contradiction> {
-        let Some((id, last)) = self.last else { return Ok(false) };
-        let variable = self.needs.trace.columns().objects[id.index()] as usize;
+        let Some(id) = self.last else { return Ok(false) };
+        let (needs, last) = (self.needs, self.needs.point(id));
         let mut changed = false;
-        for i in 0..self.writes[variable].len() {
-            let other = self.writes[variable][i];
-            if other != last && !self.before(other, last) {
-                self.insert(other, last)?;
-                changed = true;
+        for writes in needs.writes(id) {
+            let count = writes.ranks.partition_point(|&rank| rank < self.slice[writes.thread]);
+            let Some(&rank) = count.checked_sub(1).map(|i| &writes.ranks[i]) else { continue };
+            let other = Point { thread: writes.thread, rank };
+            if other != last && self.inside(other) {
+                changed |= self.force(other, last)?;
             }
         }
         Ok(changed)
     }
 
-    /// All constraints of one read.
+    /// The constraints of one read: other writes come before the write that it saw, or after it.
     fn force_read(&mut self, id: EventId) -> Result<bool, Contradiction> {
         let needs = self.needs;
         let read = needs.point(id);
@@ -396,107 +350,75 @@ impl<'n, 'a> Window<'n, 'a> {
         }
         let write = needs.relations.partner(id).map(|w| needs.point(w));
         let mut changed = false;
-        if let Some(write) = write.filter(|&w| self.inside(w) && !self.before(w, read)) {
-            self.insert(write, read)?;
-            changed = true;
+        if let Some(write) = write.filter(|&w| self.inside(w)) {
+            changed |= self.force(write, read)?;
         }
-        let variable = needs.trace.columns().objects[id.index()] as usize;
-        for i in 0..self.writes[variable].len() {
-            let other = self.writes[variable][i];
-            changed |= self.force(self.read_constraint(read, write, other))?;
+        for writes in needs.writes(id) {
+            let thread = writes.thread;
+            // The last write that comes before the read must come before what it saw.
+            let count = writes.ranks.partition_point(|&rank| rank < self.order.row(read)[thread]);
+            if let Some(&rank) = count.checked_sub(1).map(|i| &writes.ranks[i]) {
+                let other = Point { thread, rank };
+                if write != Some(other) && self.inside(other) {
+                    match write {
+                        Some(write) if self.inside(write) => changed |= self.force(other, write)?,
+                        Some(write) if self.aside == Aside::Anywhere && !self.order.before(write, other) => {}
+                        _ => return Err(Contradiction),
+                    }
+                }
+            }
+            // The first write that comes after what it saw must come after the read.
+            let after = write.map_or(0, |w| self.order.first_after(w, thread)).max(self.low[thread]);
+            if let Some(&rank) = writes.ranks.get(writes.ranks.partition_point(|&rank| rank < after))
+                && rank < self.slice[thread]
+            {
+                changed |= self.force(read, Point { thread, rank })?;
+            }
         }
         Ok(changed)
     }
 
-    /// `other` comes before the write that the strict read saw, or after the read.
-    fn read_constraint(&self, read: Point, write: Option<Point>, other: Point) -> Option<(Option<Side>, Option<Side>)> {
-        if write == Some(other) || self.before(read, other) {
-            return None;
-        }
-        let after = (!self.before(other, read)).then_some(Side::Edge(read, other));
-        let before = match write {
-            None => None,
-            Some(write) if self.inside(write) => {
-                if self.before(other, write) {
-                    return None;
-                }
-                (!self.before(write, other)).then_some(Side::Edge(other, write))
-            }
-            // The write was left aside: it runs before `other`, or nothing is known.
-            Some(write) => {
-                if self.aside == Aside::Anywhere && !self.before(write, other) {
-                    return None;
-                }
-                None
-            }
-        };
-        Some((before, after))
-    }
-
-    /// Visits the constraints with two possible sides, the observed one first, until `visit` says to stop.
-    fn each_open(&self, visit: &mut dyn FnMut(Choice) -> bool) {
-        let observed = |a: Point, b: Point| self.needs.event(a) < self.needs.event(b);
-        for &lock in &self.locks {
-            let sections = &self.sections[lock as usize];
-            for (i, b) in sections.iter().enumerate() {
-                for a in sections[..i].iter().filter(|a| excludes(a, b)) {
-                    if let Some((Some(first), Some(second))) = self.lock_constraint(a.scope, b.scope) {
-                        let in_order = observed(a.scope.first(), b.scope.first());
-                        let (first, second) = if in_order { (first, second) } else { (second, first) };
-                        if visit(Choice { first, second }) {
-                            return;
-                        }
-                    }
-                }
+    /// How many constraints have two possible sides.
+    fn count_open(&self) -> u32 {
+        let mut count = 0;
+        for held in &self.sections {
+            for other in lists(self.needs, held) {
+                let first = other.scopes.partition_point(|s| {
+                    s.release < self.slice[s.thread] && self.order.before(s.last(), held.scope.first())
+                });
+                let rest = other.scopes[first..].iter().take_while(|s| {
+                    let known = held.scope.release < self.slice[held.scope.thread] && self.inside(s.first());
+                    s.acquire < self.slice[s.thread] && !(known && self.order.before(held.scope.last(), s.first()))
+                });
+                // Each pair is met from both sides.
+                count += rest.filter(|s| s.thread < held.scope.thread && self.inside(s.first())).count() as u32;
             }
         }
         for &id in &self.reads {
             let read = self.needs.point(id);
-            if !self.needs.is_strict(id, self.slice[read.thread]) {
+            let Some(write) = self.needs.relations.partner(id).map(|w| self.needs.point(w)) else { continue };
+            if !self.inside(write) || !self.needs.is_strict(id, self.slice[read.thread]) {
                 continue;
             }
-            let write = self.needs.relations.partner(id).map(|w| self.needs.point(w));
-            for &other in &self.writes[self.needs.trace.columns().objects[id.index()] as usize] {
-                if let Some((Some(before), Some(after))) = self.read_constraint(read, write, other) {
-                    let in_order = write.is_some_and(|w| observed(other, w));
-                    let (first, second) = if in_order { (before, after) } else { (after, before) };
-                    if visit(Choice { first, second }) {
-                        return;
-                    }
-                }
+            for writes in self.needs.writes(id) {
+                let before = self.order.row(write)[writes.thread].max(self.low[writes.thread]);
+                let before = if writes.thread == write.thread { write.rank + 1 } else { before };
+                let after = self.order.first_after(read, writes.thread).min(self.slice[writes.thread]);
+                let range = |end: u32| writes.ranks.partition_point(|&rank| rank < end);
+                count += range(after).saturating_sub(range(before)) as u32;
             }
         }
-    }
-
-    fn open_choice(&self) -> Option<Choice> {
-        let mut found = None;
-        self.each_open(&mut |choice| {
-            found = Some(choice);
-            true
-        });
-        found
-    }
-
-    fn count_open(&self) -> u32 {
-        let mut count = 0;
-        self.each_open(&mut |_| {
-            count += 1;
-            false
-        });
         count
     }
 
-    /// Decides open constraints, depth first.
+    /// Decides constraints that the linearised order breaks, depth first.
     fn search(&mut self) -> Answer {
-        let Some(choice) = self.open_choice() else {
+        let schedule = self.linearise();
+        let Some(sides) = self.broken(&schedule) else {
             self.explored += 1;
-            let runnable = self.aside == Aside::First;
-            return Answer::Order(if runnable { self.linearise() } else { Vec::new() });
+            return Answer::Order(schedule);
         };
-        if self.open_pairs == 0 {
-            self.open_pairs = self.count_open();
-        }
-        for side in [choice.first, choice.second] {
+        for side in sides {
             if self.budget == 0 {
                 return Answer::Unknown;
             }
@@ -522,20 +444,87 @@ impl<'n, 'a> Window<'n, 'a> {
 
     /// The window's events in an order that keeps the closed order, close to the observed one.
     fn linearise(&self) -> Vec<EventId> {
+        let threads = self.low.len();
         let mut done = self.low.clone();
-        let mut schedule = Vec::with_capacity(self.grown.len());
-        while schedule.len() < self.grown.len() {
-            let ready =
-                (0..done.len()).filter(|&t| done[t] < self.slice[t]).map(|t| Point { thread: t, rank: done[t] });
-            let ready = ready.filter(|&p| {
-                let row = self.order.row(p);
-                row.iter().zip(&done).all(|(&need, &have)| need <= have)
-            });
-            let next = ready.map(|p| (self.needs.event(p), p)).min_by_key(|&(id, _)| id);
-            let (id, point) = next.expect("a closed order without cycle has a first event");
-            done[point.thread] += 1;
+        let size = self.slice.iter().zip(&self.low).map(|(&end, &low)| (end - low) as usize).sum();
+        let mut schedule = Vec::with_capacity(size);
+        let ready = |done: &[u32], thread: usize| {
+            let point = Point { thread, rank: done[thread] };
+            (point.rank < self.slice[thread]
+                && self.order.row(point).iter().zip(&self.low).zip(done).all(|((&n, &l), &d)| n <= d.max(l)))
+            .then(|| self.needs.event(point))
+        };
+        while schedule.len() < size {
+            let next = (0..threads).filter_map(|t| ready(&done, t).map(|id| (id, t))).min();
+            let (id, thread) = next.expect("a closed order without cycle has a first event");
+            done[thread] += 1;
             schedule.push(id);
         }
         schedule
     }
+
+    /// Runs a linear order of the window and returns the first constraint that it breaks, the observed side first.
+    fn broken(&mut self, schedule: &[EventId]) -> Option<[Side; 2]> {
+        self.run += 1;
+        let found = schedule.iter().find_map(|&id| self.breaks(id));
+        for held in &self.sections {
+            self.open[held.lock as usize].clear();
+        }
+        found
+    }
+
+    fn breaks(&mut self, id: EventId) -> Option<[Side; 2]> {
+        let needs = self.needs;
+        let event = needs.trace.event(id);
+        let (point, object) = (needs.point(id), event.object as usize);
+        match event.op {
+            Op::Write => self.written[object] = (self.run, point),
+            Op::Read if needs.is_strict(id, self.slice[point.thread]) => {
+                let (run, seen) = self.written[object];
+                let write = needs.relations.partner(id).map(|w| needs.point(w))?;
+                if run == self.run && seen != write && self.inside(write) {
+                    let sides = [Side::Edge(seen, write), Side::Edge(point, seen)];
+                    let observed = needs.event(seen) < needs.event(write);
+                    return Some(if observed { sides } else { [sides[1], sides[0]] });
+                }
+            }
+            Op::Acquire | Op::SharedAcquire => {
+                let mine = held(needs, id);
+                let holders = &self.open[object];
+                if let Some(holder) = holders.iter().map(|&i| self.sections[i]).find(|h| excludes(h, &mine)) {
+                    let (a, b) = (holder.scope, mine.scope);
+                    let sides = [Side::Scopes(a, b), Side::Scopes(b, a)];
+                    let observed = needs.event(a.first()) < id;
+                    return Some(if observed { sides } else { [sides[1], sides[0]] });
+                }
+                let place = self.sections.iter().position(|h| h.scope == mine.scope && h.lock == mine.lock);
+                self.open[object].push(place.expect("an acquire of the window has its section"));
+            }
+            Op::Release | Op::SharedRelease => {
+                let acquire = needs.relations.partner(id).map(|a| needs.point(a));
+                let sections = &self.sections;
+                self.open[object].retain(|&i| Some(sections[i].scope.first()) != acquire);
+            }
+            _ => {}
+        }
+        None
+    }
+}
+
+fn held(needs: &Needs<'_>, acquire: EventId) -> Held {
+    let event = needs.trace.event(acquire);
+    let mode = if event.op.is_shared() { Mode::Shared } else { Mode::Exclusive };
+    Held { lock: event.object, mode, scope: needs.scope_of(acquire) }
+}
+
+fn excludes(a: &Held, b: &Held) -> bool {
+    a.scope.thread != b.scope.thread && (a.mode == Mode::Exclusive || b.mode == Mode::Exclusive)
+}
+
+/// The lists of scopes that a scope excludes.
+fn lists<'s>(needs: &'s Needs<'_>, held: &Held) -> impl Iterator<Item = &'s List> {
+    let (thread, mode) = (held.scope.thread, held.mode);
+    needs.scopes.lists[held.lock as usize]
+        .iter()
+        .filter(move |l| l.thread != thread && (l.mode == Mode::Exclusive || mode == Mode::Exclusive))
 }
