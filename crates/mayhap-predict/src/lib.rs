@@ -24,6 +24,7 @@ mod ucg;
 mod verdict;
 
 pub use auto::Auto;
+pub use choice::Choice;
 pub use context::Context;
 pub use counters::EngineCounters;
 pub use exact::{Exact, Solver};

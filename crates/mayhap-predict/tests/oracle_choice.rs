@@ -39,7 +39,9 @@ fn compare(trace: &Trace, model: Model, window: usize, name: &str, counts: &mut 
                 assert_eq!(said, truth, "{name}: read {read} saw {:?}, {other:?}, kind {kind}", verdicts.write);
                 counts.proven += u64::from(said);
             }
-            assert_eq!(session.triplet(read, other.other).is_proven(), other.is_proven(), "{name}");
+            let alone = session.triplet(read, other.other);
+            assert_eq!(alone.others.len(), 1);
+            assert_eq!(alone.others[0].is_proven(), other.is_proven(), "{name}: read {read}, {other:?} alone");
             if let Some(checked) = session.checked(&verdicts, other) {
                 let again = Checker::new(trace, &relations).check(checked.target(), model, checked.witness().clone());
                 assert!(again.is_ok(), "{name}: {again:?}");

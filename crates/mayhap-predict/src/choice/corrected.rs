@@ -24,21 +24,30 @@
 //! What an answer proves: `Proven` once the kernel accepted the schedule (the caller's part); `Refuted` always.
 //! Cost: O(log writes) closures a group, each O(threads + locks held); windows only for what is left.
 
-use mayhap_trace::EventId;
+use std::time::Instant;
+
+use mayhap_trace::{EventId, Op, ThreadId};
 
 use super::needs::{Frontier, Needs};
 use super::order::Point;
 use super::window::{Answer, Aside, Question, Window};
-use crate::Rung;
+use crate::{Budget, Rung};
 
 /// A schedule: the first events of each thread in observed order, then `tail`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Plan {
     pub(super) ideal: Frontier,
     pub(super) tail: Vec<EventId>,
+    /// What found it.
+    pub(super) rung: Rung,
 }
 
 impl Plan {
+    /// A set that runs in observed order.
+    fn observed(ideal: Frontier) -> Self {
+        Plan { ideal, tail: Vec::new(), rung: Rung::SyncPreserving }
+    }
+
     /// How many steps it has.
     pub(super) fn len(&self) -> usize {
         self.ideal.iter().map(|&count| count as usize).sum::<usize>() + self.tail.len()
@@ -78,8 +87,8 @@ pub(super) struct ReadAnswers {
 pub(super) struct Corrected<'n, 'a> {
     needs: &'n Needs<'a>,
     window: Window<'n, 'a>,
-    /// Decisions that one question may take.
-    nodes: u64,
+    /// What one question may take.
+    budget: Budget,
     /// The size of the first window; small in tests, to exercise widening.
     pub(super) first_window: usize,
     /// The read at hand.
@@ -107,11 +116,11 @@ struct Frame {
 }
 
 impl<'n, 'a> Corrected<'n, 'a> {
-    pub(super) fn new(needs: &'n Needs<'a>, nodes: u64) -> Self {
+    pub(super) fn new(needs: &'n Needs<'a>, budget: Budget) -> Self {
         Corrected {
             needs,
             window: Window::new(needs),
-            nodes,
+            budget,
             first_window: 24,
             read: EventId::at(0),
             plans: Vec::new(),
@@ -202,7 +211,7 @@ impl<'n, 'a> Corrected<'n, 'a> {
             return;
         }
         let alone = match &frame.ideal {
-            Some(ideal) => self.plan(Plan { ideal: ideal.clone(), tail: Vec::new() }),
+            Some(ideal) => self.plan(Plan::observed(ideal.clone())),
             None => {
                 let exact = self.exact(&frame, frame.slice.clone(), None, &[write]);
                 self.status(exact, 1)
@@ -276,7 +285,7 @@ impl<'n, 'a> Corrected<'n, 'a> {
             middle = (proven + end) / 2;
         }
         if let Some(ideal) = best {
-            let status = self.plan(Plan { ideal, tail: Vec::new() });
+            let status = self.plan(Plan::observed(ideal));
             out[range.start..proven].iter_mut().for_each(|(_, kinds)| kinds[kind] = status);
         }
         proven
@@ -378,7 +387,8 @@ impl<'n, 'a> Corrected<'n, 'a> {
     fn ask(&mut self, question: &Question, first: usize) -> Exact {
         let mut start = first.min(self.read.index()).saturating_sub(self.first_window);
         let mut size = self.first_window.max(1);
-        self.window.budget = self.nodes;
+        self.window.budget = self.budget.nodes;
+        self.window.deadline = self.budget.time.map(|time| Instant::now() + time);
         let before = self.window.explored;
         self.last_choices = None;
         loop {
@@ -386,7 +396,7 @@ impl<'n, 'a> Corrected<'n, 'a> {
             let refuted = match self.window.solve(question, &low, Aside::First) {
                 Answer::Order(tail) if self.runs_first(&low, start) => {
                     self.note_choices(before);
-                    return Exact::Plan(Plan { ideal: low, tail });
+                    return Exact::Plan(Plan { ideal: low, tail, rung: self.rung() });
                 }
                 Answer::None if start == 0 => true,
                 Answer::None => self.window.solve(question, &low, Aside::Anywhere) == Answer::None,
@@ -394,8 +404,7 @@ impl<'n, 'a> Corrected<'n, 'a> {
             };
             if refuted {
                 self.note_choices(before);
-                let searched = self.window.open_pairs > 0;
-                return Exact::Refuted(if searched { Rung::Search } else { Rung::Saturation });
+                return Exact::Refuted(self.rung());
             }
             if self.window.budget == 0 {
                 self.note_choices(before);
@@ -410,6 +419,11 @@ impl<'n, 'a> Corrected<'n, 'a> {
     fn runs_first(&self, low: &[u32], start: usize) -> bool {
         let mut closed = low.to_vec();
         self.needs.close_observed(&mut closed) && closed == low && self.window.follows(start)
+    }
+
+    /// What the last window took.
+    fn rung(&self) -> Rung {
+        if self.window.open_pairs > 0 { Rung::Search } else { Rung::Saturation }
     }
 
     fn note_choices(&mut self, before: u64) {
@@ -445,10 +459,10 @@ impl<'n, 'a> Corrected<'n, 'a> {
         let mut frame = self.frame(None, None);
         let variable = needs.trace.event(read).object;
         for thread in 0..needs.threads() {
-            let events = needs.relations.thread_events(mayhap_trace::ThreadId::at(thread));
+            let events = needs.relations.thread_events(ThreadId::at(thread));
             let writes = |e: &EventId| {
                 let event = needs.trace.event(*e);
-                event.op == mayhap_trace::Op::Write && event.object == variable
+                event.op == Op::Write && event.object == variable
             };
             if let Some(rank) = events.iter().position(writes) {
                 frame.caps[thread] = frame.caps[thread].min(rank as u32);
@@ -467,7 +481,7 @@ impl<'n, 'a> Corrected<'n, 'a> {
     /// The part of a set that was observed before the event with this index.
     fn below_event(&self, start: usize, set: &[u32]) -> Frontier {
         let part = |(thread, &count): (usize, &u32)| {
-            let events = self.needs.relations.thread_events(mayhap_trace::ThreadId::at(thread));
+            let events = self.needs.relations.thread_events(ThreadId::at(thread));
             events[..count as usize].partition_point(|e| e.index() < start) as u32
         };
         set.iter().enumerate().map(part).collect()

@@ -3,10 +3,12 @@
 //! A program is deterministic if every read sees the same write in all interleavings of the run. A triplet (w, r, c) asks
 //! for one read: r saw w; can c come between, or take w's place?
 //!
-//! [`Literal`] is the published decision, as it stands.
+//! [`Survey`] decides so that its answers hold: proofs are schedules that the kernel accepted, refutations are complete.
+//! [`Literal`] decides as published, for comparison; [`Choice`] is either of them as an engine.
 
 mod abstraction;
 mod corrected;
+mod engine;
 mod literal;
 mod needs;
 mod order;
@@ -17,6 +19,7 @@ mod triplets;
 mod window;
 mod witness_order;
 
+pub use engine::Choice;
 pub use literal::{Literal, Outcome, ReadOutcomes, decide_edges};
 pub use survey::{KindVerdict, OtherWrite, ReadVerdicts, Session, Survey};
 pub use table::Table;

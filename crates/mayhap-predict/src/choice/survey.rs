@@ -76,9 +76,18 @@ impl ReadVerdicts {
         self.others.iter().filter(|o| o.verdict() == KindVerdict::Unknown).count()
     }
 
-    /// Steps of a schedule that an [`OtherWrite`] names.
-    pub fn schedule_len(&self, schedule: u32) -> usize {
-        self.plans[schedule as usize].len()
+    /// Steps of the schedule that proves a triplet, and what found it.
+    pub fn schedule(&self, other: &OtherWrite) -> Option<(usize, Rung)> {
+        self.shortest(other).map(|plan| (plan.len(), plan.rung))
+    }
+
+    /// The shorter of the plans for the two kinds.
+    fn shortest(&self, other: &OtherWrite) -> Option<&Plan> {
+        let plans = [other.overwritten, other.absent].into_iter().filter_map(|kind| match kind {
+            KindVerdict::Proven(plan) => Some(&self.plans[plan as usize]),
+            _ => None,
+        });
+        plans.min_by_key(|plan| plan.len())
     }
 }
 
@@ -103,7 +112,7 @@ impl<'a> Survey<'a> {
         let needs = &self.needs;
         Session {
             needs,
-            corrected: Corrected::new(needs, budget.nodes),
+            corrected: Corrected::new(needs, *budget),
             stage: Stage {
                 needs,
                 rehearsal: Rehearsal::new(needs.trace, needs.relations, needs.model),
@@ -130,11 +139,12 @@ impl Session<'_, '_> {
         self.groups(read, &triplets.variable(variable).writes)
     }
 
-    /// Decides one triplet.
-    pub fn triplet(&mut self, read: EventId, other: Option<EventId>) -> OtherWrite {
+    /// Decides one triplet, alone in its group.
+    pub fn triplet(&mut self, read: EventId, other: Option<EventId>) -> ReadVerdicts {
         let group: Vec<Vec<EventId>> = other.map(|c| vec![c]).into_iter().collect();
-        let verdicts = self.groups(read, &group);
-        *verdicts.others.iter().find(|o| o.other == other).expect("asked for")
+        let mut verdicts = self.groups(read, &group);
+        verdicts.others.retain(|o| o.other == other);
+        verdicts
     }
 
     fn groups(&mut self, read: EventId, groups: &[Vec<EventId>]) -> ReadVerdicts {
@@ -177,9 +187,9 @@ impl Session<'_, '_> {
 
     /// The kernel's word on one proven triplet, with the schedule.
     pub fn checked(&mut self, verdicts: &ReadVerdicts, other: &OtherWrite) -> Option<Checked> {
-        let KindVerdict::Proven(plan) = other.verdict() else { return None };
+        let plan = verdicts.shortest(other)?;
         let target = Target::Nondeterminism { write: verdicts.write, read: verdicts.read, other: other.other };
-        self.stage.run(&verdicts.plans[plan as usize]).then_some(())?;
+        self.stage.run(plan).then_some(())?;
         self.stage.rehearsal.checked(&target).ok()
     }
 
@@ -191,6 +201,19 @@ impl Session<'_, '_> {
         let exact = self.stage.run(&plan) && self.stage.rehearsal.would_see(read) == other;
         let target = Target::Nondeterminism { write, read, other };
         exact.then(|| self.stage.rehearsal.checked(&target).ok()).flatten()
+    }
+
+    /// `a` is before `b` in every correct reordering that has `b`, as far as needs tell.
+    pub(super) fn needed(&self, a: EventId, b: EventId) -> bool {
+        self.needs.needed(self.needs.point(a), b)
+    }
+
+    /// The read cannot be next before this event has run, as far as needs tell.
+    pub(super) fn enabling_needs(&self, read: EventId, event: EventId) -> bool {
+        let point = self.needs.point(event);
+        let mut set = self.needs.enabling(read);
+        self.needs.close_at(&mut set, read);
+        set[point.thread] > point.rank
     }
 
     /// Sets how many events the first window of an exact question reaches back. A matter of speed alone; tests take tiny ones.

@@ -2,6 +2,7 @@
 
 use super::corrected::{ReadAnswers, Status};
 use super::literal::{Outcome, ReadOutcomes};
+use crate::EngineCounters;
 
 /// One row of Table A1. A *witness* is one kind of one triplet.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -78,6 +79,38 @@ impl Table {
         }
         self.without_choices += feasible;
         self.cyclic += infeasible;
+    }
+
+    /// Adds another row.
+    pub fn add(&mut self, other: &Table) {
+        self.triplets += other.triplets;
+        self.witnesses += other.witnesses;
+        self.cyclic += other.cyclic;
+        self.without_choices += other.without_choices;
+        self.with_choices += other.with_choices;
+        self.choice_pairs += other.choice_pairs;
+        self.explored_graphs += other.explored_graphs;
+        self.feasible += other.feasible;
+        self.infeasible += other.infeasible;
+        self.undecided += other.undecided;
+    }
+
+    /// The row as an engine's figures.
+    pub fn counters(&self) -> EngineCounters {
+        EngineCounters {
+            figures: vec![
+                ("triplets", self.triplets),
+                ("witnesses", self.witnesses),
+                ("witnesses.cyclic", self.cyclic),
+                ("witnesses.without-choices", self.without_choices),
+                ("witnesses.with-choices", self.with_choices),
+                ("witnesses.feasible", self.feasible),
+                ("witnesses.infeasible", self.infeasible),
+                ("witnesses.undecided", self.undecided),
+                ("choices.pairs", self.choice_pairs),
+                ("choices.explored", self.explored_graphs),
+            ],
+        }
     }
 
     /// Column 6: the mean number of pairs to choose for, over the witnesses of column 5.

@@ -25,6 +25,8 @@
 //! Invariants: rows of the order contain needs; `grown` lists what joined the first slice, in that order.
 //! Cost: O((reads + scopes) x threads x log) a round of saturation; `budget` bounds the decisions.
 
+use std::time::Instant;
+
 use mayhap_trace::{EventId, Mode, Op, ThreadId};
 
 use super::needs::{Frontier, Needs, join};
@@ -101,8 +103,9 @@ pub(super) struct Window<'n, 'a> {
     run: u64,
     /// Choice graphs looked at: complete ones and contradictions.
     pub(super) explored: u64,
-    /// Decisions that may still be made.
+    /// Decisions that may still be made; none once the deadline has passed.
     pub(super) budget: u64,
+    pub(super) deadline: Option<Instant>,
     /// Constraints that saturation left open in the last question.
     pub(super) open_pairs: u32,
 }
@@ -128,6 +131,7 @@ impl<'n, 'a> Window<'n, 'a> {
             run: 0,
             explored: 0,
             budget: u64::MAX,
+            deadline: None,
             open_pairs: 0,
         }
     }
@@ -419,6 +423,9 @@ impl<'n, 'a> Window<'n, 'a> {
             return Answer::Order(schedule);
         };
         for side in sides {
+            if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                self.budget = 0;
+            }
             if self.budget == 0 {
                 return Answer::Unknown;
             }
