@@ -7,6 +7,7 @@
 //! memory is bounded by threads, locks and the variables that threads share.
 #![forbid(unsafe_code)]
 
+pub mod candidates;
 mod census;
 pub mod clock;
 mod detect;

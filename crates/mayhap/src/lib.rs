@@ -6,11 +6,13 @@
 #![forbid(unsafe_code)]
 
 pub mod commands;
+pub mod events;
 mod exit;
 pub mod generate;
 pub mod input;
 pub mod notes;
 pub mod output;
+pub mod predict;
 pub mod stats;
 pub mod table;
 pub mod transfer;

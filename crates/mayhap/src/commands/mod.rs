@@ -9,8 +9,10 @@ use clap::{Parser, Subcommand};
 
 use crate::{Exit, Failure};
 
+pub mod check;
 pub mod convert;
 pub mod generate;
+pub mod predict;
 pub mod stats;
 pub mod verify;
 
@@ -30,6 +32,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Predict(predict::Args),
+    Check(check::Args),
     Stats(stats::Args),
     Convert(convert::Args),
     Generate(generate::Args),
@@ -40,6 +44,8 @@ impl Cli {
     /// Runs the command; what it prints goes to `out`.
     pub fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
         match self.command {
+            Command::Predict(args) => args.run(out),
+            Command::Check(args) => args.run(out),
             Command::Stats(args) => args.run(out),
             Command::Convert(args) => args.run(out),
             Command::Generate(args) => args.run(out),

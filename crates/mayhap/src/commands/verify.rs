@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use mayhap_trace::{EventId, Trace};
+use mayhap_trace::EventId;
 use mayhap_witness::{Checker, Rejection, Target, Why};
 use serde::Serialize;
 
+use crate::events::print_events;
 use crate::input::TraceArgs;
 use crate::output::{Format, FormatArgs, json};
 use crate::witness_file::{TargetJson, WitnessFile};
@@ -97,28 +98,6 @@ fn state(target: &Target) -> String {
         Target::Sequence { events, .. } => format!("the order asked for, of {} events", events.len()),
         Target::Nondeterminism { read, .. } => format!("a state in which event {read} would read another write"),
     }
-}
-
-fn print_events(out: &mut dyn Write, trace: &Trace, events: &[EventId]) -> Result<(), Failure> {
-    let tables = trace.tables();
-    let rows: Vec<[String; 4]> = events
-        .iter()
-        .map(|&id| {
-            let event = trace.event(id);
-            let object = tables.object(event.op, event.object);
-            let op =
-                if object.is_empty() { event.op.word().to_string() } else { format!("{}({object})", event.op.word()) };
-            let location = tables.location(event.location).unwrap_or("").to_string();
-            [id.to_string(), tables.thread(event.thread).to_string(), op, location]
-        })
-        .collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let (number, thread, op) = (width(0), width(1), width(2));
-    for row in &rows {
-        let line = format!("  {:>number$}  {:<thread$}  {:<op$}  {}", row[0], row[1], row[2], row[3]);
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    Ok(())
 }
 
 /// The name of the rule that a witness broke.

@@ -1,0 +1,47 @@
+//! Candidates of use before initialisation: a read that could run before the first write of its variable.
+//!
+//! The first write of a variable is taken to initialise it. A candidate is a read of another thread that saw this write,
+//! that must-order does not put after it. It is stated as a
+//! nondeterministic read that sees the initial value. Left out: later reads of a thread that saw the write earlier, since
+//! the first one decides; and variables that some thread also reads before any write in the observed run, since there the
+//! initial value was fine.
+//!
+//! Cost: linear in the accesses of shared variables.
+
+use hashbrown::{HashMap, HashSet};
+use mayhap_trace::{EventId, Op, Relations, Trace};
+use mayhap_witness::{Kind, Target};
+
+use super::{Group, Limits, Nearest, place, shared_accesses};
+
+/// Candidates by the locations of write and read.
+pub fn uses_before_initialisation(trace: &Trace, relations: &Relations, limits: &Limits) -> Vec<Group> {
+    let (accesses, bounds) = shared_accesses(trace);
+    let mut groups: Vec<Nearest> = Vec::new();
+    let mut by_places: HashMap<(u64, u64), usize, foldhash::fast::FixedState> = HashMap::default();
+    for variable in bounds.windows(2).filter(|w| w[0] < w[1]) {
+        let accesses = &accesses[variable[0] as usize..variable[1] as usize];
+        let first = accesses[0];
+        if trace.event(first).op != Op::Write {
+            continue;
+        }
+        let mut readers: HashSet<u16, foldhash::fast::FixedState> = HashSet::default();
+        for &read in accesses.iter().filter(|&&a| saw(trace, relations, a, first)) {
+            let thread = trace.columns().threads[read.index()];
+            let new = thread != trace.columns().threads[first.index()] && readers.insert(thread);
+            if new && !relations.ordered(trace, first, read) {
+                let group = *by_places.entry((place(trace, first), place(trace, read))).or_insert_with(|| {
+                    groups.push(Nearest::default());
+                    groups.len() - 1
+                });
+                groups[group].offer(&[first, read], limits.instances);
+            }
+        }
+    }
+    let target = |e: &[EventId]| Target::Nondeterminism { write: Some(e[0]), read: e[1], other: None };
+    groups.into_iter().map(|g| g.into_group(Kind::Order, target)).collect()
+}
+
+fn saw(trace: &Trace, relations: &Relations, access: EventId, write: EventId) -> bool {
+    trace.event(access).op == Op::Read && relations.partner(access) == Some(write)
+}

@@ -1,0 +1,139 @@
+//! Candidates: the targets worth deciding, cheapest filters applied, grouped as they will be reported.
+//!
+//! A [`Group`] is what one finding would be: targets of one kind whose events have the same locations (where an event has
+//! none, the variable or lock stands in). Its instances are tried nearest first until one is proven, so a group keeps the
+//! nearest ones up to a bound and says how many there were. Filters only ever drop what no model allows: must-order and
+//! locks held. What else is left out, and why, stands with each kind.
+
+mod atomicity;
+mod deadlocks;
+mod initialisation;
+mod nondeterminism;
+mod races;
+
+use mayhap_trace::{EventId, NONE, ObjectKind, Trace};
+use mayhap_witness::{Kind, Target};
+
+pub use atomicity::atomicity_violations;
+pub use deadlocks::deadlocks;
+pub use initialisation::uses_before_initialisation;
+pub use nondeterminism::nondeterministic_reads;
+pub use races::{all_races, races};
+
+/// What bounds the candidates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Instances kept of each group.
+    pub instances: usize,
+    /// How many events of its thread may lie between two accesses that are taken to be meant as one (atomicity).
+    pub distance: usize,
+    /// Threads of a deadlock at most.
+    pub cycle: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { instances: 64, distance: 100, cycle: 8 }
+    }
+}
+
+/// Candidates that would be one finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// What a finding would be called.
+    pub kind: Kind,
+    /// The nearest instances, nearest first.
+    pub targets: Vec<Target>,
+    /// How many instances there are; `targets` has all of them or as many as the limit allows.
+    pub instances: u64,
+}
+
+/// How far apart the events of a target stand in the trace.
+pub fn distance(target: &Target) -> u32 {
+    let events = target.events();
+    let cells = || events.iter().map(|e| e.cell());
+    cells().max().unwrap_or(0) - cells().min().unwrap_or(0)
+}
+
+/// Where an event stands: its location, or else what it is about.
+pub fn place(trace: &Trace, event: EventId) -> u64 {
+    let event = trace.event(event);
+    if let Some(location) = event.location {
+        return u64::from(location.cell());
+    }
+    let kind = match event.op.names() {
+        ObjectKind::Variable => 1u64,
+        ObjectKind::Lock => 2,
+        ObjectKind::Thread => 3,
+        ObjectKind::Condition => 4,
+        ObjectKind::Nothing => 5,
+    };
+    kind << 60 | (event.op as u64) << 48 | u64::from(if event.object == NONE { 0 } else { event.object })
+}
+
+/// The instances of a group while it is being gathered: the nearest up to a bound.
+#[derive(Clone, Debug, Default)]
+struct Nearest {
+    /// A heap by (distance, events), farthest on top.
+    heap: std::collections::BinaryHeap<(u32, Vec<u32>)>,
+    seen: u64,
+}
+
+impl Nearest {
+    /// An instance with these events; `true` if it is among the nearest so far.
+    fn offer(&mut self, events: &[EventId], bound: usize) {
+        self.seen += 1;
+        let cells = || events.iter().map(|e| e.cell());
+        let distance = cells().max().unwrap_or(0) - cells().min().unwrap_or(0);
+        if self.heap.len() >= bound.max(1) {
+            if self.heap.peek().is_some_and(|(farthest, _)| *farthest <= distance) {
+                return;
+            }
+            self.heap.pop();
+        }
+        self.heap.push((distance, cells().collect()));
+    }
+
+    fn into_group(self, kind: Kind, target: impl Fn(&[EventId]) -> Target) -> Group {
+        let targets = self.heap.into_sorted_vec().into_iter().map(|(_, cells)| {
+            let events: Vec<EventId> = cells.into_iter().map(|c| EventId::at(c as usize)).collect();
+            target(&events)
+        });
+        Group { kind, targets: targets.collect(), instances: self.seen }
+    }
+}
+
+/// The relevant accesses of each variable that several threads access and somebody writes, in observed order.
+fn shared_accesses(trace: &Trace) -> (Vec<EventId>, Vec<u32>) {
+    use mayhap_trace::Op;
+    let columns = trace.columns();
+    let variables = trace.tables().variables.len();
+    const SHARED: u32 = NONE - 1;
+    let mut owner = vec![NONE; variables];
+    let mut written = vec![false; variables];
+    let mut bounds = vec![0u32; variables + 1];
+    let accesses = || (0..trace.len()).filter(|&i| columns.ops[i].is_access());
+    for i in accesses() {
+        let (variable, thread) = (columns.objects[i] as usize, u32::from(columns.threads[i]));
+        owner[variable] = if owner[variable] == NONE || owner[variable] == thread { thread } else { SHARED };
+        written[variable] |= columns.ops[i] == Op::Write;
+    }
+    let wanted = |i: &usize| {
+        let variable = columns.objects[*i] as usize;
+        owner[variable] == SHARED && written[variable]
+    };
+    for i in accesses().filter(wanted) {
+        bounds[columns.objects[i] as usize + 1] += 1;
+    }
+    for variable in 0..variables {
+        bounds[variable + 1] += bounds[variable];
+    }
+    let mut all = vec![EventId::at(0); bounds[variables] as usize];
+    let mut fill = bounds.clone();
+    for i in accesses().filter(wanted) {
+        let at = &mut fill[columns.objects[i] as usize];
+        all[*at as usize] = EventId::at(i);
+        *at += 1;
+    }
+    (all, bounds)
+}

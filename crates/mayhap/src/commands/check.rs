@@ -1,0 +1,332 @@
+//! `mayhap check`: one question, one verdict.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use mayhap_predict::{Budget, Context, Step, Verdict, Why};
+use mayhap_trace::{EventId, Op, Trace};
+use mayhap_witness::{Model, Target};
+use serde::Serialize;
+
+use crate::events::print_events;
+use crate::input::TraceArgs;
+use crate::output::{Format, FormatArgs, json};
+use crate::predict::engines::EngineName;
+use crate::witness_file::{TargetJson, WitnessFile};
+use crate::{Exit, Failure};
+
+/// Decide one question: does some reordering of the trace reach this state?
+///
+/// Events are given by their numbers: positions in the trace, from 1. The answer is proven, with a schedule that the kernel
+/// accepted; refuted, with a reason; or unknown, if the budget ran out or the engine does not decide such questions.
+///
+/// Exit codes: 0 refuted, 1 proven, 2 bad usage or bad input, 3 unknown.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    trace: TraceArgs,
+
+    #[command(flatten)]
+    question: Question,
+
+    /// With --sequence: two neighbours of the sequence with nothing in between (may be repeated)
+    #[arg(long, value_name = "A,B", requires = "sequence", conflicts_with_all = ["race", "deadlock", "atomicity", "nondeterminism"])]
+    adjacent: Vec<Numbers>,
+
+    #[command(flatten)]
+    engine: EngineArgs,
+
+    /// Save the witness of a proof to this file, for `mayhap verify` and `mayhap replay`
+    #[arg(long, value_name = "FILE")]
+    witness: Option<PathBuf>,
+
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct Question {
+    /// Can both accesses be next at once?
+    #[arg(long, value_name = "A,B")]
+    race: Option<Numbers>,
+
+    /// Can each of these acquires be next, its lock held by another of the threads?
+    #[arg(long, value_name = "A,B[,..]")]
+    deadlock: Option<Numbers>,
+
+    /// Can C run between the accesses A and B of another thread?
+    #[arg(long, value_name = "A,C,B")]
+    atomicity: Option<Numbers>,
+
+    /// Can these events run in this order?
+    #[arg(long, value_name = "A,B,..")]
+    sequence: Option<Numbers>,
+
+    /// Can the read R, which saw W, be next when C took W's place? W and C may be `init`
+    #[arg(long, value_name = "W,R,C")]
+    nondeterminism: Option<Numbers>,
+}
+
+/// Which engine answers, in which model, at which cost.
+#[derive(Clone, Debug, clap::Args)]
+pub struct EngineArgs {
+    /// The engine
+    #[arg(long, value_enum, default_value_t)]
+    pub engine: EngineName,
+
+    /// Take the engine as its paper has it, errors included, where that differs
+    #[arg(long)]
+    pub literal: bool,
+
+    /// What a reordering must preserve of reads: data, branch or sync [default: branch if the trace has branches, else data]
+    #[arg(long)]
+    pub model: Option<Model>,
+
+    /// Decisions that the search for one answer may take
+    #[arg(long, value_name = "N", default_value_t = Budget::default().nodes)]
+    pub budget_nodes: u64,
+
+    /// Seconds that one answer may take [default: no limit]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub budget_seconds: Option<Duration>,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number: f64 = text.parse().map_err(|_| format!("`{text}` is not a number of seconds"))?;
+    Duration::try_from_secs_f64(number).map_err(|_| format!("`{text}` is not a time span"))
+}
+
+impl EngineArgs {
+    /// The budget of one answer.
+    pub fn budget(&self) -> Budget {
+        Budget { nodes: self.budget_nodes, time: self.budget_seconds }
+    }
+
+    /// The model asked for, or the one that fits the trace.
+    pub fn model(&self, trace: &Trace) -> Model {
+        self.model.unwrap_or_else(
+            || {
+                if trace.columns().ops.contains(&Op::Branch) { Model::Branch } else { Model::Data }
+            },
+        )
+    }
+}
+
+/// Event numbers, or `init`, between commas.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Numbers(Vec<Option<u64>>);
+
+impl std::str::FromStr for Numbers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |part: &str| match part.trim() {
+            "init" => Ok(None),
+            part => match part.parse() {
+                Ok(0) | Err(_) => Err(format!("`{part}` is not an event number (they count from 1)")),
+                Ok(number) => Ok(Some(number)),
+            },
+        };
+        text.split(',').map(number).collect::<Result<_, _>>().map(Numbers)
+    }
+}
+
+impl Numbers {
+    fn resolve(&self, option: &str, trace: &Trace) -> Result<Vec<Option<EventId>>, Failure> {
+        let event = |number: &Option<u64>| match number {
+            None => Ok(None),
+            Some(n) => trace.by_number(*n).map(Some).ok_or_else(|| {
+                Failure::new(format_args!("{option}: there is no event {n} in a trace of {} events", trace.len()))
+            }),
+        };
+        self.0.iter().map(event).collect()
+    }
+
+    fn events(&self, option: &str, trace: &Trace) -> Result<Vec<EventId>, Failure> {
+        let resolved = self.resolve(option, trace)?;
+        let init = || Failure::new(format_args!("{option}: `init` is no event; only --nondeterminism takes it"));
+        resolved.into_iter().map(|e| e.ok_or_else(init)).collect()
+    }
+}
+
+impl Args {
+    /// The target asked about, checked to make sense for the trace.
+    fn target(&self, trace: &Trace) -> Result<Target, Failure> {
+        let count = |option: &str, wanted: &str| Failure::new(format_args!("{option} takes {wanted}"));
+        let q = &self.question;
+        if let Some(numbers) = &q.race {
+            return match numbers.events("--race", trace)?[..] {
+                [a, b] => Ok(Target::Race(a, b)),
+                _ => Err(count("--race", "two events")),
+            };
+        }
+        if let Some(numbers) = &q.deadlock {
+            return Ok(Target::Deadlock(numbers.events("--deadlock", trace)?));
+        }
+        if let Some(numbers) = &q.atomicity {
+            return match numbers.events("--atomicity", trace)?[..] {
+                [first, remote, second] => Ok(Target::Atomicity { first, remote, second }),
+                _ => Err(count("--atomicity", "three events")),
+            };
+        }
+        if let Some(numbers) = &q.nondeterminism {
+            return match numbers.resolve("--nondeterminism", trace)?[..] {
+                [write, Some(read), other] => Ok(Target::Nondeterminism { write, read, other }),
+                _ => Err(count("--nondeterminism", "a write, a read and a write")),
+            };
+        }
+        let numbers = q.sequence.as_ref().expect("one question is required");
+        let mut adjacent = Vec::new();
+        for pair in &self.adjacent {
+            match pair.events("--adjacent", trace)?[..] {
+                [x, y] => adjacent.push((x, y)),
+                _ => return Err(count("--adjacent", "two events")),
+            }
+        }
+        Ok(Target::Sequence { events: numbers.events("--sequence", trace)?, adjacent })
+    }
+
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
+        let loaded = self.trace.load()?;
+        let (trace, relations) = (&loaded.trace, &loaded.relations);
+        let target = self.target(trace)?;
+        target.validate(trace, relations).map_err(Failure::new)?;
+        let model = self.engine.model(trace);
+        let context = Context::new(trace, relations);
+        let mut engine = self.engine.engine.engine(&context, self.engine.literal);
+        let verdict = engine.decide(&target, model, &self.engine.budget());
+        if let (Some(path), Verdict::Proven(checked, _)) = (&self.witness, &verdict) {
+            WitnessFile::of(trace, checked).save(path)?;
+        }
+        match self.format.format {
+            Format::Json => json(out, &Answer::new(&target, model, engine.as_ref(), &verdict))?,
+            Format::Text => print(out, trace, &target, model, engine.name(), &verdict)?,
+        }
+        Ok(match verdict {
+            Verdict::Proven(..) => Exit::Found,
+            Verdict::Refuted(_) => Exit::Nothing,
+            Verdict::Unknown(_) => Exit::Undecided,
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct Answer {
+    target: TargetJson,
+    model: &'static str,
+    engine: &'static str,
+    verdict: &'static str,
+    reason: String,
+    rung: Option<&'static str>,
+    suspected: bool,
+    /// Of a refutation: the events that would have to run in a cycle, and why each comes before the next.
+    cycle: Vec<StepJson>,
+    witness: Vec<u64>,
+    counters: serde_json::Map<String, serde_json::Value>,
+}
+
+#[derive(Serialize)]
+struct StepJson {
+    before: u64,
+    after: u64,
+    why: &'static str,
+}
+
+impl Answer {
+    fn new(target: &Target, model: Model, engine: &dyn mayhap_predict::Engine, verdict: &Verdict) -> Self {
+        let step = |s: &Step| StepJson { before: s.before.number(), after: s.after.number(), why: why(s.why) };
+        let (word, rung, suspected, cycle, witness) = match verdict {
+            Verdict::Proven(checked, rung) => {
+                let schedule = checked.witness().schedule.iter().map(|e| e.number()).collect();
+                ("proven", Some(rung.name()), false, Vec::new(), schedule)
+            }
+            Verdict::Refuted(r) => {
+                ("refuted", Some(r.rung.name()), false, r.cycle.iter().map(step).collect(), Vec::new())
+            }
+            Verdict::Unknown(u) => ("unknown", None, u.suspected, Vec::new(), Vec::new()),
+        };
+        let counters =
+            engine.counters().figures.iter().map(|&(name, value)| (name.to_string(), value.into())).collect();
+        Answer {
+            target: TargetJson::from(target),
+            model: model.name(),
+            engine: engine.name(),
+            verdict: word,
+            reason: reason(verdict),
+            rung,
+            suspected,
+            cycle,
+            witness,
+            counters,
+        }
+    }
+}
+
+fn why(why: Why) -> &'static str {
+    match why {
+        Why::Must => "must-order",
+        Why::ReadsFrom(_) => "reads-from",
+        Why::Interference(_) => "interference",
+        Why::Lock(_) => "lock",
+        Why::Target => "target",
+    }
+}
+
+/// What a verdict rests on, in a sentence.
+fn reason(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Proven(checked, rung) => {
+            format!("a schedule of {} steps, found by {}", checked.witness().schedule.len(), rung.name())
+        }
+        Verdict::Refuted(refutation) => refutation.reason.clone(),
+        Verdict::Unknown(undecided) => undecided.reason.clone(),
+    }
+}
+
+/// Steps of a witness that are shown at most; a file has them all.
+const SHOWN: usize = 20;
+
+fn print(
+    out: &mut dyn Write,
+    trace: &Trace,
+    target: &Target,
+    model: Model,
+    engine: &str,
+    verdict: &Verdict,
+) -> Result<(), Failure> {
+    let how = format!("(model {model}, engine {engine})");
+    match verdict {
+        Verdict::Proven(checked, _) => {
+            writeln!(out, "proven: {} {how}", reason(verdict))?;
+            let schedule = &checked.witness().schedule;
+            let from = schedule.len().saturating_sub(SHOWN);
+            writeln!(out, "\nThe target, {}:", target.kind().name())?;
+            print_events(out, trace, &target.events())?;
+            match from {
+                0 => writeln!(out, "\nThe schedule:")?,
+                n => writeln!(out, "\nThe end of the schedule, after {n} steps:")?,
+            }
+            print_events(out, trace, &schedule[from..])?;
+        }
+        Verdict::Refuted(refutation) => {
+            writeln!(out, "refuted: {} {how}", refutation.reason)?;
+            for step in &refutation.cycle {
+                let lock = match step.why {
+                    Why::Lock(lock) => format!(" {}", trace.tables().locks.get(lock.index())),
+                    Why::ReadsFrom(v) | Why::Interference(v) => format!(" {}", trace.tables().variables.get(v.index())),
+                    Why::Must | Why::Target => String::new(),
+                };
+                writeln!(out, "  {} before {}: {}{lock}", step.before, step.after, why(step.why))?;
+            }
+            writeln!(out, "\nThe target, {}:", target.kind().name())?;
+            print_events(out, trace, &target.events())?;
+        }
+        Verdict::Unknown(undecided) => {
+            let suspected = if undecided.suspected { "suspected, but " } else { "" };
+            writeln!(out, "unknown: {suspected}{} {how}", undecided.reason)?;
+        }
+    }
+    Ok(())
+}
