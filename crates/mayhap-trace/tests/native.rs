@@ -234,3 +234,108 @@ fn blocks_of_unknown_kind_are_skipped_if_they_may_be() {
     let loaded = read(&longer).unwrap();
     assert_eq!((loaded.trace, loaded.missing), (trace, None));
 }
+
+/// Writes a file as a recorder does: with nothing but the wire crate, small blocks, no compression, no facts.
+mod recorder {
+    use mayhap_wire::events::{self, Events, ThreadState};
+    use mayhap_wire::{BlockHeader, Codec, FileHeader, Footer, Kind, checksum, limits, table, varint};
+
+    pub(super) struct Recorder {
+        pub(super) file: Vec<u8>,
+        sequence: u32,
+        states: [ThreadState; 2],
+    }
+
+    impl Recorder {
+        pub(super) fn new() -> Self {
+            Recorder { file: FileHeader::current().to_vec(), sequence: 0, states: [ThreadState::default(); 2] }
+        }
+
+        fn block(&mut self, kind: Kind, items: usize, contents: &[u8]) {
+            let length = contents.len() as u32;
+            let header = BlockHeader {
+                kind,
+                codec: Codec::Plain,
+                sequence: self.sequence,
+                items: items as u32,
+                stored: length,
+                raw: length,
+                payload: checksum(contents),
+            };
+            self.file.extend_from_slice(&header.to_bytes());
+            self.file.extend_from_slice(contents);
+            self.sequence += 1;
+        }
+
+        pub(super) fn names(&mut self, names: &[(u8, &str)]) {
+            let mut contents = Vec::new();
+            for (table, name) in names {
+                contents.extend_from_slice(&[*table, name.len() as u8]);
+                contents.extend_from_slice(name.as_bytes());
+            }
+            self.block(Kind::Names, names.len(), &contents);
+        }
+
+        pub(super) fn events(&mut self, threads: &[u16], ops: &[u8], objects: &[u32]) {
+            let mut contents = [0; limits::events_raw(16)];
+            let locations = &vec![events::NONE; ops.len()];
+            let events = Events { threads, ops, objects, locations };
+            let block = u64::from(self.sequence) + 1;
+            let length = events::encode(events, &mut self.states, block, &mut contents).unwrap();
+            self.block(Kind::Events, ops.len(), &contents[..length]);
+        }
+
+        pub(super) fn trailer(&mut self, totals: &[u64]) {
+            let at = self.file.len() as u64;
+            let mut contents = Vec::new();
+            for &total in totals {
+                let mut bytes = [0; varint::LONGEST];
+                let length = varint::put(total, &mut bytes).unwrap();
+                contents.extend_from_slice(&bytes[..length]);
+            }
+            self.block(Kind::Trailer, 1, &contents);
+            self.file.extend_from_slice(&Footer::to_bytes(at));
+        }
+    }
+
+    pub(super) const TOTALS: [u64; 24] = [4, 14, 1, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 0, 2, 2, 2];
+
+    pub(super) fn record() -> Recorder {
+        let mut recorder = Recorder::new();
+        recorder.names(&[(table::THREADS, "main"), (table::VARIABLES, "x")]);
+        recorder.events(&[0], &[1], &[0]);
+        recorder.names(&[(table::THREADS, "worker")]);
+        recorder.events(&[0, 1, 1], &[6, 1, 0], &[1, 0, 0]);
+        recorder
+    }
+}
+
+#[test]
+fn a_recorder_that_dies_or_knows_no_facts_is_understood() {
+    let expected = parse_std("main|w(x)\nmain|fork(worker)\nworker|w(x)\nworker|r(x)\n").unwrap();
+    let killed = read(&recorder::record().file).unwrap();
+    assert_eq!(killed.trace, expected);
+    assert!(killed.missing.unwrap().reason.ends_with("the trailer is missing"));
+
+    let mut recorder = recorder::record();
+    recorder.trailer(&recorder::TOTALS);
+    let whole = read(&recorder.file).unwrap();
+    assert_eq!((whole.trace, whole.missing, whole.summary), (expected, None, None));
+}
+
+#[test]
+fn totals_must_be_true() {
+    let error = |change: fn(&mut [u64; 24])| {
+        let (mut recorder, mut totals) = (recorder::record(), recorder::TOTALS);
+        change(&mut totals);
+        recorder.trailer(&totals);
+        let message = read(&recorder.file).unwrap_err().to_string();
+        message.strip_prefix("block 5 (byte 180): ").unwrap_or(&message).to_string()
+    };
+    let huge = error(|totals| totals[0] = 1_000_000_000_000);
+    assert_eq!(huge, "it promises 1000000000000 events, the blocks before it hold 4");
+    assert_eq!(error(|totals| totals.swap(2, 3)), "it promises other operations than the blocks before it hold");
+    assert_eq!(error(|totals| totals[18] = 7), "it promises other names than the blocks before it hold");
+    assert_eq!(error(|totals| totals[1] = 15), "its contents are not those of a trailer");
+    assert_eq!(error(|totals| totals[21] = u64::MAX), "its contents are not those of a trailer");
+}

@@ -125,8 +125,11 @@ impl<R: Read> NativeReader<R> {
 
     fn trailer(&mut self) -> Result<(), String> {
         let (summary, covered) = std::mem::take(&mut self.totals).trailer(&self.frames.contents)?;
-        if summary.events != self.delivered || summary.by_op != self.by_op {
+        if summary.events != self.delivered {
             return Err(format!("it promises {} events, the blocks before it hold {}", summary.events, self.delivered));
+        }
+        if summary.by_op != self.by_op {
+            return Err("it promises other operations than the blocks before it hold".into());
         }
         if summary.names != tables_in_order(&self.tables).map(|names| names.len() as u64) {
             return Err("it promises other names than the blocks before it hold".into());
