@@ -1,7 +1,7 @@
 //! Opens files for reading: tells the format, unpacks, counts the bytes.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, ErrorKind as IoError, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -86,6 +86,20 @@ fn by_contents(path: &Path, mut input: Box<dyn Read>) -> Result<Box<dyn Source>,
         Format::Native => Box::new(NativeReader::new(BufReader::with_capacity(BUFFER, input))?),
         Format::RapidBin => Box::new(RapidBinReader::new(BufReader::with_capacity(BUFFER, input))?),
     })
+}
+
+/// Fills `bytes` as far as the input goes; returns how far. `offset` is where the input stands.
+pub(super) fn fill(input: &mut impl Read, bytes: &mut [u8], offset: u64) -> Result<usize, Error> {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match input.read(&mut bytes[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(e) if e.kind() == IoError::Interrupted => {}
+            Err(e) => return Err(Error::new(Position::Byte(offset + filled as u64), e)),
+        }
+    }
+    Ok(filled)
 }
 
 /// Counts what is read.

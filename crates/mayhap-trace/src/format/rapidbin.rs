@@ -5,13 +5,14 @@
 //! are no events here; the reader counts them. The header's numbers bound the ids, and memory grows with the ids that
 //! occur, not with what the header promises. `docs/formats/rapidbin.md` has the details.
 
-use std::io::{ErrorKind as IoError, Read};
+use std::io::Read;
 
 use hashbrown::HashMap;
 
 use crate::columns::{CHUNK, Columns, Source};
 use crate::error::{Error, ErrorKind, Position};
 use crate::event::{ObjectKind, Op};
+use crate::format::input::fill;
 use crate::format::{Sink, TraceWriter};
 use crate::id::{EventId, NONE};
 use crate::names::{Names, Tables};
@@ -160,20 +161,6 @@ impl<R: Read> RapidBinReader<R> {
         chunk.push_cells(thread as u16, op, object, location);
         Ok(())
     }
-}
-
-/// Fills `bytes` as far as the input goes; returns how far. `offset` is where the input stands.
-fn fill(input: &mut impl Read, bytes: &mut [u8], offset: u64) -> Result<usize, Error> {
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match input.read(&mut bytes[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(e) if e.kind() == IoError::Interrupted => {}
-            Err(e) => return Err(Error::new(Position::Byte(offset + filled as u64), e)),
-        }
-    }
-    Ok(filled)
 }
 
 impl<R: Read> Source for RapidBinReader<R> {

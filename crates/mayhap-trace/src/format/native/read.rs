@@ -3,7 +3,7 @@
 //! A file that ends early delivers its whole blocks and then says what is missing; a block whose checksum, length,
 //! number or contents are wrong is an error that names it. Nothing is allocated before its length is checked.
 
-use std::io::{ErrorKind as IoError, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 
 use mayhap_wire::events::{EventsMut, ThreadState};
 use mayhap_wire::{BlockHeader, Codec, FileHeader, Footer, FrameError, Kind, checksum, events, limits, varint};
@@ -14,6 +14,7 @@ use super::totals::Totals;
 use crate::columns::{Columns, Missing, Source};
 use crate::error::{Error, ErrorKind, Position};
 use crate::event::Op;
+use crate::format::input::fill;
 use crate::id::NONE;
 use crate::names::Tables;
 use crate::summary::Summary;
@@ -260,15 +261,7 @@ impl<R: Read> Frames<R> {
 
     /// Fills `bytes` as far as the input goes; returns how far.
     fn read(&mut self, bytes: &mut [u8]) -> Result<usize, Error> {
-        let mut filled = 0;
-        while filled < bytes.len() {
-            match self.input.read(&mut bytes[filled..]) {
-                Ok(0) => break,
-                Ok(n) => filled += n,
-                Err(e) if e.kind() == IoError::Interrupted => {}
-                Err(e) => return Err(Error::new(Position::Byte(self.offset + filled as u64), e)),
-            }
-        }
+        let filled = fill(&mut self.input, bytes, self.offset)?;
         self.offset += filled as u64;
         Ok(filled)
     }
