@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod facts;
+pub mod fuzz;
 mod generate;
 pub mod golden;
 mod judge;

@@ -11,8 +11,7 @@ mod space;
 
 use std::fmt;
 
-use hashbrown::HashMap;
-use hashbrown::hash_map::Entry;
+use hashbrown::HashSet;
 use mayhap_trace::{EventId, Trace};
 use mayhap_witness::{Model, Witness};
 use space::{Demands, Space, State};
@@ -103,25 +102,28 @@ impl Oracle {
         if wanted(&start) {
             return Ok((found, Some(0)));
         }
-        let mut numbers: HashMap<u128, (), foldhash::fast::RandomState> = HashMap::default();
-        numbers.insert(found.states[0], ());
+        let mut seen: HashSet<u128, foldhash::fast::RandomState> = HashSet::default();
+        seen.insert(found.states[0]);
         let mut at = 0;
         while at < found.states.len() {
-            let state = self.space.unpack(found.states[at]);
+            let mut state = self.space.unpack(found.states[at]);
             for thread in 0..self.space.threads.len() {
                 let Some(node) = self.space.next(&state, thread) else { continue };
-                let Some(after) = self.space.step(&state, node, demands) else { continue };
-                let Entry::Vacant(new) = numbers.entry(self.space.pack(&after)) else { continue };
-                if found.states.len() == self.limit {
-                    return Err(TooBig);
+                let Some(changed) = self.space.step(&state, node, demands) else { continue };
+                let undo = self.space.advance(&mut state, node, changed);
+                let word = self.space.pack(&state);
+                if seen.insert(word) {
+                    if found.states.len() == self.limit {
+                        return Err(TooBig);
+                    }
+                    found.states.push(word);
+                    found.parents.push((at as u32, node.event as u32));
+                    if wanted(&state) {
+                        let number = found.states.len() as u32 - 1;
+                        return Ok((found, Some(number)));
+                    }
                 }
-                found.states.push(*new.key());
-                new.insert(());
-                found.parents.push((at as u32, node.event as u32));
-                if wanted(&after) {
-                    let number = found.states.len() as u32 - 1;
-                    return Ok((found, Some(number)));
-                }
+                self.space.retreat(&mut state, node, undo);
             }
             at += 1;
         }

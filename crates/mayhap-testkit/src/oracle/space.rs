@@ -16,11 +16,16 @@ const MOST_OBJECTS: usize = 64;
 const MOST_EVENTS: usize = 2000;
 
 /// A state, unpacked.
-#[derive(Clone)]
 pub(super) struct State {
     pub(super) position: [u8; MOST_THREADS],
     /// Per variable: 0 for the initial value, else 1 + the number of the write among the writes of the variable.
     last: [u8; MOST_OBJECTS],
+    dirty: u16,
+}
+
+/// What a step changed besides a position.
+pub(super) struct Undo {
+    last: Option<u8>,
     dirty: u16,
 }
 
@@ -212,8 +217,8 @@ impl Space {
         holders
     }
 
-    /// The state after the event, if it can run.
-    pub(super) fn step(&self, state: &State, node: &Node, demands: &Demands) -> Option<State> {
+    /// Whether the event can run; if so, whether it is a read that sees another write than observed.
+    pub(super) fn step(&self, state: &State, node: &Node, demands: &Demands) -> Option<bool> {
         let dirty = state.dirty >> node.thread & 1 == 1;
         let mut changed = false;
         match node.op {
@@ -235,15 +240,29 @@ impl Space {
         if !self.allowed(state, node, demands) {
             return None;
         }
-        let mut after = state.clone();
-        after.position[node.thread] += 1;
+        Some(changed)
+    }
+
+    /// Moves the state on by an event that can run, and returns what takes it back.
+    pub(super) fn advance(&self, state: &mut State, node: &Node, changed: bool) -> Undo {
+        let undo = Undo { last: (node.op == Op::Write).then(|| state.last[node.object]), dirty: state.dirty };
+        state.position[node.thread] += 1;
         if self.model != Model::Sync {
             if node.op == Op::Write {
-                after.last[node.object] = node.value;
+                state.last[node.object] = node.value;
             }
-            after.dirty |= u16::from(changed) << node.thread;
+            state.dirty |= u16::from(changed) << node.thread;
         }
-        Some(after)
+        undo
+    }
+
+    /// Takes [`Space::advance`] back.
+    pub(super) fn retreat(&self, state: &mut State, node: &Node, undo: Undo) {
+        state.position[node.thread] -= 1;
+        state.dirty = undo.dirty;
+        if let Some(last) = undo.last {
+            state.last[node.object] = last;
+        }
     }
 
     fn allowed(&self, state: &State, node: &Node, demands: &Demands) -> bool {

@@ -1,0 +1,132 @@
+//! Any bytes as a small trace, a target, a model and a schedule, for the kernel to judge.
+
+use mayhap_trace::{Columns, EventId, NONE, ObjectKind, Op, Relations, Tables, Trace, validate};
+use mayhap_witness::{Checker, Model, Target, Witness};
+
+use crate::{Facts, Judge};
+
+const THREADS: usize = 4;
+const OBJECTS: usize = 3;
+const MOST_EVENTS: usize = 24;
+
+/// Bytes one after the other, zeros at the end.
+struct Bytes<'a>(&'a [u8]);
+
+impl Bytes<'_> {
+    fn next(&mut self) -> u8 {
+        match self.0.split_first() {
+            Some((&byte, rest)) => {
+                self.0 = rest;
+                byte
+            }
+            None => 0,
+        }
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        self.next() as usize % n.max(1)
+    }
+}
+
+/// What some bytes say.
+#[derive(Debug)]
+pub struct Question {
+    /// A well-formed trace.
+    pub trace: Trace,
+    /// The target, which need not make sense.
+    pub target: Target,
+    /// The model.
+    pub model: Model,
+    /// The schedule, which need not be correct.
+    pub schedule: Vec<EventId>,
+}
+
+impl Question {
+    /// Reads the bytes: how many events, two bytes for each, the target, the model, and the rest as schedule.
+    pub fn read(bytes: &[u8]) -> Question {
+        let mut bytes = Bytes(bytes);
+        let count = bytes.below(MOST_EVENTS + 1);
+        let mut columns = Columns::default();
+        for _ in 0..count {
+            let (who, what) = (bytes.next() as usize, bytes.next() as usize);
+            let op = Op::ALL[what % Op::ALL.len()];
+            let object = what / Op::ALL.len();
+            let object = match op.names() {
+                ObjectKind::Thread => object % THREADS,
+                ObjectKind::Nothing => NONE as usize,
+                _ => object % OBJECTS,
+            };
+            columns.push_cells((who % THREADS) as u16, op, object as u32, NONE);
+        }
+        let (trace, _) = validate::repair(Trace::from_parts(columns, tables()));
+        let target = target(&mut bytes, trace.len());
+        let model = Model::ALL[bytes.below(Model::ALL.len())];
+        let schedule = schedule(&mut bytes, &trace);
+        Question { trace, target, model, schedule }
+    }
+}
+
+fn tables() -> Tables {
+    let mut tables = Tables::default();
+    let mut name = |kind: ObjectKind, count: usize| {
+        let names = tables.of_mut(kind).expect("the kind has names");
+        for i in 0..count {
+            names.define(format!("{i}").as_bytes()).expect("few names, all new");
+        }
+    };
+    name(ObjectKind::Thread, THREADS);
+    [ObjectKind::Lock, ObjectKind::Variable, ObjectKind::Condition].into_iter().for_each(|kind| name(kind, OBJECTS));
+    tables
+}
+
+fn target(bytes: &mut Bytes<'_>, events: usize) -> Target {
+    let kind = bytes.below(5);
+    // One past the end stands for events that the trace does not have, or for the initial value.
+    let mut event = || EventId::at(bytes.below(events + 1));
+    let (a, b, c) = (event(), event(), event());
+    let write = |e: EventId| Some(e).filter(|e| e.index() < events);
+    match kind {
+        0 => Target::Race(a, b),
+        1 if c.index() < events => Target::Deadlock(vec![a, b, c]),
+        1 => Target::Deadlock(vec![a, b]),
+        2 => Target::Atomicity { first: a, remote: b, second: c },
+        3 => Target::Sequence { events: vec![a, b, c], adjacent: if a < b { vec![(b, c)] } else { vec![] } },
+        _ => Target::Nondeterminism { write: write(a), read: b, other: write(c) },
+    }
+}
+
+/// Most bytes let a thread go on, so that schedules get somewhere; the others name any event.
+fn schedule(bytes: &mut Bytes<'_>, trace: &Trace) -> Vec<EventId> {
+    let facts = Facts::of(trace);
+    let mut positions = [0; THREADS];
+    let mut schedule = Vec::new();
+    while !bytes.0.is_empty() && schedule.len() < 2 * MOST_EVENTS {
+        let byte = bytes.next();
+        let thread = byte as usize % THREADS;
+        match facts.threads[thread].get(positions[thread]) {
+            Some(&event) if byte < 224 => {
+                positions[thread] += 1;
+                schedule.push(EventId::at(event));
+            }
+            _ if byte < 224 => {}
+            _ => schedule.push(EventId::at(bytes.below(trace.len() + 1))),
+        }
+    }
+    schedule
+}
+
+/// The kernel and the second opinion say the same, twice.
+///
+/// # Panics
+/// If they do not.
+pub fn kernel(bytes: &[u8]) {
+    let question = Question::read(bytes);
+    let Question { trace, target, model, schedule } = &question;
+    let relations = Relations::derive(trace).expect("a repaired trace is well-formed");
+    let expected = Judge::new(trace).accepts(target, *model, schedule);
+    let mut checker = Checker::new(trace, &relations);
+    for _ in 0..2 {
+        let said = checker.check(target, *model, Witness { schedule: schedule.clone() });
+        assert_eq!(said.is_ok(), expected, "{question:?}: {said:?}");
+    }
+}
