@@ -96,7 +96,8 @@ impl TraceArgs {
         missing.or_else(|| opened.missing.clone())
     }
 
-    fn note(&self, missing: Option<&Missing>, notes: &[String]) {
+    /// The same for what a pass left behind.
+    pub fn note(&self, missing: Option<&Missing>, notes: &[String]) {
         let path = self.trace.display();
         for message in notes {
             note(format_args!("{path}: {message}"));

@@ -133,7 +133,7 @@ impl Args {
 }
 
 /// A count, with `k`, `M` or `G` for thousands, millions, thousands of millions.
-fn count<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+pub(super) fn count<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     let (digits, unit) = match text.char_indices().last() {
         Some((at, 'k')) => (&text[..at], 1_000),
         Some((at, 'M')) => (&text[..at], 1_000_000),

@@ -11,6 +11,7 @@ use crate::{Exit, Failure};
 
 pub mod check;
 pub mod convert;
+pub mod detect;
 pub mod generate;
 pub mod predict;
 pub mod stats;
@@ -36,6 +37,7 @@ enum Command {
     Check(check::Args),
     Stats(stats::Args),
     Convert(convert::Args),
+    Detect(detect::Args),
     Generate(generate::Args),
     Verify(verify::Args),
 }
@@ -48,6 +50,7 @@ impl Cli {
             Command::Check(args) => args.run(out),
             Command::Stats(args) => args.run(out),
             Command::Convert(args) => args.run(out),
+            Command::Detect(args) => args.run(out),
             Command::Generate(args) => args.run(out),
             Command::Verify(args) => args.run(out),
         }

@@ -1,0 +1,312 @@
+//! `mayhap detect`: suspected races by one-pass detectors.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
+use std::time::Instant;
+
+use mayhap_detect::{Detection, Options, Order, Race, detect};
+use mayhap_trace::validate::Repaired;
+use mayhap_trace::{Columns, Error, Event, EventId, Missing, Source, Summary, Tables, format};
+use serde::Serialize;
+
+use super::generate::count;
+use crate::input::{MissingJson, Opened, RepairedJson, TraceArgs};
+use crate::output::{Format, FormatArgs, json};
+use crate::table::{grouped, shortened};
+use crate::{Exit, Failure};
+
+/// Suspect races in one pass: conflicting accesses that an order leaves unordered
+///
+/// Nothing here is proven. What an order leaves unordered may still be impossible; `mayhap predict` tells, and shows a
+/// schedule for what it proves. An event is racy if some earlier conflicting access is unordered with it. Of each unordered
+/// pair of source locations the first instance is listed.
+///
+/// lockset: accesses of a variable that no lock protects as a whole. hb: happens-before. shb: schedulable happens-before, all of
+/// whose races can happen. cp, wcp: causal and weak causal precedence, which see races that locks hide; the first is a race or
+/// there is a deadlock. syncp: all races that can happen with each lock's critical sections in their observed order.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    trace: TraceArgs,
+
+    /// What to compare accesses by: lockset, hb, shb, cp, wcp or syncp
+    #[arg(long, value_name = "ORDER")]
+    order: Order,
+
+    /// Stop at the first racy event
+    #[arg(long)]
+    first: bool,
+
+    /// Tell how many events apart the two accesses of each race are at least, and the largest and mean of that
+    #[arg(long)]
+    distance: bool,
+
+    /// cp: look at so many events at a time, and compare no accesses across; default is 10M
+    #[arg(long, value_name = "EVENTS", value_parser = count::<u64>)]
+    window: Option<u64>,
+
+    /// lockset: Eraser's state machine, which lets a variable's first thread and mere reading pass
+    #[arg(long)]
+    eraser: bool,
+
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+/// What a pass over a file leaves to be said.
+#[derive(Default)]
+struct End {
+    missing: Option<Missing>,
+    notes: Vec<String>,
+}
+
+/// A source that leaves word when it ends.
+struct Watched {
+    inner: Opened,
+    end: Rc<RefCell<End>>,
+}
+
+impl Source for Watched {
+    fn next_chunk(&mut self, chunk: &mut Columns) -> Result<bool, Error> {
+        let more = self.inner.next_chunk(chunk)?;
+        if !more {
+            *self.end.borrow_mut() = End { missing: self.inner.missing(), notes: self.inner.notes() };
+        }
+        Ok(more)
+    }
+
+    fn tables(&self) -> &Tables {
+        self.inner.tables()
+    }
+
+    fn into_tables(self: Box<Self>) -> Tables {
+        Box::new(self.inner).into_tables()
+    }
+
+    fn summary(&self) -> Option<&Summary> {
+        self.inner.summary()
+    }
+}
+
+impl Args {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
+        if self.window.is_some() && self.order != Order::Cp {
+            return Err(Failure::new("--window goes with --order cp only: the other orders look at the whole trace"));
+        }
+        if self.window == Some(0) {
+            return Err(Failure::new("--window needs at least one event"));
+        }
+        if self.eraser && self.order != Order::Lockset {
+            return Err(Failure::new("--eraser goes with --order lockset only"));
+        }
+        let begin = Instant::now();
+        let (detection, missing, repaired) = self.detect()?;
+        let seconds = begin.elapsed().as_secs_f64();
+        if detection.events == 0 {
+            return Err(self.trace.empty());
+        }
+        match self.format.format {
+            Format::Text => print(out, &self, &detection, seconds)?,
+            Format::Json => {
+                let document = Document {
+                    missing: missing.map(MissingJson::from),
+                    repaired: repaired.map(RepairedJson::from),
+                    ..Document::of(&detection, seconds)
+                };
+                json(out, &document)?;
+            }
+        }
+        Ok(if detection.racy_events > 0 { Exit::Found } else { Exit::Nothing })
+    }
+
+    fn detect(&self) -> Result<(Detection, Option<Missing>, Option<Repaired>), Failure> {
+        let Args { first, distance, eraser, window, .. } = *self;
+        let options = Options { first, distance, eraser, window };
+        // What cannot be read twice, and what must be known to its end for a repair, is read whole.
+        let again = std::fs::metadata(&self.trace.trace).is_ok_and(|m| m.is_file());
+        if self.trace.repair || !again {
+            let loaded = self.trace.load()?;
+            let found = detect(&mut &loaded.trace, self.order, &options).map_err(|e| self.trace.blame(e))?;
+            return Ok((found, loaded.missing, loaded.repaired));
+        }
+        let end = Rc::new(RefCell::new(End::default()));
+        let mut open = || -> Result<Box<dyn Source>, Error> {
+            let inner = Opened::new("detecting", format::open(&self.trace.trace)?);
+            Ok(Box::new(Watched { inner, end: end.clone() }))
+        };
+        let found = detect(&mut open, self.order, &options).map_err(|e| self.trace.blame(e))?;
+        let end = end.take();
+        self.trace.note(end.missing.as_ref(), &end.notes);
+        Ok((found, end.missing, None))
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    order: &'static str,
+    races: Vec<RaceJson<'a>>,
+    racy_events: u64,
+    racy_locations: u64,
+    racy_location_pairs: u64,
+    racy_variables: u64,
+    events: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    distance: Option<DistanceJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    window: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queues: Option<QueuesJson>,
+    seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<MissingJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repaired: Option<RepairedJson>,
+}
+
+#[derive(Serialize)]
+struct RaceJson<'a> {
+    first: EventJson<'a>,
+    second: EventJson<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    distance: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct EventJson<'a> {
+    event: u64,
+    thread: &'a str,
+    op: &'static str,
+    object: &'a str,
+    location: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct DistanceJson {
+    max: u64,
+    mean: f64,
+}
+
+#[derive(Serialize)]
+struct QueuesJson {
+    longest: u64,
+    part: f64,
+}
+
+impl<'a> Document<'a> {
+    fn of(found: &'a Detection, seconds: f64) -> Self {
+        let tables = &found.tables;
+        let race = |race: &Race| RaceJson {
+            first: EventJson::of(race.first, tables),
+            second: EventJson::of(race.second, tables),
+            distance: race.distance,
+        };
+        let queues = |q: mayhap_detect::Queues| QueuesJson { longest: q.longest, part: part(q) };
+        Document {
+            order: found.order.name(),
+            races: found.races.iter().map(race).collect(),
+            racy_events: found.racy_events,
+            racy_locations: found.racy_locations,
+            racy_location_pairs: found.racy_location_pairs(),
+            racy_variables: found.racy_variables,
+            events: found.events,
+            distance: found.distances().map(|(max, mean)| DistanceJson { max, mean }),
+            window: found.window,
+            queues: found.queues.map(queues),
+            seconds,
+            missing: None,
+            repaired: None,
+        }
+    }
+}
+
+impl<'a> EventJson<'a> {
+    fn of((id, event): (EventId, Event), tables: &'a Tables) -> Self {
+        EventJson {
+            event: id.number(),
+            thread: tables.thread(event.thread),
+            op: event.op.word(),
+            object: tables.object(event.op, event.object),
+            location: tables.location(event.location),
+        }
+    }
+}
+
+/// The queues' length as a part of the events.
+fn part(queues: mayhap_detect::Queues) -> f64 {
+    queues.longest as f64 / queues.events.max(1) as f64
+}
+
+fn print(out: &mut dyn Write, args: &Args, found: &Detection, seconds: f64) -> io::Result<()> {
+    let order = match (found.order, args.eraser) {
+        (Order::Lockset, true) => "lockset, Eraser's states".to_string(),
+        (order, _) => order.to_string(),
+    };
+    writeln!(out, "{}: {} events by {order}", args.trace.trace.display(), grouped(found.events))?;
+    if let Some(window) = found.window {
+        writeln!(out, "in windows of {} events: races across windows are not seen", grouped(window))?;
+    }
+    if args.first && found.racy_events > 0 {
+        writeln!(out, "stopped at the first race")?;
+    }
+    writeln!(out)?;
+    print_counts(out, found, seconds)?;
+    for (i, race) in found.races.iter().enumerate() {
+        print_race(out, i + 1, race, &found.tables)?;
+    }
+    if found.racy_events > 0 {
+        writeln!(out, "\nSuspected, not proven: {}", meaning(found.order))?;
+    }
+    Ok(())
+}
+
+fn print_counts(out: &mut dyn Write, found: &Detection, seconds: f64) -> io::Result<()> {
+    let mut rows = vec![
+        ("racy events", grouped(found.racy_events)),
+        ("their locations", grouped(found.racy_locations)),
+        ("pairs of locations", grouped(found.racy_location_pairs())),
+        ("racy variables", grouped(found.racy_variables)),
+    ];
+    if let Some((max, mean)) = found.distances() {
+        rows.push(("largest distance", grouped(max)));
+        rows.push(("mean distance", format!("{mean:.1}")));
+    }
+    if let Some(queues) = found.queues {
+        rows.push((
+            "longest queues",
+            format!("{} ({:.2}% of the events)", grouped(queues.longest), 100.0 * part(queues)),
+        ));
+    }
+    rows.push(("seconds", format!("{seconds:.3}")));
+    for (name, value) in rows {
+        writeln!(out, "  {name:<18}  {value}")?;
+    }
+    Ok(())
+}
+
+fn print_race(out: &mut dyn Write, number: usize, race: &Race, tables: &Tables) -> io::Result<()> {
+    let indent = number.to_string().len() + 2;
+    let line = |(id, event): (EventId, Event)| {
+        let object = shortened(tables.object(event.op, event.object), 40);
+        let location = tables.location(event.location).map_or(String::new(), |l| format!(" at {}", shortened(l, 60)));
+        let thread = shortened(tables.thread(event.thread), 20);
+        format!("{thread} {}({object}){location}, event {id}", event.op.word())
+    };
+    writeln!(out, "\n{number}. {}", line(race.first))?;
+    write!(out, "{:indent$}{}", "", line(race.second))?;
+    match race.distance {
+        Some(distance) => writeln!(out, "; at least {} apart", grouped(distance)),
+        None => writeln!(out),
+    }
+}
+
+/// What a report by this order is worth.
+fn meaning(order: Order) -> &'static str {
+    match order {
+        Order::Lockset => "no lock protects all accesses of these variables; something else may order them.",
+        Order::Hb => "the first race is real, later ones may depend on it.",
+        Order::Shb => "no schedule is shown here, though each of these races has one.",
+        Order::Cp | Order::Wcp => "the first is a race or there is a deadlock; later ones may be neither.",
+        Order::SyncP => "no schedule is shown here, though each of these races has one.",
+    }
+}
