@@ -115,6 +115,9 @@ fn split(text: &[u8]) -> Result<Fields<'_>, String> {
     match (op.names(), object) {
         (ObjectKind::Nothing, Some(_)) => return Err(format!("`{}` takes no object", op.word())),
         (ObjectKind::Nothing, None) => {}
+        (ObjectKind::Thread, Some(child)) if child.starts_with(b"#") || memchr::memchr(b'|', child).is_some() => {
+            return Err(format!("no thread can be called `{}`: a line could not begin with it", shorten(child)));
+        }
         (_, None | Some(b"")) => return Err(format!("`{}` needs an object: {0}(name)", op.word())),
         _ => {}
     }
@@ -291,6 +294,7 @@ mod tests {
         assert_eq!(error("T1|br(x)|1\n"), "line 1: `br` takes no object");
         assert_eq!(error("T1|r(x|1\n"), "line 1: no `)` closes the object of `r`");
         assert_eq!(error("T1|r(x)\n\nT1|r(x)\n"), "line 2: the line is empty");
+        assert_eq!(error("T1|fork(a|b)\n"), "line 1: no thread can be called `a|b`: a line could not begin with it");
         assert_eq!(error("|r(x)\n"), "line 1: the thread is missing before the first `|`");
         assert!(parse_std("T1|r(x)\n\n\n").is_ok());
         assert!(error(&"x".repeat(LONGEST_LINE * 5)).starts_with("line 1: the line is longer than 65536 bytes"));
