@@ -39,7 +39,7 @@ impl Progress {
         let what = self.what;
         let bar = self.bar.get_or_insert_with(|| show(what, done.map(|(_, whole)| whole)));
         let rate = events as f64 / self.started.elapsed().as_secs_f64();
-        bar.set_message(format!("{} events, {} a second", grouped(events), grouped(rate as u64)));
+        bar.set_message(format!("{} events, {}/s", grouped(events), grouped(rate as u64)));
         match done {
             Some((part, _)) => bar.set_position(part),
             None => bar.tick(),
@@ -49,7 +49,7 @@ impl Progress {
 
 fn show(what: &'static str, whole: Option<u64>) -> ProgressBar {
     let (bar, template) = match whole {
-        Some(whole) => (ProgressBar::new(whole), "{prefix} [{bar:24}] {percent:>3}%  {msg}, {eta} left"),
+        Some(whole) => (ProgressBar::new(whole), "{prefix} [{bar:16}] {percent:>3}%  {msg}, {eta} left"),
         None => (ProgressBar::new_spinner(), "{prefix} {spinner} {msg}"),
     };
     let style = ProgressStyle::with_template(template).expect("the template is well-formed");
