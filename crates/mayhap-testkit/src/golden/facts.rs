@@ -23,9 +23,9 @@ pub struct CaseFacts {
     /// Whether there is a deadlock.
     pub deadlock: Truth,
     /// Single races.
-    pub race: Vec<RaceFact>,
+    pub race: Vec<PairFact>,
     /// Events that can, or cannot, both be next.
-    pub both_next: Vec<BothNextFact>,
+    pub both_next: Vec<PairFact>,
     /// Sequences.
     pub sequence: Vec<SequenceFact>,
     /// Nondeterministic reads.
@@ -96,31 +96,13 @@ macro_rules! truth {
     };
 }
 
-/// Whether two conflicting events can both be next.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RaceFact {
-    /// Their locations.
-    pub events: Pair,
-    /// In the data model.
-    pub data: Option<bool>,
-    /// In the branch model.
-    pub branch: Option<bool>,
-    /// In the sync model.
-    pub sync: Option<bool>,
-    /// What named algorithms say.
-    #[serde(default)]
-    pub said: BTreeMap<String, bool>,
-}
-truth!(RaceFact);
-
 /// Whether two events can both be next.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct BothNextFact {
+pub struct PairFact {
     /// Their locations.
     pub events: Pair,
-    /// The lock locations that stand for them.
+    /// The lock locations that stand for them, where there are others.
     pub locations: Option<Pair>,
     /// In the data model.
     pub data: Option<bool>,
@@ -132,7 +114,7 @@ pub struct BothNextFact {
     #[serde(default)]
     pub said: BTreeMap<String, bool>,
 }
-truth!(BothNextFact);
+truth!(PairFact);
 
 /// Whether events can run in this order.
 #[derive(Clone, Debug, Deserialize)]

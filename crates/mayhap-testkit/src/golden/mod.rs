@@ -13,8 +13,8 @@ use mayhap_trace::format::parse_std;
 use mayhap_trace::{EventId, Relations, Trace};
 
 pub use facts::{
-    AllEventsFact, BothNextFact, CaseFacts, ChoiceFact, Count, IpaCounts, IpaFact, OrderFact, Pair, Published,
-    RaceFact, RaceSets, SeqcheckFact, SequenceFact, TripletFact, Truth,
+    AllEventsFact, CaseFacts, ChoiceFact, Count, IpaCounts, IpaFact, OrderFact, Pair, PairFact, Published, RaceSets,
+    SeqcheckFact, SequenceFact, TripletFact, Truth,
 };
 
 /// A golden trace and its facts.
