@@ -13,6 +13,7 @@
 pub mod events;
 pub mod frame;
 pub mod limits;
+pub mod ring;
 pub mod varint;
 
 pub use frame::{BlockHeader, Codec, FileHeader, Footer, FrameError, Kind};

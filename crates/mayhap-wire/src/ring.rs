@@ -1,0 +1,352 @@
+//! The ring in shared memory through which the runtime inside the program hands what happens to `mayhap record`.
+//!
+//! One writer (whichever thread holds the runtime's token), one reader (the recording process). The ring is memory that
+//! both share, so whatever was written before the program died, however it died, is still there to be read.
+//!
+//! Layout: one page with the [`Header`], then [`Header::words`] (a power of two) little-endian words of 64 bits.
+//! `head` and `tail` count words since the beginning; the word numbered `n` stands in cell `n mod words`.
+//!
+//! A word is an *access* or starts a *record*. An access is a site number above 0 in the high 17 bits and an address in
+//! the low 47 bits; what the site does there, and how wide, was told when the site was defined. A record has site
+//! number 0, its [`Tag`] in the low 8 bits, the number of words that follow in the next 8, and an argument of 31 bits.
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Tells a ring from other memory.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"mayhapR1");
+
+/// Where the words start in the shared memory.
+pub const DATA_OFFSET: usize = 4096;
+
+/// How many low bits of a word an address takes.
+pub const ADDRESS_BITS: u32 = 47;
+
+/// Sites are numbered from 1 up to here; accesses from further sites share this number's site.
+pub const MAX_SITE: u32 = (1 << (64 - ADDRESS_BITS)) - 1;
+
+/// The most words that may follow the first word of a record.
+pub const MAX_FOLLOWING: usize = 255;
+
+/// The environment variable that names the ring to the program.
+pub const ENVIRONMENT: &str = "MAYHAP_RING";
+
+/// The first page of the ring. Writer and reader keep to cache lines of their own.
+#[repr(C, align(64))]
+pub struct Header {
+    /// [`MAGIC`].
+    pub magic: u64,
+    /// How many words the ring has.
+    pub words: u64,
+    /// Seed of the scheduler.
+    pub seed: u64,
+    /// A [`Schedule`] as a number.
+    pub schedule: u32,
+    /// Mean number of hooks that a thread passes before it gives the token up.
+    pub slice: u32,
+    /// The recording process.
+    pub recorder: u32,
+    _reserved: [u32; 5],
+    /// How many words were written. Only the writer stores here.
+    pub head: Line<AtomicU64>,
+    /// How many words were read. Only the reader stores here.
+    pub tail: Line<AtomicU64>,
+    /// The process that writes, 0 while nobody does. The first process to claim the ring keeps it.
+    pub writer: Line<AtomicU32>,
+    /// Bits of [`state`].
+    pub state: Line<AtomicU32>,
+    /// Hooks in signal handlers that interrupted the runtime and so were not recorded.
+    pub unrecorded: Line<AtomicU64>,
+}
+
+/// A value on a cache line of its own.
+#[repr(C, align(64))]
+pub struct Line<T>(pub T);
+
+const _: () = assert!(size_of::<Header>() == 6 * 64);
+
+/// Byte offsets of the fields that the reader reads and writes through a file descriptor.
+pub mod offset {
+    use super::Header;
+    use core::mem::offset_of;
+    /// Of [`Header::magic`].
+    pub const MAGIC: u64 = offset_of!(Header, magic) as u64;
+    /// Of [`Header::words`].
+    pub const WORDS: u64 = offset_of!(Header, words) as u64;
+    /// Of [`Header::seed`].
+    pub const SEED: u64 = offset_of!(Header, seed) as u64;
+    /// Of [`Header::schedule`].
+    pub const SCHEDULE: u64 = offset_of!(Header, schedule) as u64;
+    /// Of [`Header::slice`].
+    pub const SLICE: u64 = offset_of!(Header, slice) as u64;
+    /// Of [`Header::recorder`].
+    pub const RECORDER: u64 = offset_of!(Header, recorder) as u64;
+    /// Of [`Header::head`].
+    pub const HEAD: u64 = offset_of!(Header, head) as u64;
+    /// Of [`Header::tail`].
+    pub const TAIL: u64 = offset_of!(Header, tail) as u64;
+    /// Of [`Header::writer`].
+    pub const WRITER: u64 = offset_of!(Header, writer) as u64;
+    /// Of [`Header::state`].
+    pub const STATE: u64 = offset_of!(Header, state) as u64;
+    /// Of [`Header::unrecorded`].
+    pub const UNRECORDED: u64 = offset_of!(Header, unrecorded) as u64;
+}
+
+/// What the writer tells about its end, and what it could not record.
+pub mod state {
+    /// The program left through `exit` or the end of `main`.
+    pub const EXITED: u32 = 1;
+    /// The program called `_exit`.
+    pub const EXITED_AT_ONCE: u32 = 1 << 1;
+    /// The program replaced itself by `exec`.
+    pub const EXECUTED: u32 = 1 << 2;
+    /// The program forked a process, which is not recorded.
+    pub const FORKED: u32 = 1 << 3;
+    /// More threads than a trace can number.
+    pub const TOO_MANY_THREADS: u32 = 1 << 4;
+}
+
+/// How the token passes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Schedule {
+    /// First come, first served, after slices of random length.
+    Free = 0,
+    /// To a random waiting thread, after short slices and at half of all synchronisation.
+    Random = 1,
+    /// Always to the waiting thread of highest random priority; priorities change at random moments.
+    Pct = 2,
+}
+
+impl Schedule {
+    /// The schedule with this number.
+    pub const fn from_code(code: u32) -> Option<Schedule> {
+        match code {
+            0 => Some(Schedule::Free),
+            1 => Some(Schedule::Random),
+            2 => Some(Schedule::Pct),
+            _ => None,
+        }
+    }
+}
+
+macro_rules! codes {
+    ($(#[$top:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $code:literal,)* }) => {
+        $(#[$top])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(u8)]
+        pub enum $name { $($(#[$doc])* $variant = $code,)* }
+
+        impl $name {
+            /// The value with this number.
+            #[inline]
+            pub const fn from_code(code: u8) -> Option<$name> {
+                match code { $($code => Some($name::$variant),)* _ => None }
+            }
+        }
+    };
+}
+
+codes! {
+    /// What a site does.
+    SiteKind {
+        /// Reads.
+        Read = 0,
+        /// Writes.
+        Write = 1,
+        /// Enters a basic block.
+        Branch = 2,
+        /// Anything that takes a record: synchronisation, atomics, ranges, allocation.
+        Other = 3,
+    }
+}
+
+codes! {
+    /// What a record tells. `arg` is the argument; the words that follow are in brackets.
+    Tag {
+        /// The events from here on are of thread `arg`.
+        Switch = 1,
+        /// Site number `arg` is at [`site_word`].
+        Site = 2,
+        /// Thread `arg` begins, with its stack: [lowest address, end, kernel's thread id].
+        Begin = 3,
+        /// The current thread ends.
+        End = 4,
+        /// At site `arg` the current thread starts a thread: [thread].
+        Fork = 5,
+        /// At site `arg` the current thread has waited for the end of a thread: [thread].
+        Join = 6,
+        /// At site `arg` a lock was taken: [address].
+        Acquire = 7,
+        /// At site `arg` a lock is given up: [address].
+        Release = 8,
+        /// At site `arg` a reader lock was taken together with others: [address].
+        SharedAcquire = 9,
+        /// At site `arg` a reader-writer lock is given up in whichever mode it is held: [address].
+        AnyRelease = 10,
+        /// At site `arg` the synchronisation object at an address begins or ends its life: [address].
+        Renew = 11,
+        /// At site `arg` the thread starts to wait on a condition: [condition].
+        WaitBegin = 12,
+        /// At site `arg` the thread has waited: [condition, 1 if it was woken and 0 if time ran out].
+        WaitEnd = 13,
+        /// At site `arg` one waiter is woken: [condition].
+        Notify = 14,
+        /// At site `arg` all waiters are woken: [condition].
+        NotifyAll = 15,
+        /// At site `arg` a semaphore is raised: [semaphore].
+        SemPost = 16,
+        /// At site `arg` a semaphore was lowered: [semaphore].
+        SemWait = 17,
+        /// At site `arg` the thread arrives at a barrier: [barrier].
+        BarrierArrive = 18,
+        /// At site `arg` the thread leaves a barrier: [barrier].
+        BarrierLeave = 19,
+        /// At site `arg` the thread has done what is to be done once: [control].
+        OnceDone = 20,
+        /// At site `arg` the thread has found it done: [control].
+        OnceSeen = 21,
+        /// At site `arg` an atomic operation: [address, [`atomic_word`]].
+        Atomic = 22,
+        /// At site `arg` a fence: [order].
+        Fence = 23,
+        /// At site `arg` a range is read: [address, bytes].
+        RangeRead = 24,
+        /// At site `arg` a range is written: [address, bytes].
+        RangeWrite = 25,
+        /// At site `arg` a block is allocated: [address, bytes].
+        Alloc = 26,
+        /// At site `arg` a block is freed: [address].
+        Free = 27,
+        /// A module of `arg` bytes of path is loaded: [base, lowest address, end, path...].
+        Module = 28,
+        /// At site `arg` a barrier begins its life: [barrier, how many take part].
+        BarrierInit = 29,
+    }
+}
+
+/// What an atomic operation did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum AtomicKind {
+    /// Only read (a load, or a compare-exchange that failed).
+    Load = 0,
+    /// Only wrote.
+    Store = 1,
+    /// Read and wrote.
+    Update = 2,
+}
+
+/// Memory orders as the compilers number them.
+pub mod order {
+    /// `memory_order_relaxed`.
+    pub const RELAXED: u8 = 0;
+    /// `memory_order_consume`, which compilers treat as acquire.
+    pub const CONSUME: u8 = 1;
+    /// `memory_order_acquire`.
+    pub const ACQUIRE: u8 = 2;
+    /// `memory_order_release`.
+    pub const RELEASE: u8 = 3;
+    /// `memory_order_acq_rel`.
+    pub const ACQ_REL: u8 = 4;
+    /// `memory_order_seq_cst`.
+    pub const SEQ_CST: u8 = 5;
+
+    /// The order has acquire semantics.
+    pub const fn acquires(order: u8) -> bool {
+        matches!(order, CONSUME | ACQUIRE | ACQ_REL | SEQ_CST)
+    }
+
+    /// The order has release semantics.
+    pub const fn releases(order: u8) -> bool {
+        matches!(order, RELEASE | ACQ_REL | SEQ_CST)
+    }
+}
+
+/// The word of an access.
+#[inline(always)]
+pub const fn access_word(site: u32, address: u64) -> u64 {
+    ((site as u64) << ADDRESS_BITS) | (address & ((1 << ADDRESS_BITS) - 1))
+}
+
+/// Site and address of an access; `None` for the first word of a record.
+#[inline(always)]
+pub const fn split_access(word: u64) -> Option<(u32, u64)> {
+    let site = (word >> ADDRESS_BITS) as u32;
+    if site == 0 { None } else { Some((site, word & ((1 << ADDRESS_BITS) - 1))) }
+}
+
+/// The first word of a record.
+#[inline(always)]
+pub const fn record_word(tag: Tag, following: usize, argument: u32) -> u64 {
+    tag as u64 | ((following as u64) << 8) | (((argument & 0x7fff_ffff) as u64) << 16)
+}
+
+/// Tag, number of following words and argument of a record's first word; `None` for a tag that does not exist.
+#[inline(always)]
+pub const fn split_record(word: u64) -> Option<(Tag, usize, u32)> {
+    match Tag::from_code(word as u8) {
+        Some(tag) => Some((tag, (word >> 8) as u8 as usize, (word >> 16) as u32 & 0x7fff_ffff)),
+        None => None,
+    }
+}
+
+/// The word that defines a site.
+pub const fn site_word(pc: u64, kind: SiteKind, size: u8) -> u64 {
+    (pc & 0xffff_ffff_ffff) | ((kind as u64) << 48) | ((size as u64) << 56)
+}
+
+/// Program counter, kind and size of a site; `None` for a kind that does not exist.
+pub const fn split_site(word: u64) -> Option<(u64, SiteKind, u8)> {
+    match SiteKind::from_code((word >> 48) as u8) {
+        Some(kind) => Some((word & 0xffff_ffff_ffff, kind, (word >> 56) as u8)),
+        None => None,
+    }
+}
+
+/// The second word of an atomic operation.
+pub const fn atomic_word(kind: AtomicKind, order: u8, size: u8) -> u64 {
+    kind as u64 | ((order as u64) << 8) | ((size as u64) << 16)
+}
+
+/// Kind, order and size of an atomic operation; `None` for a kind that does not exist.
+pub const fn split_atomic(word: u64) -> Option<(AtomicKind, u8, u8)> {
+    let kind = match word as u8 {
+        0 => AtomicKind::Load,
+        1 => AtomicKind::Store,
+        2 => AtomicKind::Update,
+        _ => return None,
+    };
+    Some((kind, (word >> 8) as u8, (word >> 16) as u8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_say_what_was_put_into_them() {
+        let address = 0x7fff_ffff_fff8;
+        assert_eq!(split_access(access_word(MAX_SITE, address)), Some((MAX_SITE, address)));
+        let record = record_word(Tag::Alloc, 2, 0x7fff_ffff);
+        assert_eq!(split_access(record), None);
+        assert_eq!(split_record(record), Some((Tag::Alloc, 2, 0x7fff_ffff)));
+        assert_eq!(split_record(0), None);
+        assert_eq!(
+            split_site(site_word(0x7fff_1234_5678, SiteKind::Write, 16)),
+            Some((0x7fff_1234_5678, SiteKind::Write, 16))
+        );
+        assert_eq!(split_site(9 << 48), None);
+        assert_eq!(split_atomic(atomic_word(AtomicKind::Update, order::ACQ_REL, 8)), Some((AtomicKind::Update, 4, 8)));
+        assert_eq!(split_atomic(3), None);
+    }
+
+    #[test]
+    fn every_code_names_one_tag() {
+        for code in 0..=u8::MAX {
+            if let Some(tag) = Tag::from_code(code) {
+                assert_eq!(tag as u8, code);
+            }
+        }
+    }
+}
