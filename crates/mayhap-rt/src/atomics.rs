@@ -1,0 +1,253 @@
+//! Atomic operations. The hook performs the operation itself, so record and effect cannot come apart; it always uses
+//! the strongest order, which every weaker one allows, and records the order that the program asked for.
+
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
+
+use libc::c_int;
+use mayhap_wire::ring::{AtomicKind, Tag, atomic_word};
+
+use crate::hook::Hook;
+use crate::tls::{self, exports};
+
+/// Runs an atomic operation under the token and records what kind it turned out to be.
+#[inline(always)]
+fn atomic<T>(address: u64, order: c_int, size: u8, operate: impl FnOnce() -> (AtomicKind, T)) -> T {
+    let pc = tls::caller();
+    let hook = Hook::enter();
+    let (kind, result) = operate();
+    if let Some(hook) = &hook {
+        // Bits above the order are hints (`__ATOMIC_HLE_…`).
+        hook.record(Tag::Atomic, pc, &[address, atomic_word(kind, (order & 7) as u8, size)]);
+        if kind != AtomicKind::Store {
+            hook.thread().dirty.store(1, Ordering::Relaxed);
+        }
+        hook.sync_point();
+    }
+    result
+}
+
+macro_rules! widths {
+    ($($module:ident $type:ty, $atomic:ty, $size:literal: $load:ident $store:ident $exchange:ident $add:ident $sub:ident
+        $and:ident $or:ident $xor:ident $nand:ident $strong:ident $weak:ident $value:ident;)*) => {
+        $(
+            mod $module {
+                use super::*;
+
+                #[inline(always)]
+                unsafe fn at<'a>(p: *mut $type) -> &'a $atomic {
+                    // SAFETY: the program vouches that the place is valid and aligned for atomic use.
+                    unsafe { <$atomic>::from_ptr(p) }
+                }
+
+                unsafe extern "C" fn load(p: *mut $type, order: c_int) -> $type {
+                    // SAFETY: the program's own place.
+                    let place = unsafe { at(p) };
+                    atomic(p as u64, order, $size, || (AtomicKind::Load, place.load(Ordering::SeqCst)))
+                }
+
+                unsafe extern "C" fn store(p: *mut $type, value: $type, order: c_int) {
+                    // SAFETY: the program's own place.
+                    let place = unsafe { at(p) };
+                    atomic(p as u64, order, $size, || (AtomicKind::Store, place.store(value, Ordering::SeqCst)))
+                }
+
+                #[inline(always)]
+                unsafe fn update(p: *mut $type, order: c_int, f: impl Fn(&$atomic) -> $type) -> $type {
+                    // SAFETY: the program's own place.
+                    let place = unsafe { at(p) };
+                    atomic(p as u64, order, $size, || (AtomicKind::Update, f(place)))
+                }
+
+                widths!(@updates $type: exchange swap, add fetch_add, sub fetch_sub, and fetch_and, or fetch_or,
+                    xor fetch_xor, nand fetch_nand);
+
+                /// What was found, and whether it was what was expected and so replaced.
+                unsafe fn compare(p: *mut $type, expected: $type, new: $type, orders: (c_int, c_int)) -> ($type, bool) {
+                    let pc = tls::caller();
+                    let hook = Hook::enter();
+                    // SAFETY: the program's own place.
+                    let result = unsafe { at(p) }.compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst);
+                    let (kind, order) = match result {
+                        Ok(_) => (AtomicKind::Update, orders.0),
+                        Err(_) => (AtomicKind::Load, orders.1),
+                    };
+                    if let Some(hook) = &hook {
+                        hook.record(Tag::Atomic, pc, &[p as u64, atomic_word(kind, (order & 7) as u8, $size)]);
+                        hook.thread().dirty.store(1, Ordering::Relaxed);
+                        hook.sync_point();
+                    }
+                    match result {
+                        Ok(found) => (found, true),
+                        Err(found) => (found, false),
+                    }
+                }
+
+                unsafe extern "C" fn compare_in_place(p: *mut $type, expected: *mut $type, new: $type, success: c_int,
+                    failure: c_int) -> c_int {
+                    // SAFETY: the program's own places; `expected` is the caller's own copy.
+                    unsafe {
+                        let (found, replaced) = compare(p, *expected, new, (success, failure));
+                        if !replaced {
+                            *expected = found;
+                        }
+                        c_int::from(replaced)
+                    }
+                }
+
+                unsafe extern "C" fn compare_value(p: *mut $type, expected: $type, new: $type, success: c_int,
+                    failure: c_int) -> $type {
+                    // SAFETY: the program's own place.
+                    unsafe { compare(p, expected, new, (success, failure)).0 }
+                }
+
+                exports! {
+                    $load => load;
+                    $store => store;
+                    $exchange => exchange;
+                    $add => add;
+                    $sub => sub;
+                    $and => and;
+                    $or => or;
+                    $xor => xor;
+                    $nand => nand;
+                    $strong => compare_in_place;
+                    $weak => compare_in_place;
+                    $value => compare_value;
+                }
+            }
+        )*
+    };
+    (@updates $type:ty: $($name:ident $method:ident),*) => {
+        $(
+            unsafe extern "C" fn $name(p: *mut $type, value: $type, order: c_int) -> $type {
+                // SAFETY: the program's own place.
+                unsafe { update(p, order, |place| place.$method(value, Ordering::SeqCst)) }
+            }
+        )*
+    };
+}
+
+widths! {
+    atomic8 u8, AtomicU8, 1: __tsan_atomic8_load __tsan_atomic8_store __tsan_atomic8_exchange __tsan_atomic8_fetch_add
+        __tsan_atomic8_fetch_sub __tsan_atomic8_fetch_and __tsan_atomic8_fetch_or __tsan_atomic8_fetch_xor
+        __tsan_atomic8_fetch_nand __tsan_atomic8_compare_exchange_strong __tsan_atomic8_compare_exchange_weak
+        __tsan_atomic8_compare_exchange_val;
+    atomic16 u16, AtomicU16, 2: __tsan_atomic16_load __tsan_atomic16_store __tsan_atomic16_exchange
+        __tsan_atomic16_fetch_add __tsan_atomic16_fetch_sub __tsan_atomic16_fetch_and __tsan_atomic16_fetch_or
+        __tsan_atomic16_fetch_xor __tsan_atomic16_fetch_nand __tsan_atomic16_compare_exchange_strong
+        __tsan_atomic16_compare_exchange_weak __tsan_atomic16_compare_exchange_val;
+    atomic32 u32, AtomicU32, 4: __tsan_atomic32_load __tsan_atomic32_store __tsan_atomic32_exchange
+        __tsan_atomic32_fetch_add __tsan_atomic32_fetch_sub __tsan_atomic32_fetch_and __tsan_atomic32_fetch_or
+        __tsan_atomic32_fetch_xor __tsan_atomic32_fetch_nand __tsan_atomic32_compare_exchange_strong
+        __tsan_atomic32_compare_exchange_weak __tsan_atomic32_compare_exchange_val;
+    atomic64 u64, AtomicU64, 8: __tsan_atomic64_load __tsan_atomic64_store __tsan_atomic64_exchange
+        __tsan_atomic64_fetch_add __tsan_atomic64_fetch_sub __tsan_atomic64_fetch_and __tsan_atomic64_fetch_or
+        __tsan_atomic64_fetch_xor __tsan_atomic64_fetch_nand __tsan_atomic64_compare_exchange_strong
+        __tsan_atomic64_compare_exchange_weak __tsan_atomic64_compare_exchange_val;
+    atomic128 u128, wide::Atomic128, 16: __tsan_atomic128_load __tsan_atomic128_store __tsan_atomic128_exchange
+        __tsan_atomic128_fetch_add __tsan_atomic128_fetch_sub __tsan_atomic128_fetch_and __tsan_atomic128_fetch_or
+        __tsan_atomic128_fetch_xor __tsan_atomic128_fetch_nand __tsan_atomic128_compare_exchange_strong
+        __tsan_atomic128_compare_exchange_weak __tsan_atomic128_compare_exchange_val;
+}
+
+exports! {
+    __tsan_atomic_thread_fence => thread_fence;
+    __tsan_atomic_signal_fence => signal_fence;
+}
+
+unsafe extern "C" fn thread_fence(order: c_int) {
+    let pc = tls::caller();
+    fence(Ordering::SeqCst);
+    if let Some(hook) = Hook::enter() {
+        hook.record(Tag::Fence, pc, &[(order & 7) as u64]);
+    }
+}
+
+extern "C" fn signal_fence(_order: c_int) {}
+
+/// Sixteen bytes at once, which stable Rust has no atomic type for.
+mod wide {
+    use core::arch::asm;
+    use core::cell::UnsafeCell;
+    use core::sync::atomic::Ordering;
+
+    #[repr(C, align(16))]
+    pub(super) struct Atomic128(UnsafeCell<u128>);
+
+    impl Atomic128 {
+        pub(super) unsafe fn from_ptr<'a>(p: *mut u128) -> &'a Atomic128 {
+            // SAFETY: the caller vouches for the place.
+            unsafe { &*p.cast() }
+        }
+
+        /// Replaces `expected` by `new`; always says what was there.
+        pub(super) fn compare_exchange(
+            &self,
+            expected: u128,
+            new: u128,
+            _: Ordering,
+            _: Ordering,
+        ) -> Result<u128, u128> {
+            let (mut low, mut high) = (expected as u64, (expected >> 64) as u64);
+            let swapped: u8;
+            // SAFETY: the place is valid and aligned; rbx, which LLVM keeps for itself, is restored.
+            unsafe {
+                asm!("xchg {new_low}, rbx", "lock cmpxchg16b [{place}]", "sete {swapped}", "mov rbx, {new_low}",
+                    new_low = inout(reg) new as u64 => _, place = in(reg) self.0.get(), swapped = out(reg_byte) swapped,
+                    inout("rax") low, inout("rdx") high, in("rcx") (new >> 64) as u64, options(nostack));
+            }
+            let found = u128::from(low) | (u128::from(high) << 64);
+            (low, high) = (0, 0);
+            let _ = (low, high);
+            if swapped != 0 { Ok(found) } else { Err(found) }
+        }
+
+        pub(super) fn load(&self, order: Ordering) -> u128 {
+            match self.compare_exchange(0, 0, order, order) {
+                Ok(found) | Err(found) => found,
+            }
+        }
+
+        fn update(&self, f: impl Fn(u128) -> u128) -> u128 {
+            let mut found = self.load(Ordering::SeqCst);
+            loop {
+                match self.compare_exchange(found, f(found), Ordering::SeqCst, Ordering::SeqCst) {
+                    Ok(before) => return before,
+                    Err(now) => found = now,
+                }
+            }
+        }
+
+        pub(super) fn store(&self, value: u128, _: Ordering) {
+            self.update(|_| value);
+        }
+
+        pub(super) fn swap(&self, value: u128, _: Ordering) -> u128 {
+            self.update(|_| value)
+        }
+
+        pub(super) fn fetch_add(&self, value: u128, _: Ordering) -> u128 {
+            self.update(|x| x.wrapping_add(value))
+        }
+
+        pub(super) fn fetch_sub(&self, value: u128, _: Ordering) -> u128 {
+            self.update(|x| x.wrapping_sub(value))
+        }
+
+        pub(super) fn fetch_and(&self, value: u128, _: Ordering) -> u128 {
+            self.update(|x| x & value)
+        }
+
+        pub(super) fn fetch_or(&self, value: u128, _: Ordering) -> u128 {
+            self.update(|x| x | value)
+        }
+
+        pub(super) fn fetch_xor(&self, value: u128, _: Ordering) -> u128 {
+            self.update(|x| x ^ value)
+        }
+
+        pub(super) fn fetch_nand(&self, value: u128, _: Ordering) -> u128 {
+            self.update(|x| !(x & value))
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What every hook does first and last.
+
+use core::sync::atomic::{AtomicBool, Ordering, compiler_fence};
+
+use mayhap_wire::ring::{SiteKind, Tag};
+
+use crate::tls::{self, Thread};
+use crate::{ring, sched, sites, threads};
+
+static RECORDING: AtomicBool = AtomicBool::new(false);
+
+/// A ring is in use and somebody reads it.
+#[inline(always)]
+pub(crate) fn is_recording() -> bool {
+    RECORDING.load(Ordering::Relaxed)
+}
+
+/// From here on hooks record.
+pub(crate) fn start() {
+    RECORDING.store(true, Ordering::Release);
+}
+
+/// From here on hooks do nothing.
+pub(crate) fn stop() {
+    RECORDING.store(false, Ordering::Release);
+}
+
+/// A hook under way in a thread that holds the token. Dropped, it ends the hook; the token stays with the thread.
+pub(crate) struct Hook {
+    thread: &'static Thread,
+}
+
+impl Drop for Hook {
+    #[inline(always)]
+    fn drop(&mut self) {
+        compiler_fence(Ordering::SeqCst);
+        self.thread.busy.store(0, Ordering::Relaxed);
+    }
+}
+
+impl Hook {
+    /// Begins a hook: gets the token if need be. `None` where nothing is to be recorded.
+    #[inline(always)]
+    pub(crate) fn enter() -> Option<Hook> {
+        Hook::enter_if(true)
+    }
+
+    /// [`Self::enter`] where `may_pass` says whether the token may pass to another thread before what is announced.
+    #[inline(always)]
+    pub(crate) fn enter_if(may_pass: bool) -> Option<Hook> {
+        let Some(thread) = tls::active() else { return first_hook() };
+        if thread.busy.load(Ordering::Relaxed) != 0 {
+            return interrupted();
+        }
+        // The order of these three matters to `watch`, and to a signal handler.
+        thread.busy.store(1, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        let left = thread.left.load(Ordering::Relaxed) - 1;
+        thread.left.store(left, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        if left <= 0 || sched::OWNER.load(Ordering::Relaxed) != thread.owner.load(Ordering::Relaxed) {
+            return slow(thread, may_pass);
+        }
+        Some(Hook { thread })
+    }
+
+    /// [`Self::enter`] for functions that the runtime and the C library also call for themselves inside other hooks: that
+    /// is no lost event.
+    #[inline(always)]
+    pub(crate) fn enter_outermost() -> Option<Hook> {
+        if tls::active().is_some_and(|thread| thread.busy.load(Ordering::Relaxed) != 0) { None } else { Hook::enter() }
+    }
+
+    /// The thread the hook runs in.
+    #[inline(always)]
+    pub(crate) fn thread(&self) -> &'static Thread {
+        self.thread
+    }
+
+    /// The number of the interposed function's call site.
+    pub(crate) fn site(&self, pc: u64) -> u32 {
+        // SAFETY: a hook holds the token.
+        unsafe { sites::number(pc, SiteKind::Other, 0) }
+    }
+
+    /// Records something other than a plain access.
+    pub(crate) fn record(&self, tag: Tag, pc: u64, following: &[u64]) {
+        let site = self.site(pc);
+        self.thread.last_read.store(0, Ordering::Relaxed);
+        self.thread.pending.store(0, Ordering::Relaxed);
+        // SAFETY: a hook holds the token.
+        unsafe { ring::record(tag, site, following) };
+        // The record took words that the slice had counted on.
+        let left = self.thread.left.load(Ordering::Relaxed) - following.len() as i64;
+        self.thread.left.store(left, Ordering::Relaxed);
+    }
+
+    /// Runs a call that may block without the token, and has the token again afterwards.
+    pub(crate) fn blocking<R>(&self, call: impl FnOnce() -> R) -> R {
+        self.suspend();
+        let result = call();
+        self.resume();
+        result
+    }
+
+    /// Gives the token up before a call that may block. Until [`Self::resume`], hooks of this thread are on their own.
+    pub(crate) fn suspend(&self) {
+        self.thread.pending.store(0, Ordering::Relaxed);
+        sched::leave(self.thread);
+        self.thread.busy.store(0, Ordering::Relaxed);
+    }
+
+    /// Gets the token back.
+    pub(crate) fn resume(&self) {
+        self.thread.busy.store(1, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        sched::ensure(self.thread, true);
+    }
+
+    /// Lets the schedule pass the token on after synchronisation.
+    pub(crate) fn sync_point(&self) {
+        sched::sync_point(self.thread);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn slow(thread: &'static Thread, may_pass: bool) -> Option<Hook> {
+    let hook = Hook { thread };
+    if !is_recording() {
+        return None;
+    }
+    sched::ensure(thread, may_pass);
+    is_recording().then_some(hook)
+}
+
+/// A thread without a record: either nothing is recorded, or it has finished, or the runtime sees it for the first time.
+#[cold]
+#[inline(never)]
+fn first_hook() -> Option<Hook> {
+    if !is_recording() || !tls::is_new() {
+        return None;
+    }
+    let hook = Hook { thread: threads::adopt()? };
+    sched::ensure(hook.thread, true);
+    threads::begin(hook.thread);
+    Some(hook)
+}
+
+/// A signal handler interrupted another hook of this thread.
+#[cold]
+#[inline(never)]
+fn interrupted() -> Option<Hook> {
+    if let Some(header) = ring::header() {
+        header.unrecorded.0.fetch_add(1, Ordering::Relaxed);
+    }
+    None
+}

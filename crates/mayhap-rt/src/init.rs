@@ -1,0 +1,87 @@
+//! Start and end: the ring is claimed before the program's own constructors run.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use mayhap_wire::ring::ENVIRONMENT;
+
+use crate::hook::{self, Hook};
+use crate::{modules, process, ring, sched, sys, threads};
+
+static DONE: AtomicBool = AtomicBool::new(false);
+
+/// Runs when the loader has loaded this library and those it needs.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static CONSTRUCTOR: extern "C" fn() = init;
+
+/// Runs after the destructors of the program and of the libraries that need this one.
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static DESTRUCTOR: extern "C" fn() = process::finished;
+
+unsafe extern "C" {
+    static environ: *const *const libc::c_char;
+}
+
+/// Also called by every instrumented file's constructor, and by gcc's start-up code before the C library is ready: then
+/// there is no environment yet.
+#[unsafe(export_name = "__tsan_init")]
+extern "C" fn init() {
+    // SAFETY: the C library's variable, which nobody changes while the program starts.
+    if unsafe { environ.is_null() } || DONE.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    if !open_ring() {
+        return;
+    }
+    sys::register_barrier();
+    process::prepare();
+    threads::prepare();
+    if let Some(header) = ring::header() {
+        sched::configure(header.seed, header.schedule, header.slice);
+    }
+    hook::start();
+    // The main thread gets its record and the token.
+    if let Some(hook) = Hook::enter() {
+        modules::record_all();
+        drop(hook);
+    }
+}
+
+/// Maps the ring that the environment names, if it does.
+fn open_ring() -> bool {
+    let mut name = [0u8; 64];
+    let n = ENVIRONMENT.len();
+    name[..n].copy_from_slice(ENVIRONMENT.as_bytes());
+    // SAFETY: the name ends in zero; the value is read before anybody changes the environment.
+    unsafe {
+        let path = libc::getenv(name.as_ptr().cast());
+        if path.is_null() {
+            return false;
+        }
+        let file = sys::call(libc::SYS_open, [path as usize, (libc::O_RDWR | libc::O_CLOEXEC) as usize, 0, 0, 0, 0]);
+        if file < 0 {
+            return false;
+        }
+        let size = sys::call(libc::SYS_lseek, [file as usize, 0, libc::SEEK_END as usize, 0, 0, 0]);
+        let claimed = size >= mayhap_wire::ring::DATA_OFFSET as isize && map(file as usize, size as usize);
+        sys::call(libc::SYS_close, [file as usize, 0, 0, 0, 0, 0]);
+        claimed
+    }
+}
+
+fn map(file: usize, bytes: usize) -> bool {
+    let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    // SAFETY: a fresh mapping of the file; kept for good if it is a ring that nobody has claimed.
+    unsafe {
+        let address = sys::call(libc::SYS_mmap, [0, bytes, protection, libc::MAP_SHARED as usize, file, 0]);
+        if address < 0 {
+            return false;
+        }
+        let claimed = ring::claim(address as *mut u8, bytes);
+        if !claimed {
+            sys::call(libc::SYS_munmap, [address as usize, bytes, 0, 0, 0, 0]);
+        }
+        claimed
+    }
+}

@@ -1,0 +1,43 @@
+//! The runtime that `mayhap cc` links into the program under test. The compilers' own `-fsanitize=thread` and coverage
+//! instrumentation calls the hooks in here; together with interposed library functions they tell what every thread does.
+//!
+//! **Order.** Only the thread that holds the *token* runs instrumented code ([`sched`]). A hook runs just before the
+//! access it announces and the token does not pass before that access is done, so the order of records is the order
+//! of what happened, and everything the runtime keeps is guarded by the token alone.
+//!
+//! **Output.** Records go into a ring in memory shared with `mayhap record` ([`ring`]). They survive whatever becomes
+//! of this process, because that process holds the memory too. Without a ring (the program runs by itself) every hook
+//! returns at once.
+//!
+//! Ground rules
+//! - Nothing unwinds out of a hook. A panic in here is a bug and ends the process at the C boundary.
+//! - Hooks do not allocate: `malloc` is one of them. State is static or mapped.
+//! - Hooks preserve `errno`: system calls of the runtime itself bypass libc ([`sys`]).
+//! - Every hook may be called before [`init`], after `main`, from a thread the runtime has never seen, from a signal
+//!   handler that interrupted another hook (then it does nothing), and in a forked child (then it does nothing).
+//! - Interposed functions do what the real ones do, with their results and errors.
+//!
+//! x86-64 Linux with glibc only.
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+// Interposed functions have the names and contracts of the ones they stand for; the C standard documents those.
+#![allow(clippy::missing_safety_doc)]
+
+mod access;
+mod atomics;
+mod blocking;
+mod heap;
+mod hook;
+mod init;
+mod locks;
+mod memory;
+mod modules;
+mod process;
+mod real;
+mod ring;
+mod sched;
+mod sites;
+mod sys;
+mod threads;
+mod tls;
+mod waits;
+mod watch;

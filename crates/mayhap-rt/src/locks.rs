@@ -1,0 +1,249 @@
+//! Locks: mutexes of all types, reader-writer locks, spin locks, C11 mutexes.
+//!
+//! Taking a lock first tries without blocking, holding the token; only if that fails the token goes while the thread
+//! waits. Between the moment the lock is taken and its record no other thread can record anything of the same lock.
+
+use libc::{EBUSY, EOWNERDEAD, c_int, c_void, clockid_t, timespec};
+use mayhap_wire::ring::Tag;
+
+use crate::hook::Hook;
+use crate::real::real;
+use crate::tls::{self, exports};
+
+type Lock = *mut c_void;
+
+mod libc_real {
+    use super::*;
+    real! {
+        fn pthread_mutex_lock(lock: Lock) -> c_int;
+        fn pthread_mutex_trylock(lock: Lock) -> c_int;
+        fn pthread_mutex_timedlock(lock: Lock, time: *const timespec) -> c_int;
+        fn pthread_mutex_clocklock(lock: Lock, clock: clockid_t, time: *const timespec) -> c_int;
+        fn pthread_mutex_unlock(lock: Lock) -> c_int;
+        fn pthread_mutex_init(lock: Lock, attributes: *const c_void) -> c_int;
+        fn pthread_mutex_destroy(lock: Lock) -> c_int;
+        fn pthread_rwlock_rdlock(lock: Lock) -> c_int;
+        fn pthread_rwlock_wrlock(lock: Lock) -> c_int;
+        fn pthread_rwlock_tryrdlock(lock: Lock) -> c_int;
+        fn pthread_rwlock_trywrlock(lock: Lock) -> c_int;
+        fn pthread_rwlock_timedrdlock(lock: Lock, time: *const timespec) -> c_int;
+        fn pthread_rwlock_timedwrlock(lock: Lock, time: *const timespec) -> c_int;
+        fn pthread_rwlock_clockrdlock(lock: Lock, clock: clockid_t, time: *const timespec) -> c_int;
+        fn pthread_rwlock_clockwrlock(lock: Lock, clock: clockid_t, time: *const timespec) -> c_int;
+        fn pthread_rwlock_unlock(lock: Lock) -> c_int;
+        fn pthread_rwlock_init(lock: Lock, attributes: *const c_void) -> c_int;
+        fn pthread_rwlock_destroy(lock: Lock) -> c_int;
+        fn pthread_spin_lock(lock: Lock) -> c_int;
+        fn pthread_spin_trylock(lock: Lock) -> c_int;
+        fn pthread_spin_unlock(lock: Lock) -> c_int;
+        fn pthread_spin_init(lock: Lock, shared: c_int) -> c_int;
+        fn pthread_spin_destroy(lock: Lock) -> c_int;
+        fn mtx_init(lock: Lock, kind: c_int) -> c_int;
+        fn mtx_destroy(lock: Lock);
+    }
+}
+use libc_real as libc_;
+
+exports! {
+    pthread_mutex_lock => mutex_lock;
+    pthread_mutex_trylock => mutex_trylock;
+    pthread_mutex_timedlock => mutex_timedlock;
+    pthread_mutex_clocklock => mutex_clocklock;
+    pthread_mutex_unlock => mutex_unlock;
+    pthread_mutex_init => mutex_init;
+    pthread_mutex_destroy => mutex_destroy;
+    pthread_rwlock_rdlock => rdlock;
+    pthread_rwlock_wrlock => wrlock;
+    pthread_rwlock_tryrdlock => tryrdlock;
+    pthread_rwlock_trywrlock => trywrlock;
+    pthread_rwlock_timedrdlock => timedrdlock;
+    pthread_rwlock_timedwrlock => timedwrlock;
+    pthread_rwlock_clockrdlock => clockrdlock;
+    pthread_rwlock_clockwrlock => clockwrlock;
+    pthread_rwlock_unlock => rwlock_unlock;
+    pthread_rwlock_init => rwlock_init;
+    pthread_rwlock_destroy => rwlock_destroy;
+    pthread_spin_lock => spin_lock;
+    pthread_spin_trylock => spin_trylock;
+    pthread_spin_unlock => spin_unlock;
+    pthread_spin_init => spin_init;
+    pthread_spin_destroy => spin_destroy;
+    mtx_lock => c11_lock;
+    mtx_trylock => c11_trylock;
+    mtx_timedlock => c11_timedlock;
+    mtx_unlock => c11_unlock;
+    mtx_init => c11_init;
+    mtx_destroy => c11_destroy;
+}
+
+/// Takes a lock: `attempt` never blocks and says `EBUSY` if it would have to, then `wait` is asked.
+fn take(lock: Lock, tag: Tag, attempt: impl FnOnce() -> c_int, wait: Option<impl FnOnce() -> c_int>) -> c_int {
+    let pc = tls::caller();
+    let Some(hook) = Hook::enter() else {
+        return match wait {
+            Some(wait) => wait(),
+            None => attempt(),
+        };
+    };
+    let mut result = attempt();
+    if let (EBUSY, Some(wait)) = (result, wait) {
+        result = hook.blocking(wait);
+    }
+    if result == 0 || result == EOWNERDEAD {
+        hook.record(tag, pc, &[lock as u64]);
+        hook.sync_point();
+    }
+    result
+}
+
+/// Gives a lock up. Others can take it at once, but not record that before this thread passes the token on.
+fn give(lock: Lock, tag: Tag, call: impl FnOnce() -> c_int) -> c_int {
+    let pc = tls::caller();
+    let Some(hook) = Hook::enter() else { return call() };
+    let result = call();
+    // An unlock that fails changes nothing.
+    if result == 0 {
+        hook.record(tag, pc, &[lock as u64]);
+        hook.sync_point();
+    }
+    result
+}
+
+/// Begins or ends a lock's life: from here on its address names another lock.
+fn renew(lock: Lock, call: impl FnOnce() -> c_int) -> c_int {
+    let pc = tls::caller();
+    let Some(hook) = Hook::enter() else { return call() };
+    let result = call();
+    if result == 0 {
+        hook.record(Tag::Renew, pc, &[lock as u64]);
+    }
+    result
+}
+
+const NO_WAIT: Option<fn() -> c_int> = None;
+
+/// Functions that take a lock: the attempt, and the wait where the function may wait.
+macro_rules! takes {
+    ($($name:ident($lock:ident $(, $arg:ident: $type:ty)*) $tag:ident $attempt:expr $(, else $wait:expr)?;)*) => {
+        $(
+            unsafe extern "C-unwind" fn $name($lock: Lock $(, $arg: $type)*) -> c_int {
+                // SAFETY: the caller's own arguments.
+                take($lock, Tag::$tag, || unsafe { $attempt }, takes!(@wait $($wait)?))
+            }
+        )*
+    };
+    (@wait) => { NO_WAIT };
+    // SAFETY: the caller's own arguments.
+    (@wait $wait:expr) => { Some(|| unsafe { $wait }) };
+}
+
+takes! {
+    mutex_lock(m) Acquire libc_::pthread_mutex_trylock(m), else libc_::pthread_mutex_lock(m);
+    mutex_trylock(m) Acquire libc_::pthread_mutex_trylock(m);
+    mutex_timedlock(m, t: *const timespec) Acquire libc_::pthread_mutex_trylock(m), else libc_::pthread_mutex_timedlock(m, t);
+    mutex_clocklock(m, c: clockid_t, t: *const timespec) Acquire
+        libc_::pthread_mutex_trylock(m), else libc_::pthread_mutex_clocklock(m, c, t);
+    rdlock(l) SharedAcquire libc_::pthread_rwlock_tryrdlock(l), else libc_::pthread_rwlock_rdlock(l);
+    wrlock(l) Acquire libc_::pthread_rwlock_trywrlock(l), else libc_::pthread_rwlock_wrlock(l);
+    tryrdlock(l) SharedAcquire libc_::pthread_rwlock_tryrdlock(l);
+    trywrlock(l) Acquire libc_::pthread_rwlock_trywrlock(l);
+    timedrdlock(l, t: *const timespec) SharedAcquire
+        libc_::pthread_rwlock_tryrdlock(l), else libc_::pthread_rwlock_timedrdlock(l, t);
+    timedwrlock(l, t: *const timespec) Acquire
+        libc_::pthread_rwlock_trywrlock(l), else libc_::pthread_rwlock_timedwrlock(l, t);
+    clockrdlock(l, c: clockid_t, t: *const timespec) SharedAcquire
+        libc_::pthread_rwlock_tryrdlock(l), else libc_::pthread_rwlock_clockrdlock(l, c, t);
+    clockwrlock(l, c: clockid_t, t: *const timespec) Acquire
+        libc_::pthread_rwlock_trywrlock(l), else libc_::pthread_rwlock_clockwrlock(l, c, t);
+    spin_lock(l) Acquire libc_::pthread_spin_trylock(l), else libc_::pthread_spin_lock(l);
+    spin_trylock(l) Acquire libc_::pthread_spin_trylock(l);
+}
+
+unsafe extern "C-unwind" fn mutex_unlock(lock: Lock) -> c_int {
+    // SAFETY: the caller's own argument.
+    give(lock, Tag::Release, || unsafe { libc_::pthread_mutex_unlock(lock) })
+}
+
+unsafe extern "C-unwind" fn rwlock_unlock(lock: Lock) -> c_int {
+    // SAFETY: the caller's own argument.
+    give(lock, Tag::AnyRelease, || unsafe { libc_::pthread_rwlock_unlock(lock) })
+}
+
+unsafe extern "C-unwind" fn spin_unlock(lock: Lock) -> c_int {
+    // SAFETY: the caller's own argument.
+    give(lock, Tag::Release, || unsafe { libc_::pthread_spin_unlock(lock) })
+}
+
+unsafe extern "C-unwind" fn mutex_init(lock: Lock, attributes: *const c_void) -> c_int {
+    // SAFETY: the caller's own arguments.
+    renew(lock, || unsafe { libc_::pthread_mutex_init(lock, attributes) })
+}
+
+unsafe extern "C-unwind" fn mutex_destroy(lock: Lock) -> c_int {
+    // SAFETY: the caller's own argument.
+    renew(lock, || unsafe { libc_::pthread_mutex_destroy(lock) })
+}
+
+unsafe extern "C-unwind" fn rwlock_init(lock: Lock, attributes: *const c_void) -> c_int {
+    // SAFETY: the caller's own arguments.
+    renew(lock, || unsafe { libc_::pthread_rwlock_init(lock, attributes) })
+}
+
+unsafe extern "C-unwind" fn rwlock_destroy(lock: Lock) -> c_int {
+    // SAFETY: the caller's own argument.
+    renew(lock, || unsafe { libc_::pthread_rwlock_destroy(lock) })
+}
+
+unsafe extern "C-unwind" fn spin_init(lock: Lock, shared: c_int) -> c_int {
+    // SAFETY: the caller's own arguments.
+    renew(lock, || unsafe { libc_::pthread_spin_init(lock, shared) })
+}
+
+unsafe extern "C-unwind" fn spin_destroy(lock: Lock) -> c_int {
+    // SAFETY: the caller's own argument.
+    renew(lock, || unsafe { libc_::pthread_spin_destroy(lock) })
+}
+
+/// glibc's C11 mutexes are its POSIX mutexes with other results.
+fn c11_result(result: c_int) -> c_int {
+    match result {
+        0 => 0,
+        EBUSY => 1,
+        libc::ENOMEM => 3,
+        libc::ETIMEDOUT => 4,
+        _ => 2,
+    }
+}
+
+unsafe extern "C-unwind" fn c11_lock(lock: Lock) -> c_int {
+    // SAFETY: the caller's own argument.
+    c11_result(unsafe { mutex_lock(lock) })
+}
+
+unsafe extern "C-unwind" fn c11_trylock(lock: Lock) -> c_int {
+    // SAFETY: the caller's own argument.
+    c11_result(unsafe { mutex_trylock(lock) })
+}
+
+unsafe extern "C-unwind" fn c11_timedlock(lock: Lock, time: *const timespec) -> c_int {
+    // SAFETY: the caller's own arguments.
+    c11_result(unsafe { mutex_timedlock(lock, time) })
+}
+
+unsafe extern "C-unwind" fn c11_unlock(lock: Lock) -> c_int {
+    // SAFETY: the caller's own argument.
+    c11_result(unsafe { mutex_unlock(lock) })
+}
+
+unsafe extern "C-unwind" fn c11_init(lock: Lock, kind: c_int) -> c_int {
+    // SAFETY: the caller's own arguments.
+    renew(lock, || unsafe { libc_::mtx_init(lock, kind) })
+}
+
+unsafe extern "C-unwind" fn c11_destroy(lock: Lock) {
+    renew(lock, || {
+        // SAFETY: the caller's own argument.
+        unsafe { libc_::mtx_destroy(lock) };
+        0
+    });
+}

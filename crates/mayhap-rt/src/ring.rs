@@ -1,0 +1,131 @@
+//! The writing end of the ring. Everything here is for the holder of the token only.
+//!
+//! The fast path writes one word without asking for room: a slice never lets a thread pass more hooks than there are
+//! free words ([`room`] bounds the slice), and whoever writes a longer record makes room first.
+
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use mayhap_wire::ring::{DATA_OFFSET, Header, MAGIC, MAX_FOLLOWING, Tag, record_word};
+
+use crate::sys;
+
+/// Words that stay free for records while slices are measured out.
+const RESERVE: u64 = 4 * (MAX_FOLLOWING as u64 + 1);
+
+static HEADER: AtomicPtr<Header> = AtomicPtr::new(core::ptr::null_mut());
+static DATA: AtomicPtr<u64> = AtomicPtr::new(core::ptr::null_mut());
+static MASK: AtomicU64 = AtomicU64::new(0);
+/// The thread whose events the reader believes to read, as its scheduler number.
+static CURRENT: AtomicU32 = AtomicU32::new(0);
+
+/// Takes the mapped ring into use; `false` if it is no ring, or another process has it.
+///
+/// # Safety
+/// `address` is a mapping of `bytes` bytes, page-aligned, that stays.
+pub(crate) unsafe fn claim(address: *mut u8, bytes: usize) -> bool {
+    let header = address.cast::<Header>();
+    // SAFETY: at least a page is mapped, and a page is larger and better aligned than the header.
+    let ring = unsafe { &*header };
+    let fits = ring.words.is_power_of_two() && ring.words >= 4 * RESERVE;
+    if ring.magic != MAGIC || !fits || bytes as u64 != DATA_OFFSET as u64 + ring.words * 8 {
+        return false;
+    }
+    if ring.writer.0.compare_exchange(0, sys::process_id(), Ordering::AcqRel, Ordering::Acquire).is_err() {
+        return false;
+    }
+    // SAFETY: the words start a page in, which the size just checked covers.
+    DATA.store(unsafe { address.add(DATA_OFFSET) }.cast(), Ordering::Relaxed);
+    MASK.store(ring.words - 1, Ordering::Relaxed);
+    HEADER.store(header, Ordering::Release);
+    true
+}
+
+/// The ring's header, once a ring is in use.
+#[inline(always)]
+pub(crate) fn header() -> Option<&'static Header> {
+    // SAFETY: only `claim` stores here, the address of a mapping that stays.
+    unsafe { HEADER.load(Ordering::Relaxed).as_ref() }
+}
+
+/// Appends one word. There is room (see above) and the ring is in use.
+///
+/// # Safety
+/// The caller holds the token.
+#[inline(always)]
+pub(crate) unsafe fn put(word: u64) {
+    // SAFETY: hooks only get here after `claim`; the mask keeps the cell inside the ring.
+    unsafe {
+        let header = &*HEADER.load(Ordering::Relaxed);
+        let head = header.head.0.load(Ordering::Relaxed);
+        DATA.load(Ordering::Relaxed).add((head & MASK.load(Ordering::Relaxed)) as usize).write(word);
+        header.head.0.store(head + 1, Ordering::Release);
+    }
+}
+
+/// Appends a record and makes room for it first. The head moves once: a reader sees all of it or nothing.
+///
+/// # Safety
+/// The caller holds the token.
+pub(crate) unsafe fn record(tag: Tag, argument: u32, following: &[u64]) {
+    let Some(header) = header() else { return };
+    make_room(following.len() as u64 + 1);
+    let (data, mask) = (DATA.load(Ordering::Relaxed), MASK.load(Ordering::Relaxed));
+    let mut head = header.head.0.load(Ordering::Relaxed);
+    // SAFETY: the mask keeps the cells inside the ring.
+    let mut cell = |word| unsafe {
+        data.add((head & mask) as usize).write(word);
+        head += 1;
+    };
+    cell(record_word(tag, following.len(), argument));
+    for &word in following {
+        cell(word);
+    }
+    header.head.0.store(head, Ordering::Release);
+}
+
+/// Tells the reader whose events follow, unless it knows.
+///
+/// # Safety
+/// The caller holds the token.
+pub(crate) unsafe fn switch_to(owner: u32) {
+    if CURRENT.load(Ordering::Relaxed) != owner {
+        CURRENT.store(owner, Ordering::Relaxed);
+        // SAFETY: the caller holds the token.
+        unsafe { record(Tag::Switch, owner - 1, &[]) };
+    }
+}
+
+/// How many words may be written without asking, at least 1: waits for the reader where there are none.
+pub(crate) fn room() -> u64 {
+    make_room(RESERVE + 1);
+    free() - RESERVE
+}
+
+fn free() -> u64 {
+    let Some(header) = header() else { return u64::MAX };
+    header.words - (header.head.0.load(Ordering::Relaxed) - header.tail.0.load(Ordering::Acquire))
+}
+
+/// Waits until this many words are free. If the reader dies, the recording ends and the program goes on.
+fn make_room(words: u64) {
+    let mut rounds = 0u32;
+    while free() < words {
+        sys::sleep(50_000);
+        rounds += 1;
+        let gone = || header().is_none_or(|header| !sys::process_exists(header.recorder));
+        if rounds.is_multiple_of(1024) && gone() {
+            crate::hook::stop();
+            // Nobody reads any more: what is overwritten from here on does not matter.
+            if let Some(header) = header() {
+                header.tail.0.store(header.head.0.load(Ordering::Relaxed), Ordering::Release);
+            }
+        }
+    }
+}
+
+/// Sets bits of the state that the reader looks at when the program has ended.
+pub(crate) fn tell(bits: u32) {
+    if let Some(header) = header() {
+        header.state.0.fetch_or(bits, Ordering::AcqRel);
+    }
+}

@@ -1,0 +1,304 @@
+//! The token: who may run instrumented code.
+//!
+//! `OWNER` holds the scheduler number of the thread that has the token, 0 when it is free. Only the slow paths take the
+//! lock: getting the token, passing it on, and taking it away ([`crate::watch`]). A hook of the holder reads `OWNER` and
+//! counts its slice down, nothing more.
+//!
+//! The token passes when a slice ends (its length is random, from the seed), before a call that may block, and,
+//! depending on the schedule, at synchronisation. Waiting threads queue in order of arrival; which of them is next is
+//! the schedule's choice. The first of the queue watches the holder.
+
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use mayhap_wire::ring::Schedule;
+
+use crate::sys;
+use crate::tls::Thread;
+use crate::{hook, ring, watch};
+
+/// The value of [`OWNER`] while a holder is being examined.
+pub(crate) const EXAMINED: u32 = u32::MAX;
+
+/// How long the first in the queue waits before it examines the holder, in nanoseconds.
+const PATIENCE: u64 = 500_000;
+/// How long the others sleep before they look whether they have become the first.
+const DOZE: u64 = 20_000_000;
+
+pub(crate) static OWNER: AtomicU32 = AtomicU32::new(0);
+static LOCK: AtomicU32 = AtomicU32::new(0);
+static FIRST: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
+static LAST: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
+/// How many threads are in the queue.
+static WAITING: AtomicU32 = AtomicU32::new(0);
+/// The thread that [`OWNER`] stands for.
+static HOLDER: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
+static RANDOM: AtomicU64 = AtomicU64::new(0x9e37_79b9_7f4a_7c15);
+static SCHEDULE: AtomicU32 = AtomicU32::new(0);
+static SLICE: AtomicU32 = AtomicU32::new(1);
+
+/// Sets the policy, before any thread has the token.
+pub(crate) fn configure(seed: u64, schedule: u32, slice: u32) {
+    RANDOM.store(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, Ordering::Relaxed);
+    SCHEDULE.store(schedule, Ordering::Relaxed);
+    SLICE.store(slice.max(1), Ordering::Relaxed);
+}
+
+fn schedule() -> Schedule {
+    Schedule::from_code(SCHEDULE.load(Ordering::Relaxed)).unwrap_or(Schedule::Free)
+}
+
+/// The next number of the seeded sequence (xorshift64*). Under the lock.
+fn random() -> u64 {
+    let mut x = RANDOM.load(Ordering::Relaxed);
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    RANDOM.store(x, Ordering::Relaxed);
+    x.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
+}
+
+/// Runs `f` under the scheduler's lock, which is held for moments only.
+fn locked<R>(f: impl FnOnce() -> R) -> R {
+    let mut spins = 0u32;
+    while LOCK.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        spins += 1;
+        if spins.is_multiple_of(64) {
+            // The holder of the lock may have been preempted.
+            sys::sleep(1_000);
+        } else {
+            core::hint::spin_loop();
+        }
+    }
+    let result = f();
+    LOCK.store(0, Ordering::Release);
+    result
+}
+
+/// A forked child has one thread and nobody to hand the lock back: start afresh.
+pub(crate) fn forget() {
+    LOCK.store(0, Ordering::Relaxed);
+    OWNER.store(0, Ordering::Relaxed);
+}
+
+/// The slow path of a hook: afterwards the thread holds the token, has a slice, and the reader knows whose events follow.
+/// `may_pass` is false where the thread's last access is announced but not yet done.
+#[cold]
+#[inline(never)]
+pub(crate) fn ensure(thread: &'static Thread, may_pass: bool) {
+    let me = thread.owner.load(Ordering::Relaxed);
+    // Others may have run: the next read starts a new run of repeats (see `access`).
+    thread.last_read.store(0, Ordering::Relaxed);
+    if OWNER.load(Ordering::Acquire) != me {
+        gain(thread);
+    } else if thread.left.load(Ordering::Relaxed) <= 0 && may_pass {
+        pass(thread);
+    }
+    if thread.left.load(Ordering::Relaxed) <= 0 {
+        let slice = if may_pass { locked(new_slice) } else { 1 };
+        thread.slices.fetch_add(1, Ordering::Relaxed);
+        thread.left.store(slice.min(ring::room() as i64), Ordering::Relaxed);
+    }
+    // SAFETY: this thread holds the token now.
+    unsafe { ring::switch_to(me) };
+}
+
+fn new_slice() -> i64 {
+    let mean = u64::from(SLICE.load(Ordering::Relaxed));
+    1 + (random() % (2 * mean)) as i64
+}
+
+/// Waits for the token.
+fn gain(thread: &'static Thread) {
+    if !locked(|| take_or_queue(thread)) {
+        wait_for_grant(thread);
+    }
+}
+
+/// Under the lock: nobody holds the token, or its holder is asleep or busy elsewhere and loses it.
+fn holder_lost() -> bool {
+    // SAFETY: thread records are never given back.
+    match unsafe { HOLDER.load(Ordering::Relaxed).as_ref() } {
+        Some(holder) if OWNER.load(Ordering::Relaxed) != 0 => watch::revoke(holder),
+        _ => true,
+    }
+}
+
+/// Under the lock: takes the free token, or joins the queue.
+fn take_or_queue(thread: &'static Thread) -> bool {
+    if OWNER.load(Ordering::Relaxed) == thread.owner.load(Ordering::Relaxed) {
+        // It was being examined for sleeping, and found awake.
+        return true;
+    }
+    if OWNER.load(Ordering::Relaxed) == 0 && WAITING.load(Ordering::Relaxed) == 0 {
+        hold(thread);
+        return true;
+    }
+    enqueue(thread);
+    false
+}
+
+fn hold(thread: &Thread) {
+    HOLDER.store(core::ptr::from_ref(thread).cast_mut(), Ordering::Relaxed);
+    OWNER.store(thread.owner.load(Ordering::Relaxed), Ordering::Release);
+}
+
+/// Under the lock.
+fn enqueue(thread: &Thread) {
+    let pointer = core::ptr::from_ref(thread).cast_mut();
+    thread.granted.store(0, Ordering::Relaxed);
+    thread.next.store(core::ptr::null_mut(), Ordering::Relaxed);
+    // SAFETY: thread records are never given back.
+    match unsafe { LAST.load(Ordering::Relaxed).as_ref() } {
+        Some(last) => last.next.store(pointer, Ordering::Relaxed),
+        None => FIRST.store(pointer, Ordering::Relaxed),
+    }
+    LAST.store(pointer, Ordering::Relaxed);
+    WAITING.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Under the lock: gives the token to the waiting thread that the schedule chooses, who is then to be woken.
+fn grant_next() -> Option<&'static Thread> {
+    let chosen = match schedule() {
+        Schedule::Free => 0,
+        Schedule::Random => (random() % u64::from(WAITING.load(Ordering::Relaxed).max(1))) as usize,
+        Schedule::Pct => highest(),
+    };
+    match dequeue(chosen) {
+        Some(thread) => {
+            hold(thread);
+            thread.granted.store(1, Ordering::Release);
+            Some(thread)
+        }
+        None => {
+            OWNER.store(0, Ordering::Release);
+            None
+        }
+    }
+}
+
+/// Under the lock: the position in the queue of the waiting thread with the highest priority.
+fn highest() -> usize {
+    let (mut best, mut best_priority, mut position) = (0, 0, 0);
+    let mut at = FIRST.load(Ordering::Relaxed);
+    // SAFETY: thread records are never given back.
+    while let Some(thread) = unsafe { at.as_ref() } {
+        let priority = thread.priority.load(Ordering::Relaxed);
+        if priority > best_priority {
+            (best, best_priority) = (position, priority);
+        }
+        position += 1;
+        at = thread.next.load(Ordering::Relaxed);
+    }
+    best
+}
+
+/// Under the lock: removes the thread at `position` from the queue.
+fn dequeue(position: usize) -> Option<&'static Thread> {
+    let mut before: *mut Thread = core::ptr::null_mut();
+    let mut at = FIRST.load(Ordering::Relaxed);
+    for _ in 0..position {
+        // SAFETY: thread records are never given back.
+        let Some(thread) = (unsafe { at.as_ref() }) else { break };
+        before = at;
+        at = thread.next.load(Ordering::Relaxed);
+    }
+    // SAFETY: as above.
+    let thread = unsafe { at.as_ref() }?;
+    let after = thread.next.load(Ordering::Relaxed);
+    // SAFETY: as above.
+    match unsafe { before.as_ref() } {
+        Some(before) => before.next.store(after, Ordering::Relaxed),
+        None => FIRST.store(after, Ordering::Relaxed),
+    }
+    if after.is_null() {
+        LAST.store(before, Ordering::Relaxed);
+    }
+    WAITING.fetch_sub(1, Ordering::Relaxed);
+    Some(thread)
+}
+
+/// A slice has ended: lets another waiting thread run and waits for the token's return. Without one, goes on.
+fn pass(thread: &'static Thread) {
+    if WAITING.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    let next = locked(|| {
+        if schedule() == Schedule::Pct {
+            // A change point: whoever ran falls behind all others.
+            thread.priority.store(1 + (random() % 64) as u32, Ordering::Relaxed);
+        }
+        enqueue(thread);
+        grant_next()
+    });
+    if let Some(next) = next {
+        sys::futex_wake(&next.granted);
+    }
+    wait_for_grant(thread);
+}
+
+fn wait_for_grant(thread: &'static Thread) {
+    while thread.granted.load(Ordering::Acquire) == 0 {
+        let first = core::ptr::eq(FIRST.load(Ordering::Relaxed), thread);
+        sys::futex_wait(&thread.granted, 0, Some(if first { PATIENCE } else { DOZE }));
+        if thread.granted.load(Ordering::Acquire) != 0 || !hook::is_recording() {
+            return;
+        }
+        let freed = locked(|| {
+            let watching = core::ptr::eq(FIRST.load(Ordering::Relaxed), thread);
+            if watching && thread.granted.load(Ordering::Relaxed) == 0 && holder_lost() { grant_next() } else { None }
+        });
+        if let Some(next) = freed {
+            sys::futex_wake(&next.granted);
+        }
+    }
+}
+
+/// Before a call that may block: gives the token up if this thread has it. The next hook gets it again.
+pub(crate) fn leave(thread: &'static Thread) {
+    if OWNER.load(Ordering::Relaxed) != thread.owner.load(Ordering::Relaxed) {
+        return;
+    }
+    if let Some(next) = locked(grant_next) {
+        sys::futex_wake(&next.granted);
+    }
+}
+
+/// After synchronisation: the schedules that vary runs may pass the token here.
+pub(crate) fn sync_point(thread: &'static Thread) {
+    if WAITING.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    let passes = match schedule() {
+        Schedule::Free => false,
+        Schedule::Random => locked(random).is_multiple_of(2),
+        Schedule::Pct => true,
+    };
+    if passes {
+        yield_now(thread);
+    }
+}
+
+/// Lets another waiting thread run first, if there is one.
+pub(crate) fn yield_now(thread: &'static Thread) {
+    if OWNER.load(Ordering::Relaxed) != thread.owner.load(Ordering::Relaxed) || WAITING.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    let next = locked(|| {
+        enqueue(thread);
+        grant_next()
+    });
+    match next {
+        Some(next) if core::ptr::eq(next, thread) => return,
+        Some(next) => sys::futex_wake(&next.granted),
+        None => {}
+    }
+    wait_for_grant(thread);
+    thread.last_read.store(0, Ordering::Relaxed);
+    // SAFETY: this thread holds the token again.
+    unsafe { ring::switch_to(thread.owner.load(Ordering::Relaxed)) };
+}
+
+/// A priority for a new thread, above those that change points give.
+pub(crate) fn new_priority() -> u32 {
+    locked(|| 64 + (random() % 1_000_000) as u32)
+}

@@ -1,0 +1,88 @@
+//! Numbers for program counters. A site is a place in the code with what happens there; the word of an access has room
+//! for a 17-bit number, not for an address. Everything here is for the holder of the token only.
+//!
+//! A direct-mapped cache answers nearly always; behind it an open hash table, filled to at most half.
+
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use mayhap_wire::ring::{MAX_SITE, SiteKind, Tag, site_word};
+
+use crate::{ring, sys};
+
+const CACHE: usize = 1 << 12;
+const TABLE: usize = 1 << 18;
+
+/// A program counter (0: none) and its number.
+#[repr(C, align(16))]
+struct Entry {
+    key: AtomicU64,
+    number: AtomicU32,
+}
+
+#[expect(clippy::declare_interior_mutable_const, reason = "only ever used to fill the static below")]
+const EMPTY: Entry = Entry { key: AtomicU64::new(0), number: AtomicU32::new(0) };
+static CACHED: [Entry; CACHE] = [EMPTY; CACHE];
+static ENTRIES: AtomicPtr<Entry> = AtomicPtr::new(core::ptr::null_mut());
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// The number of the site at `pc`; the ring learns of it if it is new.
+///
+/// # Safety
+/// The caller holds the token.
+#[inline(always)]
+pub(crate) unsafe fn number(pc: u64, kind: SiteKind, size: u8) -> u32 {
+    let cached = &CACHED[(pc ^ (pc >> 12)) as usize % CACHE];
+    if cached.key.load(Ordering::Relaxed) == pc {
+        return cached.number.load(Ordering::Relaxed);
+    }
+    // SAFETY: the caller holds the token.
+    unsafe { look_up(pc, kind, size, cached) }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn look_up(pc: u64, kind: SiteKind, size: u8, cached: &Entry) -> u32 {
+    let number = match find(pc) {
+        Some(entry) if entry.key.load(Ordering::Relaxed) == pc => entry.number.load(Ordering::Relaxed),
+        Some(entry) if COUNT.load(Ordering::Relaxed) < MAX_SITE => {
+            let number = COUNT.load(Ordering::Relaxed) + 1;
+            COUNT.store(number, Ordering::Relaxed);
+            entry.key.store(pc, Ordering::Relaxed);
+            entry.number.store(number, Ordering::Relaxed);
+            // SAFETY: the caller holds the token.
+            unsafe { ring::record(Tag::Site, number, &[site_word(pc, kind, size)]) };
+            number
+        }
+        // Out of numbers: the last one is redefined again and again, which the reader follows.
+        _ => {
+            // SAFETY: the caller holds the token.
+            unsafe { ring::record(Tag::Site, MAX_SITE, &[site_word(pc, kind, size)]) };
+            return MAX_SITE;
+        }
+    };
+    cached.key.store(pc, Ordering::Relaxed);
+    cached.number.store(number, Ordering::Relaxed);
+    number
+}
+
+/// The entry of `pc`, or the empty one where it belongs; `None` without memory for the table.
+fn find(pc: u64) -> Option<&'static Entry> {
+    let mut entries = ENTRIES.load(Ordering::Relaxed);
+    if entries.is_null() {
+        entries = sys::map(TABLE * size_of::<Entry>()).cast();
+        ENTRIES.store(entries, Ordering::Relaxed);
+    }
+    if entries.is_null() {
+        return None;
+    }
+    let mut at = (pc.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize;
+    loop {
+        // SAFETY: the index is within the table, which is never more than half full, so the search ends.
+        let entry = unsafe { &*entries.add(at % TABLE) };
+        let key = entry.key.load(Ordering::Relaxed);
+        if key == pc || key == 0 {
+            return Some(entry);
+        }
+        at += 1;
+    }
+}

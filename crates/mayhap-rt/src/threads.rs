@@ -1,0 +1,354 @@
+//! Threads: creation, end, join. Their records ([`Thread`]) come from mapped memory and are used again, never given back.
+//!
+//! A thread ends, for the recording, in the last round of the destructors of thread-specific data: after its own
+//! destructors and those of C++ `thread_local` objects, however it ends (return, `pthread_exit`, cancellation).
+
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use libc::{c_int, c_void, pthread_attr_t, pthread_t, timespec};
+use mayhap_wire::ring::{Tag, state};
+
+use crate::hook::{self, Hook};
+use crate::real::real;
+use crate::tls::{self, Thread, exports};
+use crate::{ring, sched, sys};
+
+type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+
+/// The most threads that a trace can number.
+const MAX_THREADS: u32 = u16::MAX as u32 - 1;
+
+/// Bits of [`Thread::life`].
+const ENDED: u32 = 1;
+const FORGOTTEN: u32 = 2;
+const FREE: u32 = 4;
+
+static ALL: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
+static COUNT: AtomicU32 = AtomicU32::new(0);
+static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
+
+unsafe extern "C" {
+    fn pthread_attr_getdetachstate(attributes: *const pthread_attr_t, state: *mut c_int) -> c_int;
+}
+
+mod libc_real {
+    use super::*;
+    real! {
+        fn pthread_create(thread: *mut pthread_t, attr: *const pthread_attr_t, start: Start, arg: *mut c_void) -> c_int;
+        fn pthread_join(thread: pthread_t, value: *mut *mut c_void) -> c_int;
+        fn pthread_tryjoin_np(thread: pthread_t, value: *mut *mut c_void) -> c_int;
+        fn pthread_timedjoin_np(thread: pthread_t, value: *mut *mut c_void, time: *const timespec) -> c_int;
+        fn pthread_detach(thread: pthread_t) -> c_int;
+    }
+}
+
+exports! {
+    pthread_create => create;
+    pthread_join => join;
+    pthread_tryjoin_np => try_join;
+    pthread_timedjoin_np => timed_join;
+    pthread_detach => detach;
+    thrd_create => c11_create;
+    thrd_join => c11_join;
+    thrd_detach => c11_detach;
+}
+
+/// Makes the key whose destructor sees threads end.
+pub(crate) fn prepare() {
+    let mut key = 0;
+    // SAFETY: the destructor has the signature that the library wants.
+    if unsafe { libc::pthread_key_create(&mut key, Some(destroy)) } == 0 {
+        KEY.store(key, Ordering::Release);
+    }
+}
+
+/// A record for a new thread, with a number of its own; `None` beyond what a trace can number.
+fn new_record() -> Option<&'static Thread> {
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    if number >= MAX_THREADS {
+        ring::tell(state::TOO_MANY_THREADS);
+        return None;
+    }
+    let thread = match reusable() {
+        Some(thread) => thread,
+        None => {
+            let memory = sys::map(size_of::<Thread>()).cast::<Thread>();
+            // SAFETY: fresh zeroed memory, and all zeros are a valid record.
+            let thread: &'static Thread = unsafe { memory.as_ref() }?;
+            // First the link, then the entry, by exchange: adopted threads come here without the token.
+            let mut first = ALL.load(Ordering::Acquire);
+            loop {
+                thread.all_next.store(first, Ordering::Relaxed);
+                match ALL.compare_exchange(first, memory, Ordering::AcqRel, Ordering::Acquire) {
+                    Ok(_) => break,
+                    Err(now) => first = now,
+                }
+            }
+            thread
+        }
+    };
+    thread.owner.store(number + 1, Ordering::Relaxed);
+    thread.priority.store(sched::new_priority(), Ordering::Relaxed);
+    thread.left.store(0, Ordering::Relaxed);
+    thread.rounds.store(0, Ordering::Relaxed);
+    thread.pthread.store(0, Ordering::Relaxed);
+    thread.dirty.store(0, Ordering::Relaxed);
+    thread.pending.store(0, Ordering::Relaxed);
+    Some(thread)
+}
+
+fn all() -> impl Iterator<Item = &'static Thread> {
+    // SAFETY: records are never given back.
+    let mut at = unsafe { ALL.load(Ordering::Acquire).as_ref() };
+    core::iter::from_fn(move || {
+        let thread = at?;
+        // SAFETY: as above.
+        at = unsafe { thread.all_next.load(Ordering::Relaxed).as_ref() };
+        Some(thread)
+    })
+}
+
+fn reusable() -> Option<&'static Thread> {
+    all().find(|thread| thread.life.compare_exchange(FREE, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok())
+}
+
+/// Marks a bit of a thread's life; a thread that has ended and that nobody will join frees its record.
+fn mark(thread: &Thread, bit: u32) {
+    let life = thread.life.fetch_or(bit, Ordering::AcqRel) | bit;
+    if life & (ENDED | FORGOTTEN) == ENDED | FORGOTTEN {
+        thread.life.store(FREE, Ordering::Release);
+    }
+}
+
+/// Under the token: the thread that the program knows by this handle.
+fn by_handle(handle: pthread_t) -> Option<&'static Thread> {
+    all().find(|thread| {
+        thread.pthread.load(Ordering::Relaxed) == handle as usize && thread.life.load(Ordering::Relaxed) & FREE == 0
+    })
+}
+
+/// A record for the calling thread, which the runtime has not seen start (the main thread, or one of a foreign library).
+pub(crate) fn adopt() -> Option<&'static Thread> {
+    let Some(thread) = new_record() else {
+        tls::finish();
+        return None;
+    };
+    // SAFETY: no precondition.
+    thread.pthread.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
+    enrol(thread);
+    Some(thread)
+}
+
+/// The calling thread takes its record, marked busy so that what the library does below is not recorded.
+fn enrol(thread: &'static Thread) {
+    thread.busy.store(1, Ordering::Relaxed);
+    thread.tid.store(sys::thread_id(), Ordering::Relaxed);
+    tls::set(thread);
+    let key = KEY.load(Ordering::Acquire);
+    if key != u32::MAX {
+        // SAFETY: the key exists.
+        unsafe { libc::pthread_setspecific(key, core::ptr::from_ref(thread).cast()) };
+    }
+}
+
+/// Tells the recording that the calling thread begins, and where its stack is. The thread holds the token.
+pub(crate) fn begin(thread: &'static Thread) {
+    let (mut low, mut size) = (core::ptr::null_mut(), 0);
+    // SAFETY: an attribute object is plain data that the first call fills and the last one releases.
+    unsafe {
+        let mut attributes: pthread_attr_t = core::mem::zeroed();
+        if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) == 0 {
+            libc::pthread_attr_getstack(&attributes, &mut low, &mut size);
+            libc::pthread_attr_destroy(&mut attributes);
+        }
+    }
+    let (low, number) = (low as u64, thread.owner.load(Ordering::Relaxed) - 1);
+    // SAFETY: the thread holds the token.
+    unsafe {
+        ring::record(Tag::Begin, number, &[low, low + size as u64, u64::from(thread.tid.load(Ordering::Relaxed))]);
+    }
+}
+
+unsafe extern "C-unwind" fn create(
+    handle: *mut pthread_t,
+    attributes: *const pthread_attr_t,
+    start: Start,
+    argument: *mut c_void,
+) -> c_int {
+    let pc = tls::caller();
+    let hook = Hook::enter();
+    let child = hook.as_ref().and_then(|_| new_record());
+    let (Some(hook), Some(child)) = (hook, child) else {
+        // SAFETY: the caller's own arguments.
+        return unsafe { libc_real::pthread_create(handle, attributes, start, argument) };
+    };
+    child.start.store(start as usize, Ordering::Relaxed);
+    child.argument.store(argument, Ordering::Relaxed);
+    let record = core::ptr::from_ref(child).cast_mut().cast();
+    // SAFETY: the caller's own arguments; `run` takes the record.
+    let result = unsafe { libc_real::pthread_create(handle, attributes, run, record) };
+    if result != 0 {
+        mark(child, ENDED | FORGOTTEN);
+        return result;
+    }
+    // The child waits for the token before it does anything, and this thread has it.
+    // SAFETY: the call succeeded, so the handle is set.
+    child.pthread.store(unsafe { *handle } as usize, Ordering::Relaxed);
+    let mut detached = libc::PTHREAD_CREATE_JOINABLE;
+    if !attributes.is_null() {
+        // SAFETY: the attributes were good enough for creation.
+        unsafe { pthread_attr_getdetachstate(attributes, &mut detached) };
+    }
+    if detached == libc::PTHREAD_CREATE_DETACHED {
+        mark(child, FORGOTTEN);
+    }
+    hook.record(Tag::Fork, pc, &[u64::from(child.owner.load(Ordering::Relaxed) - 1)]);
+    hook.sync_point();
+    0
+}
+
+/// Where new threads start.
+unsafe extern "C-unwind" fn run(record: *mut c_void) -> *mut c_void {
+    // SAFETY: `create` passed a record, and records are never given back.
+    let thread = unsafe { &*record.cast::<Thread>() };
+    enrol(thread);
+    if hook::is_recording() {
+        sched::ensure(thread, true);
+        begin(thread);
+    }
+    // SAFETY: `create` stored the program's own function.
+    let start: Start = unsafe { core::mem::transmute(thread.start.load(Ordering::Relaxed)) };
+    let argument = thread.argument.load(Ordering::Relaxed);
+    thread.busy.store(0, Ordering::Relaxed);
+    // SAFETY: this is what the program asked for.
+    unsafe { start(argument) }
+}
+
+/// The destructor of the key: in its last round the thread ends.
+unsafe extern "C" fn destroy(record: *mut c_void) {
+    // SAFETY: only `enrol` sets the key's value.
+    let thread = unsafe { &*record.cast::<Thread>() };
+    let round = thread.rounds.load(Ordering::Relaxed) + 1;
+    thread.rounds.store(round, Ordering::Relaxed);
+    // POSIX guarantees four rounds; a value set again earns another one.
+    if round < 4 {
+        // SAFETY: the key exists.
+        unsafe { libc::pthread_setspecific(KEY.load(Ordering::Relaxed), record) };
+        return;
+    }
+    end(thread);
+}
+
+/// The calling thread's last record. Once marked ended, the record may be another thread's.
+fn end(thread: &'static Thread) {
+    if let Some(hook) = Hook::enter() {
+        // SAFETY: a hook holds the token.
+        unsafe { ring::record(Tag::End, 0, &[]) };
+        sched::leave(thread);
+        drop(hook);
+    }
+    tls::finish();
+    mark(thread, ENDED);
+}
+
+/// Runs a join of whichever kind, and records it if it joined.
+fn joining(handle: pthread_t, pc: u64, blocks: bool, call: impl FnOnce() -> c_int) -> c_int {
+    let Some(hook) = Hook::enter() else { return call() };
+    // Looked up now: a handle may be used again as soon as its thread has been joined.
+    let child = by_handle(handle);
+    let result = if blocks { hook.blocking(call) } else { call() };
+    if let (0, Some(child)) = (result, child) {
+        hook.record(Tag::Join, pc, &[u64::from(child.owner.load(Ordering::Relaxed) - 1)]);
+        mark(child, FORGOTTEN);
+        hook.sync_point();
+    }
+    result
+}
+
+unsafe extern "C-unwind" fn join(handle: pthread_t, value: *mut *mut c_void) -> c_int {
+    let pc = tls::caller();
+    // SAFETY: the caller's own arguments.
+    joining(handle, pc, true, || unsafe { libc_real::pthread_join(handle, value) })
+}
+
+unsafe extern "C-unwind" fn try_join(handle: pthread_t, value: *mut *mut c_void) -> c_int {
+    let pc = tls::caller();
+    // SAFETY: the caller's own arguments.
+    joining(handle, pc, false, || unsafe { libc_real::pthread_tryjoin_np(handle, value) })
+}
+
+unsafe extern "C-unwind" fn timed_join(handle: pthread_t, value: *mut *mut c_void, time: *const timespec) -> c_int {
+    let pc = tls::caller();
+    // SAFETY: the caller's own arguments.
+    joining(handle, pc, true, || unsafe { libc_real::pthread_timedjoin_np(handle, value, time) })
+}
+
+unsafe extern "C-unwind" fn detach(handle: pthread_t) -> c_int {
+    let hook = Hook::enter();
+    let child = hook.as_ref().and_then(|_| by_handle(handle));
+    // SAFETY: the caller's own arguments.
+    let result = unsafe { libc_real::pthread_detach(handle) };
+    if let (0, Some(child)) = (result, child) {
+        mark(child, FORGOTTEN);
+    }
+    result
+}
+
+/// C11 threads are POSIX threads with other result types. glibc's own do not go through `pthread_create`.
+const THRD_SUCCESS: c_int = 0;
+const THRD_ERROR: c_int = 2;
+const THRD_NOMEM: c_int = 3;
+
+type C11Start = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
+
+#[repr(C)]
+struct C11Call {
+    start: C11Start,
+    argument: *mut c_void,
+}
+
+unsafe extern "C-unwind" fn c11_run(call: *mut c_void) -> *mut c_void {
+    // SAFETY: `c11_create` passed a call of its own from malloc.
+    let C11Call { start, argument } = unsafe { call.cast::<C11Call>().read() };
+    // SAFETY: as above; freed once.
+    unsafe {
+        crate::heap::untracked_free(call);
+        start(argument) as isize as *mut c_void
+    }
+}
+
+unsafe extern "C-unwind" fn c11_create(handle: *mut pthread_t, start: C11Start, argument: *mut c_void) -> c_int {
+    let call = crate::heap::untracked_malloc(size_of::<C11Call>()).cast::<C11Call>();
+    if call.is_null() {
+        return THRD_NOMEM;
+    }
+    // SAFETY: fresh memory of the right size; `create` gets what `pthread_create` would.
+    unsafe {
+        call.write(C11Call { start, argument });
+        match create(handle, core::ptr::null(), c11_run, call.cast()) {
+            0 => THRD_SUCCESS,
+            error => {
+                crate::heap::untracked_free(call.cast());
+                if error == libc::ENOMEM { THRD_NOMEM } else { THRD_ERROR }
+            }
+        }
+    }
+}
+
+unsafe extern "C-unwind" fn c11_join(handle: pthread_t, result: *mut c_int) -> c_int {
+    let mut value = core::ptr::null_mut();
+    // SAFETY: the caller's own handle.
+    if unsafe { join(handle, &mut value) } != 0 {
+        return THRD_ERROR;
+    }
+    if !result.is_null() {
+        // SAFETY: the caller's own place for the result.
+        unsafe { *result = value as isize as c_int };
+    }
+    THRD_SUCCESS
+}
+
+unsafe extern "C-unwind" fn c11_detach(handle: pthread_t) -> c_int {
+    // SAFETY: the caller's own handle.
+    if unsafe { detach(handle) } == 0 { THRD_SUCCESS } else { THRD_ERROR }
+}

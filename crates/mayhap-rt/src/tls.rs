@@ -1,0 +1,137 @@
+//! What each thread knows of itself: two thread-local words, reached in two instructions.
+//!
+//! Stable Rust would go through `__tls_get_addr` in a shared library. These words use the initial-exec model, which
+//! libraries loaded at program start may.
+
+use core::arch::{asm, global_asm};
+use core::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
+
+use libc::c_void;
+
+global_asm!(
+    ".section .tbss,\"awT\",@nobits",
+    ".balign 8",
+    ".globl mayhap_self",
+    ".hidden mayhap_self",
+    ".type mayhap_self, @object",
+    ".size mayhap_self, 8",
+    "mayhap_self: .zero 8",
+    ".globl mayhap_pc",
+    ".hidden mayhap_pc",
+    ".type mayhap_pc, @object",
+    ".size mayhap_pc, 8",
+    "mayhap_pc: .zero 8",
+    ".text",
+);
+
+/// The mark of a thread that takes no part in recording any more.
+const FINISHED: usize = 1;
+
+/// What the runtime keeps of a thread. The thread itself and, where a field says so, others under the scheduler's lock.
+#[repr(C, align(64))]
+pub(crate) struct Thread {
+    /// Hooks left in this slice; at 0 the thread asks the scheduler. Counts down at every hook, so it also shows progress.
+    pub(crate) left: AtomicI64,
+    /// Slices begun.
+    pub(crate) slices: AtomicU32,
+    /// Number in the scheduler: the thread's number in the recording plus 1.
+    pub(crate) owner: AtomicU32,
+    /// Inside a hook.
+    pub(crate) busy: AtomicU32,
+    /// A value was read since the last recorded branch.
+    pub(crate) dirty: AtomicU32,
+    /// The last hook announced a write, which may not have happened yet when the next hook is a read (see [`crate::access`]).
+    pub(crate) pending: AtomicU32,
+    /// The last recorded access if it was a read and nothing but a branch came since, and how often it came in a row.
+    pub(crate) last_read: AtomicU64,
+    pub(crate) repeats: AtomicU32,
+    /// The kernel's number.
+    pub(crate) tid: AtomicU32,
+    /// Under the scheduler's lock: set when the token is handed to this thread.
+    pub(crate) granted: AtomicU32,
+    /// Under the scheduler's lock: priority of the PCT schedule.
+    pub(crate) priority: AtomicU32,
+    /// Under the scheduler's lock: the next in the queue.
+    pub(crate) next: AtomicPtr<Thread>,
+    /// Under the token: the next in the list of all threads.
+    pub(crate) all_next: AtomicPtr<Thread>,
+    /// Under the token: see [`crate::threads`].
+    pub(crate) pthread: AtomicUsize,
+    pub(crate) life: AtomicU32,
+    pub(crate) rounds: AtomicU32,
+    pub(crate) start: AtomicUsize,
+    pub(crate) argument: AtomicPtr<c_void>,
+    /// The innermost `pthread_once` under way, see [`crate::waits`].
+    pub(crate) once: AtomicPtr<c_void>,
+}
+
+/// The calling thread's own record: null before the runtime has seen it, never null but not usable once it has finished.
+#[inline(always)]
+pub(crate) fn current() -> *mut Thread {
+    let value: *mut Thread;
+    // SAFETY: reads a thread-local word of this library; the loader resolved its offset.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + mayhap_self@GOTTPOFF]", "mov {0}, qword ptr fs:[{0}]",
+            out(reg) value, options(nostack, readonly, preserves_flags));
+    }
+    value
+}
+
+/// The calling thread's record, if it takes part.
+#[inline(always)]
+pub(crate) fn active() -> Option<&'static Thread> {
+    let pointer = current();
+    // SAFETY: records live in memory that is never given back.
+    if pointer as usize > FINISHED { Some(unsafe { &*pointer }) } else { None }
+}
+
+/// The runtime has not seen the calling thread yet.
+pub(crate) fn is_new() -> bool {
+    current().is_null()
+}
+
+/// Gives the calling thread its record.
+pub(crate) fn set(thread: *const Thread) {
+    // SAFETY: writes a thread-local word of this library.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + mayhap_self@GOTTPOFF]", "mov qword ptr fs:[{0}], {1}",
+            out(reg) _, in(reg) thread, options(nostack, preserves_flags));
+    }
+}
+
+/// From here on the calling thread takes no part in recording.
+pub(crate) fn finish() {
+    set(FINISHED as *const Thread);
+}
+
+/// The program counter that the last trampoline of this thread left behind: the caller of the interposed function.
+#[inline(always)]
+pub(crate) fn caller() -> u64 {
+    let value: u64;
+    // SAFETY: reads a thread-local word of this library.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + mayhap_pc@GOTTPOFF]", "mov {0}, qword ptr fs:[{0}]",
+            out(reg) value, options(nostack, readonly, preserves_flags));
+    }
+    value
+}
+
+/// Exports functions under their C names. Each leaves its caller's program counter behind for [`caller`] and jumps on.
+macro_rules! exports {
+    ($($name:ident => $inner:expr;)*) => {
+        $(
+            #[unsafe(naked)]
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name() {
+                core::arch::naked_asm!(
+                    "mov r11, qword ptr [rsp]",
+                    "mov r10, qword ptr [rip + mayhap_pc@GOTTPOFF]",
+                    "mov qword ptr fs:[r10], r11",
+                    "jmp {inner}",
+                    inner = sym $inner,
+                )
+            }
+        )*
+    };
+}
+pub(crate) use exports;
