@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
     /// Nothing found; for `check`: refuted; for `verify`: accepted.
-    Nothing = 0,
+    Nothing,
     /// Findings; for `check`: proven; for `verify`: rejected.
-    Found = 1,
+    Found,
     /// Undecided, and nothing proven.
-    Undecided = 3,
+    Undecided,
+    /// As the program ended that the command ran.
+    Program(u8),
 }
 
 impl Exit {
@@ -20,7 +22,12 @@ impl Exit {
 
     /// The process's exit code.
     pub fn code(self) -> u8 {
-        self as u8
+        match self {
+            Exit::Nothing => 0,
+            Exit::Found => 1,
+            Exit::Undecided => 3,
+            Exit::Program(code) => code,
+        }
     }
 }
 

@@ -13,6 +13,8 @@ pub mod input;
 pub mod notes;
 pub mod output;
 pub mod predict;
+pub mod record;
+pub mod runtime;
 pub mod stats;
 pub mod table;
 pub mod transfer;

@@ -1,7 +1,9 @@
 //! `mayhap`: see the library for what it does; this turns arguments into a command and its end into an exit code.
 #![forbid(unsafe_code)]
 
+use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -11,7 +13,7 @@ use mayhap::output::Output;
 use mayhap::{Exit, Failure};
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(arguments()) {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
@@ -24,6 +26,17 @@ fn main() -> ExitCode {
         Ok(exit) => exit.code().into(),
         Err(failure) => fail(&failure),
     }
+}
+
+/// The command line; called `mayhap-cc` (through a link), `mayhap cc` is meant.
+fn arguments() -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    let name = arguments.first().and_then(|path| Path::new(path).file_name()).and_then(|name| name.to_str());
+    if let Some(command @ ("cc" | "c++")) = name.and_then(|name| name.strip_prefix("mayhap-")) {
+        let command = OsString::from(command);
+        arguments.insert(1, command);
+    }
+    arguments
 }
 
 /// Help and version go to standard output and are no failure; anything else is bad usage.

@@ -9,11 +9,13 @@ use clap::{Parser, Subcommand};
 
 use crate::{Exit, Failure};
 
+pub mod cc;
 pub mod check;
 pub mod convert;
 pub mod detect;
 pub mod generate;
 pub mod predict;
+pub mod record;
 pub mod stats;
 pub mod verify;
 
@@ -40,6 +42,10 @@ enum Command {
     Detect(detect::Args),
     Generate(generate::Args),
     Verify(verify::Args),
+    Cc(cc::Args),
+    #[command(name = "c++")]
+    Cxx(cc::Args),
+    Record(record::Args),
 }
 
 impl Cli {
@@ -53,6 +59,9 @@ impl Cli {
             Command::Detect(args) => args.run(out),
             Command::Generate(args) => args.run(out),
             Command::Verify(args) => args.run(out),
+            Command::Cc(args) => args.run(cc::Language::C),
+            Command::Cxx(args) => args.run(cc::Language::Cxx),
+            Command::Record(args) => args.run(),
         }
     }
 }

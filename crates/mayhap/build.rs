@@ -1,0 +1,34 @@
+//! Builds the runtime library, which becomes part of the executable.
+//!
+//! It is a library of its own with its own symbols, loaded into other people's programs, so it cannot be an ordinary
+//! dependency, and stable cargo has no dependencies on built files. Building it here means that one `cargo build` gives
+//! an executable that needs nothing beside it.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+fn main() {
+    let manifest = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
+    let crates = manifest.parent().expect("the crate lies in a folder of crates");
+    for path in ["mayhap-rt/src", "mayhap-rt/build.rs", "mayhap-rt/Cargo.toml", "mayhap-wire/src"] {
+        println!("cargo:rerun-if-changed={}", crates.join(path).display());
+    }
+    let target = out.join("runtime");
+    let mut cargo = Command::new(std::env::var_os("CARGO").expect("cargo sets it"));
+    cargo
+        .args(["build", "--quiet", "--release", "--lib", "--manifest-path"])
+        .arg(crates.join("mayhap-rt/Cargo.toml"))
+        .arg("--target-dir")
+        .arg(&target);
+    // The outer build may be clippy's, or instrumented; the runtime must be neither.
+    for variable in
+        ["RUSTC_WORKSPACE_WRAPPER", "RUSTC_WRAPPER", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET"]
+    {
+        cargo.env_remove(variable);
+    }
+    let status = cargo.status().expect("cargo can be run");
+    assert!(status.success(), "the runtime library could not be built");
+    let library = "libmayhap_rt.so";
+    std::fs::copy(target.join("release").join(library), out.join(library)).expect("the runtime library was built");
+}

@@ -1,0 +1,71 @@
+//! `mayhap record`: run a program once, keep the trace.
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+use mayhap_wire::ring::Schedule;
+
+use crate::notes::note;
+use crate::record::{Options, record};
+use crate::{Exit, Failure};
+
+/// Run a program once and keep its trace
+///
+/// The program is one built with `mayhap cc`, `mayhap c++` or plain -fsanitize=thread. It runs as it would by itself;
+/// the exit code is the program's own (128 and the signal's number if a signal ended it).
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The trace to write; its extension decides the format: .mhp .std .std.gz .std.zst
+    #[arg(short, long, value_name = "TRACE")]
+    output: PathBuf,
+
+    /// Seed of the scheduler: other seeds, other interleavings
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+
+    /// How threads take turns: in order of arrival, at random and often, or by random priorities
+    #[arg(long, value_name = "HOW", default_value = "free")]
+    schedule: How,
+
+    /// Mean number of steps that a thread takes in a turn (default: 20000 for free, 100 for random, 1000 for pct)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    slice: Option<u32>,
+
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROG")]
+    program: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum How {
+    Free,
+    Random,
+    Pct,
+}
+
+impl Args {
+    pub(super) fn run(self) -> Result<Exit, Failure> {
+        let (schedule, slice) = match self.schedule {
+            How::Free => (Schedule::Free, 20_000),
+            How::Random => (Schedule::Random, 100),
+            How::Pct => (Schedule::Pct, 1_000),
+        };
+        let options = Options { output: self.output, seed: self.seed, schedule, slice: self.slice.unwrap_or(slice) };
+        let recording = record(&self.program, &options)?;
+        for line in &recording.notes {
+            note(line);
+        }
+        Ok(Exit::Program(code(recording.status)))
+    }
+}
+
+/// The exit code that a shell would show.
+fn code(status: ExitStatus) -> u8 {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => code as u8,
+        (None, Some(signal)) => 128 + signal as u8,
+        (None, None) => Exit::FAILURE,
+    }
+}

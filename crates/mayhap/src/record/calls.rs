@@ -1,0 +1,194 @@
+//! Which hooks are called with an address that no value read before can have decided: a global's, a stack slot's, an
+//! immediate. All other accesses are implicit branches (see [`super::lower`]).
+//!
+//! Functions are decoded from their start. Per register it is known whether it holds such a constant: `lea` relative to the
+//! instruction or the stack pointer, `mov` of an immediate, `mov` between registers. Everything is forgotten where
+//! a jump may arrive, and what a call may change after a call; a function with jumps through tables is given up. Unknown
+//! counts as decided by a value, which only adds branches.
+
+use std::collections::{HashMap, HashSet};
+
+use iced_x86::{
+    Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, OpAccess, OpKind, Register,
+};
+use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
+
+use super::symbols::Symbols;
+
+/// The return addresses, among `pcs`, of calls whose first argument is constant.
+pub(super) fn constant_calls(symbols: &Symbols, pcs: &[u64]) -> HashSet<u64> {
+    let mut constant = HashSet::new();
+    for module in symbols.modules() {
+        let wanted: Vec<u64> =
+            pcs.iter().filter(|pc| (module.low..module.end).contains(pc)).map(|pc| pc - module.base).collect();
+        if wanted.is_empty() {
+            continue;
+        }
+        if let Ok(bytes) = std::fs::read(&module.path) {
+            constant.extend(in_file(&bytes, wanted).into_iter().map(|pc| pc + module.base));
+        }
+    }
+    constant
+}
+
+fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> HashSet<u64> {
+    let mut constant = HashSet::new();
+    let Ok(file) = object::File::parse(bytes) else { return constant };
+    wanted.sort_unstable();
+    let code = |start, size| file.sections().find_map(|section| section.data_range(start, size).ok().flatten());
+    let mut functions = HashMap::new();
+    // The cold part of a function is a symbol of its own and jumps back into the middle of the other part.
+    let mut arrivals = HashSet::new();
+    for symbol in file.symbols().chain(file.dynamic_symbols()) {
+        if symbol.kind() != SymbolKind::Text || symbol.size() == 0 {
+            continue;
+        }
+        let (start, size) = (symbol.address(), symbol.size());
+        functions.insert(start, size);
+        if symbol.name().is_ok_and(|name| name.contains(".cold"))
+            && let Some(code) = code(start, size)
+        {
+            arrivals.extend(targets(&decode(code, start)).unwrap_or_default());
+        }
+    }
+    for (start, size) in functions {
+        // A return address may be the function's end, if it ends in the call.
+        let from = wanted.partition_point(|&pc| pc <= start);
+        let to = wanted.partition_point(|&pc| pc <= start + size);
+        if from < to
+            && let Some(code) = code(start, size)
+        {
+            in_function(code, start, &wanted[from..to], &arrivals, &mut constant);
+        }
+    }
+    constant
+}
+
+fn decode(code: &[u8], start: u64) -> Vec<Instruction> {
+    Decoder::with_ip(64, code, start, DecoderOptions::NONE).into_iter().collect()
+}
+
+/// Where the jumps of a function lead; `None` if one of them goes through a table.
+fn targets(instructions: &[Instruction]) -> Option<HashSet<u64>> {
+    let mut targets = HashSet::new();
+    for instruction in instructions {
+        match instruction.flow_control() {
+            FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch => {
+                targets.insert(instruction.near_branch_target());
+            }
+            FlowControl::IndirectBranch => return None,
+            _ => {}
+        }
+    }
+    Some(targets)
+}
+
+/// Registers that a call may change, by the platform's convention.
+const CLOBBERED: [Register; 9] = [
+    Register::RAX,
+    Register::RCX,
+    Register::RDX,
+    Register::RSI,
+    Register::RDI,
+    Register::R8,
+    Register::R9,
+    Register::R10,
+    Register::R11,
+];
+
+fn in_function(code: &[u8], start: u64, wanted: &[u64], arrivals: &HashSet<u64>, constant: &mut HashSet<u64>) {
+    let instructions = decode(code, start);
+    let Some(targets) = targets(&instructions) else { return };
+    let mut info = InstructionInfoFactory::new();
+    let mut known = [false; 16];
+    for instruction in &instructions {
+        if targets.contains(&instruction.ip()) || arrivals.contains(&instruction.ip()) {
+            known = [false; 16];
+        }
+        match instruction.flow_control() {
+            FlowControl::Next => step(instruction, &mut info, &mut known),
+            FlowControl::Call | FlowControl::IndirectCall => {
+                if known[Register::RDI.number()] && wanted.binary_search(&instruction.next_ip()).is_ok() {
+                    constant.insert(instruction.next_ip());
+                }
+                for register in CLOBBERED {
+                    known[register.number()] = false;
+                }
+            }
+            _ => known = [false; 16],
+        }
+    }
+}
+
+fn step(instruction: &Instruction, info: &mut InstructionInfoFactory, known: &mut [bool; 16]) {
+    let holds_constant = match instruction.code() {
+        Code::Lea_r64_m => {
+            let base = instruction.memory_base();
+            base == Register::RIP || (base == Register::RSP && instruction.memory_index() == Register::None)
+        }
+        Code::Mov_r32_imm32 | Code::Mov_r64_imm64 | Code::Mov_rm64_imm32 | Code::Mov_rm32_imm32 => {
+            instruction.op0_kind() == OpKind::Register
+        }
+        Code::Mov_r64_rm64 | Code::Mov_rm64_r64 => {
+            instruction.op0_kind() == OpKind::Register
+                && instruction.op1_kind() == OpKind::Register
+                && known[instruction.op1_register().full_register().number()]
+        }
+        _ => false,
+    };
+    for used in info.info(instruction).used_registers() {
+        let writes = matches!(
+            used.access(),
+            OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite
+        );
+        if writes && used.register().is_gpr() {
+            known[used.register().full_register().number()] = false;
+        }
+    }
+    if holds_constant {
+        known[instruction.op0_register().full_register().number()] = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn constants(code: &[u8], wanted: &[u64]) -> Vec<u64> {
+        let mut constant = HashSet::new();
+        in_function(code, 0x1000, wanted, &HashSet::new(), &mut constant);
+        let mut constant: Vec<u64> = constant.into_iter().collect();
+        constant.sort_unstable();
+        constant
+    }
+
+    #[test]
+    fn globals_are_constant_and_computed_addresses_are_not() {
+        let code = [
+            0x48, 0x8d, 0x2d, 0x10, 0x00, 0x00, 0x00, // 1000 lea rbp,[rip+16]
+            0x48, 0x89, 0xef, //                         1007 mov rdi,rbp
+            0xe8, 0x00, 0x00, 0x00, 0x00, //             100a call
+            0x48, 0x89, 0xc7, //                         100f mov rdi,rax
+            0xe8, 0x00, 0x00, 0x00, 0x00, //             1012 call
+            0x48, 0x89, 0xef, //                         1017 mov rdi,rbp: kept over the calls
+            0xe8, 0x00, 0x00, 0x00, 0x00, //             101a call
+            0x48, 0x8d, 0x7c, 0x24, 0x08, //             101f lea rdi,[rsp+8]
+            0xe8, 0x00, 0x00, 0x00, 0x00, //             1024 call
+            0x48, 0x8d, 0x3c, 0x84, //                   1029 lea rdi,[rsp+rax*4]
+            0xe8, 0x00, 0x00, 0x00, 0x00, //             102d call
+        ];
+        assert_eq!(constants(&code, &[0x100f, 0x1017, 0x101f, 0x1029, 0x1032]), [0x100f, 0x101f, 0x1029]);
+    }
+
+    #[test]
+    fn a_jump_that_arrives_in_between_makes_it_unknown() {
+        let code = [
+            0x48, 0x8d, 0x3d, 0x10, 0x00, 0x00, 0x00, // 1000 lea rdi,[rip+16]
+            0xe8, 0x00, 0x00, 0x00, 0x00, //             1007 call: its target is 100c
+            0x48, 0x8d, 0x3d, 0x10, 0x00, 0x00, 0x00, // 100c lea rdi,[rip+16]
+            0xe8, 0x00, 0x00, 0x00, 0x00, //             1013 call
+            0x75, 0xf9, //                               1018 jne 1013
+        ];
+        assert_eq!(constants(&code, &[0x100c, 0x1018]), [0x100c]);
+    }
+}

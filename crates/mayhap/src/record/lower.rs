@@ -1,0 +1,561 @@
+//! The second pass: words become events of a trace.
+//!
+//! What threads do is lowered to the operations that traces have, so that every correct reordering of the events is one
+//! that the program could really show:
+//!
+//! | in the program | in the trace |
+//! |---|---|
+//! | access of any width | one read or write per piece of memory; pieces are the finest that accesses anywhere distinguish |
+//! | atomic load | `wait` if it takes over a release, then the read inside a shared section of a lock of its own |
+//! | atomic store, update | the accesses inside an exclusive section of that lock, then `notify` if it releases |
+//! | fence | a release fence makes later relaxed stores release; at an acquire fence the thread waits for what its relaxed loads took over |
+//! | condition wait | `rel`, `wait` if somebody notified since, `acq` |
+//! | semaphore | each post is a condition of its own; the n-th wait waits for the n-th post |
+//! | barrier | each arrival waits for the one before; the last one notifies all, who wait for it when they leave |
+//! | once, guard of a static local | `notifyall` when done, `wait` by who finds it done |
+//! | `free` | a write of every piece of the block |
+//! | basic block, computed address | `br`, if the thread has read since its last one |
+//!
+//! Must-order edges that are added beyond the strictly necessary (fences, updates that only release) make reorderings
+//! fewer, never wrong. Every event passes the validator; what breaks a rule (a lock that uninstrumented code released)
+//! is mended or dropped, and counted.
+
+use std::collections::HashSet;
+use std::io;
+
+use mayhap_trace::validate::Validator;
+use mayhap_trace::{
+    CHUNK, Columns, Error, Event, EventId, LocId, NONE, NameError, Op, Position, Source, Tables, ThreadId,
+};
+use mayhap_wire::ring::{AtomicKind, SiteKind, Tag, order, split_atomic};
+
+use super::modules::{Block, Blocks, Sites};
+use super::names;
+use super::shadow::{Cell, SHARED, TOUCHED, WRITTEN, granules};
+use super::spool::Replay;
+use super::survey::Facts;
+use super::symbols::Symbols;
+use super::sync::{Objects, Wake};
+use super::words::{Word, Words, following};
+
+/// What the lowering keeps of a thread.
+#[derive(Clone, Default)]
+struct Thread {
+    /// Id and name, once it appears.
+    id: Option<ThreadId>,
+    name: String,
+    children: u32,
+    /// It has read a kept value since its last branch.
+    dirty: bool,
+    /// Event count when it began to wait on a condition.
+    waits_since: u64,
+    /// A release fence came; relaxed stores release from then on.
+    releases: bool,
+    /// Releases that relaxed loads took over, for the next acquire fence.
+    loaded: Vec<u64>,
+}
+
+/// A run's events, made from its words.
+pub struct Lowering {
+    replay: Replay,
+    used: usize,
+    facts: Facts,
+    sites: Sites,
+    blocks: Blocks,
+    objects: Objects,
+    threads: Vec<Thread>,
+    current: u16,
+    symbols: Symbols,
+    constant: HashSet<u64>,
+    /// Location of each site by number.
+    locations: Vec<u32>,
+    tables: Tables,
+    out: Columns,
+    validator: Validator,
+    count: u64,
+    dropped: u64,
+    finished: bool,
+}
+
+impl Lowering {
+    pub(super) fn new(replay: Replay, facts: Facts, symbols: Symbols, constant: HashSet<u64>) -> Lowering {
+        Lowering {
+            replay,
+            used: 0,
+            facts,
+            sites: Sites::default(),
+            blocks: Blocks::default(),
+            objects: Objects::default(),
+            threads: Vec::new(),
+            current: 0,
+            symbols,
+            constant,
+            locations: Vec::new(),
+            tables: Tables::default(),
+            out: Columns::default(),
+            validator: Validator::new(),
+            count: 0,
+            dropped: 0,
+            finished: false,
+        }
+    }
+
+    /// Events that broke a rule and were left out.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Events made so far.
+    pub fn events(&self) -> u64 {
+        self.count
+    }
+
+    fn step(&mut self, word: Word<'_>) -> Result<(), NameError> {
+        match word {
+            Word::Access(number, address) => {
+                let site = self.sites.get(number);
+                match site.kind {
+                    SiteKind::Read => self.access(number, address, site.size.into(), Op::Read),
+                    SiteKind::Write => self.access(number, address, site.size.into(), Op::Write),
+                    SiteKind::Branch => self.branch(number),
+                    SiteKind::Other => Ok(()),
+                }
+            }
+            Word::Record(tag, argument, body) => {
+                self.record(tag, argument, following(body, 0), following(body, 1), body)
+            }
+        }
+    }
+
+    fn record(&mut self, tag: Tag, arg: u32, first: u64, second: u64, body: &[u64]) -> Result<(), NameError> {
+        match tag {
+            Tag::Switch => self.current = arg as u16,
+            Tag::Site => self.define_site(arg, first),
+            Tag::Module => {}
+            Tag::Begin => {
+                self.retire_overlapping(first, second);
+                let block = self.blocks.stack(arg as u16, first, second);
+                self.revive(&block);
+                self.emit(Op::Begin, NONE, 0)?;
+            }
+            Tag::End => self.emit(Op::End, NONE, 0)?,
+            Tag::Fork => self.fork(arg, first as u16)?,
+            Tag::Join => {
+                let child = self.thread_id(first as u16)?;
+                self.decided(Op::Join, child.cell(), arg)?;
+            }
+            Tag::Acquire => self.acquire(Op::Acquire, arg, first)?,
+            Tag::SharedAcquire => self.acquire(Op::SharedAcquire, arg, first)?,
+            Tag::Release | Tag::AnyRelease => self.release(arg, first)?,
+            Tag::Renew => self.objects.forget(first..first + 1),
+            Tag::BarrierInit => {
+                self.objects.forget(first..first + 1);
+                self.objects.barrier(first).count = second.max(1);
+            }
+            Tag::WaitBegin => {
+                let now = self.count;
+                self.thread().waits_since = now;
+            }
+            Tag::WaitEnd if second != 0 => {
+                let since = self.thread().waits_since;
+                self.wait(arg, first, Wake::Condition, Some(since))?;
+            }
+            Tag::WaitEnd => {}
+            Tag::Notify => self.notify(Op::Notify, arg, first, Wake::Condition)?,
+            Tag::NotifyAll => self.notify(Op::NotifyAll, arg, first, Wake::Condition)?,
+            Tag::OnceDone => self.notify(Op::NotifyAll, arg, first, Wake::Once)?,
+            Tag::OnceSeen => self.wait(arg, first, Wake::Once, None)?,
+            Tag::SemPost => {
+                let nth = self.objects.post(first, self.current);
+                self.notify(Op::Notify, arg, first, Wake::Post(nth))?;
+            }
+            Tag::SemWait => {
+                if let Some((nth, poster)) = self.objects.lower(first)
+                    && poster != self.current
+                {
+                    self.wait(arg, first, Wake::Post(nth), None)?;
+                }
+            }
+            Tag::BarrierArrive => self.arrive(arg, first)?,
+            Tag::BarrierLeave => {
+                if let Some(round) = self.objects.barrier(first).leave(self.current) {
+                    self.wait(arg, first, Wake::Round(round), None)?;
+                }
+            }
+            Tag::Atomic => {
+                if let Some((kind, order, size)) = split_atomic(second) {
+                    self.atomic(arg, first, kind, order, size)?;
+                }
+            }
+            Tag::Fence => self.fence(arg, first as u8)?,
+            Tag::RangeRead => self.access(arg, first, second, Op::Read)?,
+            Tag::RangeWrite => self.access(arg, first, second, Op::Write)?,
+            Tag::Alloc => {
+                let end = first.saturating_add(following(body, 1).max(1));
+                self.retire_overlapping(first, end);
+                let block = self.blocks.allocate(self.current, arg, first, second);
+                self.revive(&block);
+            }
+            Tag::Free => self.free(arg, first)?,
+        }
+        Ok(())
+    }
+
+    fn thread(&mut self) -> &mut Thread {
+        let index = usize::from(self.current);
+        if self.threads.len() <= index {
+            self.threads.resize(index + 1, Thread::default());
+        }
+        &mut self.threads[index]
+    }
+
+    /// The id of a thread by its number in the recording; named now if it has no name yet.
+    fn thread_id(&mut self, number: u16) -> Result<ThreadId, NameError> {
+        let index = usize::from(number);
+        if self.threads.len() <= index {
+            self.threads.resize(index + 1, Thread::default());
+        }
+        if let Some(id) = self.threads[index].id {
+            return Ok(id);
+        }
+        if self.threads[index].name.is_empty() {
+            self.threads[index].name = if number == 0 { "main".into() } else { format!("thread{number}") };
+        }
+        let cell = names::define(&mut self.tables.threads, &self.threads[index].name)?;
+        let id = ThreadId::at(cell as usize);
+        self.threads[index].id = Some(id);
+        Ok(id)
+    }
+
+    fn fork(&mut self, site: u32, child: u16) -> Result<(), NameError> {
+        self.thread_id(self.current)?;
+        let parent = self.thread();
+        parent.children += 1;
+        let name = format!("{}.{}", parent.name, parent.children);
+        let index = usize::from(child);
+        if self.threads.len() <= index {
+            self.threads.resize(index + 1, Thread::default());
+        }
+        self.threads[index].name = name;
+        let child = self.thread_id(child)?;
+        self.decided(Op::Fork, child.cell(), site)
+    }
+
+    /// The location of a site.
+    fn location(&mut self, site: u32) -> Result<u32, NameError> {
+        let index = site as usize;
+        if self.locations.len() <= index {
+            self.locations.resize(index + 1, NONE);
+        }
+        if self.locations[index] == NONE && site != 0 {
+            let place = self.symbols.place(self.sites.get(site).pc).to_string();
+            self.locations[index] = self.tables.locations.intern(place.as_bytes())?;
+        }
+        Ok(self.locations[index])
+    }
+
+    fn define_site(&mut self, number: u32, word: u64) {
+        self.sites.define(number, word);
+        // The last number stands for ever other sites.
+        if let Some(location) = self.locations.get_mut(number as usize) {
+            *location = NONE;
+        }
+    }
+
+    /// Appends an event of the current thread, unless it breaks a rule.
+    #[inline]
+    fn emit(&mut self, op: Op, object: u32, site: u32) -> Result<(), NameError> {
+        let thread = self.thread_id(self.current)?;
+        let location = self.location(site)?;
+        let event = Event { thread, op, object, location: LocId::from_cell(location) };
+        let id =
+            EventId::new(self.count as usize).ok_or(NameError::TooMany { what: "events", limit: NONE as usize })?;
+        match self.validator.step(&self.tables, id, &event) {
+            Ok(_) => {
+                self.out.push(event);
+                self.count += 1;
+            }
+            Err(_) => self.dropped += 1,
+        }
+        Ok(())
+    }
+
+    /// A branch, if the thread has read since the last one.
+    fn branch(&mut self, site: u32) -> Result<(), NameError> {
+        if !std::mem::take(&mut self.thread().dirty) {
+            return Ok(());
+        }
+        self.emit(Op::Branch, NONE, site)
+    }
+
+    /// An event whose object a value read before may have decided.
+    fn decided(&mut self, op: Op, object: u32, site: u32) -> Result<(), NameError> {
+        self.branch(site)?;
+        self.emit(op, object, site)
+    }
+
+    fn access(&mut self, site: u32, address: u64, bytes: u64, op: Op) -> Result<(), NameError> {
+        let mut first = true;
+        for (granule, from, to) in granules(address, bytes) {
+            let cell = *self.facts.shadow.cell(granule);
+            if !cell.is_kept() {
+                continue;
+            }
+            if std::mem::take(&mut first) && !self.constant.contains(&self.sites.get(site).pc) {
+                self.branch(site)?;
+            }
+            let base = self.variable(granule, cell)?;
+            // Cuts at 1..=from are starts of pieces up to the one that `from` starts.
+            let mut piece = base + (cell.cuts as u32 & ((2 << from) - 1)).count_ones();
+            self.emit(op, piece, site)?;
+            for _ in 0..(cell.cuts as u32 & ((1 << to) - 1) & !((2 << from) - 1)).count_ones() {
+                piece += 1;
+                self.emit(op, piece, site)?;
+            }
+            if op == Op::Read {
+                self.thread().dirty = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// The variable of a granule's first piece; the others follow it.
+    fn variable(&mut self, granule: u64, cell: Cell) -> Result<u32, NameError> {
+        if cell.variable != 0 {
+            return Ok(cell.variable - 1);
+        }
+        let mut first = None;
+        for byte in 0..8u64 {
+            if byte == 0 || cell.cuts & (1 << byte) != 0 {
+                let name = self.name(granule + byte);
+                let id = names::define(&mut self.tables.variables, &name)?;
+                first.get_or_insert(id);
+            }
+        }
+        let first = first.unwrap_or(0);
+        self.facts.shadow.cell(granule).variable = first + 1;
+        Ok(first)
+    }
+
+    /// The name of an address now.
+    fn name(&self, address: u64) -> String {
+        let thread_name = |thread: u16| match self.threads.get(usize::from(thread)) {
+            Some(thread) if !thread.name.is_empty() => thread.name.clone(),
+            _ if thread == 0 => "main".into(),
+            _ => format!("thread{thread}"),
+        };
+        names::address(&self.symbols, &self.blocks, &self.sites, thread_name, address)
+    }
+
+    /// A block's life begins: its granules are as the first pass found them.
+    fn revive(&mut self, block: &Block) {
+        let Some(kept) = self.facts.kept.get(block.number) else { return };
+        for &(granule, cuts) in kept {
+            let address = (block.start / 8 + u64::from(granule)) * 8;
+            *self.facts.shadow.cell(address) = Cell { cuts, flags: TOUCHED | SHARED | WRITTEN, thread: 0, variable: 0 };
+        }
+    }
+
+    fn retire(&mut self, block: &Block) {
+        if let Some(kept) = self.facts.kept.get(block.number) {
+            for &(granule, _) in kept {
+                *self.facts.shadow.cell((block.start / 8 + u64::from(granule)) * 8) = Cell::default();
+            }
+        }
+        self.objects.forget(block.start..block.end);
+    }
+
+    fn retire_overlapping(&mut self, start: u64, end: u64) {
+        for block in self.blocks.overlapping(start, end) {
+            self.retire(&block);
+        }
+    }
+
+    fn free(&mut self, site: u32, address: u64) -> Result<(), NameError> {
+        let Some(block) = self.blocks.starting(address) else { return Ok(()) };
+        let granules: Vec<u64> = match self.facts.kept.get(block.number) {
+            Some(kept) => kept.iter().map(|&(granule, _)| (block.start / 8 + u64::from(granule)) * 8).collect(),
+            None => Vec::new(),
+        };
+        for granule in granules {
+            self.access(site, granule, 8, Op::Write)?;
+        }
+        Ok(())
+    }
+
+    fn lock(&mut self, address: u64) -> Result<u32, NameError> {
+        if let Some(lock) = self.objects.lock(address) {
+            return Ok(lock);
+        }
+        let name = self.name(address);
+        let id = names::define(&mut self.tables.locks, &name)?;
+        self.objects.set_lock(address, id);
+        Ok(id)
+    }
+
+    fn acquire(&mut self, op: Op, site: u32, address: u64) -> Result<(), NameError> {
+        let lock = self.lock(address)?;
+        self.decided(op, lock, site)?;
+        self.objects.hold(lock, self.current, op == Op::SharedAcquire);
+        Ok(())
+    }
+
+    fn release(&mut self, site: u32, address: u64) -> Result<(), NameError> {
+        let lock = self.lock(address)?;
+        let op = match self.objects.unhold(lock, self.current) {
+            Some(true) => Op::SharedRelease,
+            _ => Op::Release,
+        };
+        self.decided(op, lock, site)
+    }
+
+    /// The condition that a wake-up goes through.
+    fn condition(&mut self, address: u64, wake: Wake) -> Result<u32, NameError> {
+        if let Some(condition) = self.objects.condition(address, wake) {
+            return Ok(condition);
+        }
+        let name = match (self.name(address), wake) {
+            (name, Wake::Condition) => name,
+            (name, Wake::Once) => format!("once {name}"),
+            (name, Wake::Atomic) => format!("atomic {name}"),
+            (name, Wake::Post(nth)) => format!("post {nth} of {name}"),
+            (name, Wake::Round(round)) => format!("round {round} of {name}"),
+        };
+        let id = names::define(&mut self.tables.conditions, &name)?;
+        self.objects.set_condition(address, wake, id);
+        Ok(id)
+    }
+
+    fn notify(&mut self, op: Op, site: u32, address: u64, wake: Wake) -> Result<(), NameError> {
+        let condition = self.condition(address, wake)?;
+        self.decided(op, condition, site)?;
+        self.objects.notified(condition, self.current, self.count);
+        Ok(())
+    }
+
+    /// Waits for the latest notify of another thread, if there is one after event number `since`.
+    fn wait(&mut self, site: u32, address: u64, wake: Wake, since: Option<u64>) -> Result<(), NameError> {
+        let condition = self.condition(address, wake)?;
+        if self.objects.was_notified(condition, self.current, since.unwrap_or(0)) {
+            self.emit(Op::Wait, condition, site)?;
+        }
+        Ok(())
+    }
+
+    fn arrive(&mut self, site: u32, address: u64) -> Result<(), NameError> {
+        let (round, first, last) = self.objects.barrier(address).arrive(self.current);
+        self.branch(site)?;
+        if !first {
+            self.wait(site, address, Wake::Round(round), None)?;
+        }
+        self.notify(if last { Op::NotifyAll } else { Op::Notify }, site, address, Wake::Round(round))
+    }
+
+    fn atomic(&mut self, site: u32, address: u64, kind: AtomicKind, order: u8, size: u8) -> Result<(), NameError> {
+        if !granules(address, size.into()).any(|(granule, _, _)| self.facts.shadow.cell(granule).is_kept()) {
+            return Ok(());
+        }
+        self.branch(site)?;
+        let me = self.current;
+        let released = self.objects.release_of(address).filter(|&thread| thread != me).is_some();
+        let releases = kind != AtomicKind::Load && (order::releases(order) || self.thread().releases);
+        let acquires = kind != AtomicKind::Store && order::acquires(order);
+        // An update that only releases carries on what it found: whoever takes it over must come after both.
+        if released && (acquires || (releases && kind == AtomicKind::Update)) {
+            self.wait(site, address, Wake::Atomic, None)?;
+        } else if released && kind != AtomicKind::Store {
+            let loaded = &mut self.thread().loaded;
+            if !loaded.contains(&address) {
+                loaded.push(address);
+            }
+        }
+        let lock = self.objects.atomic_lock(address);
+        let lock = match lock {
+            Some(lock) => lock,
+            None => {
+                let name = format!("atomic {}", self.name(address));
+                let id = names::define(&mut self.tables.locks, &name)?;
+                self.objects.set_atomic_lock(address, id);
+                id
+            }
+        };
+        let (enter, leave) = match kind {
+            AtomicKind::Load => (Op::SharedAcquire, Op::SharedRelease),
+            _ => (Op::Acquire, Op::Release),
+        };
+        self.emit(enter, lock, site)?;
+        if kind != AtomicKind::Store {
+            self.plain(site, address, size.into(), Op::Read)?;
+        }
+        if kind != AtomicKind::Load {
+            self.plain(site, address, size.into(), Op::Write)?;
+        }
+        self.emit(leave, lock, site)?;
+        match kind {
+            _ if releases => {
+                self.objects.set_release(address, Some(me));
+                self.notify(Op::NotifyAll, site, address, Wake::Atomic)?;
+            }
+            AtomicKind::Store => self.objects.set_release(address, None),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The access of an atomic operation: its implicit branch came before its section.
+    fn plain(&mut self, site: u32, address: u64, bytes: u64, op: Op) -> Result<(), NameError> {
+        let dirty = std::mem::take(&mut self.thread().dirty);
+        self.access(site, address, bytes, op)?;
+        self.thread().dirty |= dirty;
+        Ok(())
+    }
+
+    fn fence(&mut self, site: u32, order: u8) -> Result<(), NameError> {
+        if order::releases(order) {
+            self.thread().releases = true;
+        }
+        if order::acquires(order) {
+            for address in std::mem::take(&mut self.thread().loaded) {
+                self.wait(site, address, Wake::Atomic, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self) -> Result<(), Error> {
+        let whole = |error: io::Error| Error::new(Position::Whole, error);
+        let mut replay = std::mem::replace(&mut self.replay, Replay::empty());
+        let mut result = Ok(());
+        while self.out.len() < CHUNK && !self.finished && result.is_ok() {
+            let words = replay.next(self.used).map_err(whole)?;
+            let mut split = Words::new(words);
+            while self.out.len() < CHUNK
+                && result.is_ok()
+                && let Some(word) = split.next()
+            {
+                result = self.step(word).map_err(|error| Error::new(Position::Whole, error));
+            }
+            self.used = split.done();
+            self.finished = self.used == 0 || split.is_broken();
+        }
+        self.replay = replay;
+        result
+    }
+}
+
+impl Source for Lowering {
+    fn next_chunk(&mut self, chunk: &mut Columns) -> Result<bool, Error> {
+        self.fill()?;
+        chunk.clear();
+        std::mem::swap(chunk, &mut self.out);
+        Ok(!chunk.is_empty())
+    }
+
+    fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    fn into_tables(self: Box<Self>) -> Tables {
+        self.tables
+    }
+}

@@ -1,0 +1,22 @@
+//! Recording: a program built with `mayhap cc` runs, its runtime writes into a ring in shared memory, and what comes out
+//! of the ring becomes a trace.
+//!
+//! Two passes. While the program runs, [`survey`] takes the words out of the ring, keeps them in a spool file, and learns
+//! who touches which memory. When the program has ended, [`lower`] reads the spool again and writes events: only then is
+//! it known which memory two threads touched (the rest is dropped), how accesses of different widths overlap, and what
+//! program counters and addresses are called ([`symbols`]).
+
+mod calls;
+pub mod lower;
+mod modules;
+mod names;
+pub mod program;
+mod ring;
+mod shadow;
+mod spool;
+mod survey;
+pub mod symbols;
+mod sync;
+mod words;
+
+pub use program::{Options, Recording, record};

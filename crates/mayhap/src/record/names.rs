@@ -1,0 +1,52 @@
+//! Names for variables, locks, conditions and threads: the same in every run that does the same, and readable.
+//!
+//! | memory | name |
+//! |---|---|
+//! | global or static variable | `symbol`, `symbol+8` |
+//! | heap | `main.1/heap3@file.c:12+8`: 8 bytes into the third block that thread `main.1` allocated, at file.c:12 |
+//! | stack | `main.1/stack-504`: 504 bytes below the top of the stack of `main.1` |
+//! | anything else | its address, as `memory 0x7f…`; only this one changes from run to run |
+//!
+//! Threads are named by creation: `main`, its second child `main.2`, that one's first child `main.2.1`.
+
+use mayhap_trace::{NameError, Names};
+
+use super::modules::{Block, BlockKind, Blocks, Sites};
+use super::symbols::Symbols;
+
+/// The name of an address at this moment of the run.
+pub(super) fn address(
+    symbols: &Symbols,
+    blocks: &Blocks,
+    sites: &Sites,
+    thread_name: impl Fn(u16) -> String,
+    address: u64,
+) -> String {
+    match blocks.containing(address) {
+        Some(Block { kind: BlockKind::Stack, thread, end, .. }) => {
+            format!("{}/stack-{}", thread_name(*thread), end - address)
+        }
+        Some(Block { kind: BlockKind::Heap { nth, site }, thread, start, .. }) => {
+            let line = symbols.place(sites.get(*site).pc).line;
+            let block = format!("{}/heap{nth}@{line}", thread_name(*thread));
+            if address == *start { block } else { format!("{block}+{}", address - start) }
+        }
+        None => symbols.data(address).unwrap_or_else(|| format!("memory {address:#x}")),
+    }
+}
+
+/// Enters a name that is to be new: a name that is taken gets a number behind it.
+pub(super) fn define(names: &mut Names, name: &str) -> Result<u32, NameError> {
+    match names.define(name.as_bytes()) {
+        Err(NameError::Twice(_)) => {
+            let mut nth = 2u64;
+            loop {
+                match names.define(format!("{name}#{nth}").as_bytes()) {
+                    Err(NameError::Twice(_)) => nth += 1,
+                    other => return other,
+                }
+            }
+        }
+        other => other,
+    }
+}

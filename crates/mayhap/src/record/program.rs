@@ -1,0 +1,194 @@
+//! Runs the program and takes what it records.
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mayhap_wire::ring::{ENVIRONMENT, Schedule, state};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+use super::calls::constant_calls;
+use super::lower::Lowering;
+use super::ring::Ring;
+use super::spool::Spool;
+use super::survey::Survey;
+use super::symbols::Symbols;
+use crate::{Failure, runtime};
+
+/// Words of the ring: 16 MiB, which the recorder empties many times a second.
+const RING_WORDS: u64 = 1 << 21;
+/// Words taken at a time, so that they stay in the processor's cache between their uses.
+const PIECE: u64 = 1 << 16;
+/// The longest the recorder sleeps when there is nothing to take.
+const NAP: Duration = Duration::from_millis(2);
+
+/// How to record.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The trace to write.
+    pub output: PathBuf,
+    /// Seed of the scheduler.
+    pub seed: u64,
+    /// How the token passes.
+    pub schedule: Schedule,
+    /// Mean number of hooks between passes.
+    pub slice: u32,
+}
+
+/// What came of a recording.
+#[derive(Debug)]
+pub struct Recording {
+    /// How the program ended.
+    pub status: ExitStatus,
+    /// Events in the trace.
+    pub events: u64,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+/// Runs a program once and writes its trace.
+pub fn record(program: &[OsString], options: &Options) -> Result<Recording, Failure> {
+    let output = &options.output;
+    // An unwritable place is an error before the program runs, not after.
+    let writer = mayhap_trace::format::create(output).map_err(|error| Failure::at(output, error))?;
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let spool = Spool::create(folder).map_err(|error| Failure::at(folder, error))?;
+    let ring = Ring::create(RING_WORDS, options.seed, options.schedule, options.slice)
+        .map_err(|error| Failure::new(format_args!("no shared memory for the recording: {error}")))?;
+    let child = start(program, &ring)?;
+    let (status, ring, spool, survey) = drain(child, ring, spool)?;
+
+    let facts = survey.finish();
+    let mut notes = what_is_missing(&ring, &spool, status);
+    let symbols = Symbols::load(&facts.modules);
+    let constant = constant_calls(&symbols, &facts.pcs);
+    let failed = |error| Failure::at(output, error);
+    let replay = spool.replay().map_err(|error| Failure::at(folder, error))?;
+    let mut lowering = Lowering::new(replay, facts, symbols, constant);
+    notes.extend(mayhap_trace::format::copy(&mut lowering, writer, |_| {}).map_err(failed)?);
+    if lowering.dropped() > 0 {
+        notes.push(format!("{} events broke a rule of locks or threads and were left out", lowering.dropped()));
+    }
+    Ok(Recording { status, events: lowering.events(), notes })
+}
+
+fn start(program: &[OsString], ring: &Ring) -> Result<Child, Failure> {
+    let Some((name, arguments)) = program.split_first() else { return Err(Failure::new("no program to record")) };
+    let mut command = Command::new(name);
+    command.args(arguments).env(ENVIRONMENT, ring.path());
+    // The runtime of this version comes before the one that the program was linked with, and before libtsan.
+    let mut libraries = runtime::folder()?.into_os_string();
+    if let Some(others) = std::env::var_os("LD_LIBRARY_PATH").filter(|others| !others.is_empty()) {
+        libraries.push(":");
+        libraries.push(others);
+    }
+    command.env("LD_LIBRARY_PATH", libraries);
+    command.spawn().map_err(|error| Failure::at(Path::new(name), format_args!("cannot be run: {error}")))
+}
+
+/// Takes words until the program has ended and all were taken.
+fn drain(mut child: Child, mut ring: Ring, mut spool: Spool) -> Result<(ExitStatus, Ring, Spool, Survey), Failure> {
+    let broken = |error| Failure::new(format_args!("the recording's shared memory: {error}"));
+    let signals = Signals::catch();
+    let mut survey = Survey::default();
+    let mut words = Vec::new();
+    let mut nap = Duration::from_micros(50);
+    let mut ended = None;
+    loop {
+        // First the state, then what was written before it.
+        if ended.is_none() {
+            ended = child.try_wait().map_err(|error| Failure::new(format_args!("waiting for the program: {error}")))?;
+        }
+        let writing = match (ended, ring.writer().map_err(broken)?) {
+            (None, _) => true,
+            (Some(_), Some(pid)) if pid != child.id() => Path::new(&format!("/proc/{pid}")).exists(),
+            _ => false,
+        };
+        signals.forward(&child);
+        let mut took = false;
+        while ring.take(PIECE, &mut words).map_err(broken)? {
+            spool.append(ring.taken_bytes());
+            if spool.failure().is_none() {
+                survey.take(&words);
+            }
+            took = true;
+        }
+        if let (false, Some(status)) = (writing, ended) {
+            return Ok((status, ring, spool, survey));
+        }
+        nap = if took { Duration::from_micros(50) } else { (nap * 2).min(NAP) };
+        std::thread::sleep(nap);
+    }
+}
+
+/// Signals that would end the recorder: the program decides what becomes of it, the recorder stays until then.
+struct Signals {
+    caught: Vec<(i32, Arc<AtomicUsize>)>,
+}
+
+impl Signals {
+    fn catch() -> Signals {
+        let caught = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().map(|signal| {
+            let flag = Arc::new(AtomicUsize::new(0));
+            // Where a signal cannot be caught the recorder ends with it, as any program would.
+            let _ = signal_hook::flag::register_usize(signal, Arc::clone(&flag), 1);
+            (signal, flag)
+        });
+        Signals { caught: caught.collect() }
+    }
+
+    /// Passes signals on that were meant for the recorder alone; those of the terminal reach the program anyway.
+    fn forward(&self, child: &Child) {
+        for (signal, flag) in &self.caught {
+            let once = flag.swap(0, Ordering::Relaxed) != 0;
+            if once
+                && matches!(*signal, SIGTERM | SIGHUP)
+                && let (Some(pid), Some(signal)) = (
+                    rustix::process::Pid::from_raw(child.id() as i32),
+                    rustix::process::Signal::from_named_raw(*signal),
+                )
+            {
+                // It may have ended in the meantime.
+                let _ = rustix::process::kill_process(pid, signal);
+            }
+        }
+    }
+}
+
+fn what_is_missing(ring: &Ring, spool: &Spool, status: ExitStatus) -> Vec<String> {
+    let mut notes = Vec::new();
+    let state_bits = ring.state().unwrap_or(0);
+    if ring.writer().ok().flatten().is_none() {
+        notes.push("the program recorded nothing: build it with `mayhap cc`, `mayhap c++` or -fsanitize=thread".into());
+        return notes;
+    }
+    if let Some(signal) = status.signal() {
+        notes.push(format!("the program was ended by signal {signal}; the trace has all events up to that moment"));
+    } else if state_bits & (state::EXITED | state::EXITED_AT_ONCE) == 0 {
+        notes.push(if state_bits & state::EXECUTED != 0 {
+            "the program replaced itself by exec; what came after that is not recorded".into()
+        } else {
+            "the program did not end through exit; the trace has all events up to its end".into()
+        });
+    }
+    if state_bits & state::FORKED != 0 {
+        notes.push("the program forked; its child processes are not recorded".into());
+    }
+    if state_bits & state::TOO_MANY_THREADS != 0 {
+        notes.push("the program had more threads than a trace can number; those beyond 65,534 are not recorded".into());
+    }
+    match ring.unrecorded() {
+        Ok(n) if n > 0 => {
+            notes.push(format!("{n} steps of signal handlers that interrupted the runtime are not recorded"))
+        }
+        _ => {}
+    }
+    if let Some(error) = spool.failure() {
+        notes.push(format!("the trace ends early: {error}"));
+    }
+    notes
+}

@@ -1,0 +1,83 @@
+//! The reading end of the ring. The memory is a file without a name; reading it as a file needs no mapping.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+
+use mayhap_wire::ring::{DATA_OFFSET, MAGIC, Schedule, offset};
+
+/// A ring in memory shared with the program.
+pub(super) struct Ring {
+    file: File,
+    words: u64,
+    tail: u64,
+    bytes: Vec<u8>,
+}
+
+impl Ring {
+    /// A new ring of `words` words, a power of two.
+    pub(super) fn create(words: u64, seed: u64, schedule: Schedule, slice: u32) -> io::Result<Ring> {
+        let file = File::from(rustix::fs::memfd_create("mayhap-ring", rustix::fs::MemfdFlags::CLOEXEC)?);
+        file.set_len(DATA_OFFSET as u64 + words * 8)?;
+        let put = |at, bytes: &[u8]| file.write_all_at(bytes, at);
+        put(offset::WORDS, &words.to_le_bytes())?;
+        put(offset::SEED, &seed.to_le_bytes())?;
+        put(offset::SCHEDULE, &(schedule as u32).to_le_bytes())?;
+        put(offset::SLICE, &slice.to_le_bytes())?;
+        put(offset::RECORDER, &std::process::id().to_le_bytes())?;
+        put(offset::MAGIC, &MAGIC.to_le_bytes())?;
+        Ok(Ring { file, words, tail: 0, bytes: Vec::new() })
+    }
+
+    /// How the program finds it: through this process, so that nobody in between need keep a file open.
+    pub(super) fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
+    }
+
+    fn word_at(&self, at: u64) -> io::Result<u64> {
+        let mut bytes = [0; 8];
+        self.file.read_exact_at(&mut bytes, at)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// The process that writes, if one does.
+    pub(super) fn writer(&self) -> io::Result<Option<u32>> {
+        let pid = self.word_at(offset::WRITER)? as u32;
+        Ok((pid != 0).then_some(pid))
+    }
+
+    /// The state bits, see [`mayhap_wire::ring::state`].
+    pub(super) fn state(&self) -> io::Result<u32> {
+        Ok(self.word_at(offset::STATE)? as u32)
+    }
+
+    /// Hooks that were not recorded because they interrupted others.
+    pub(super) fn unrecorded(&self) -> io::Result<u64> {
+        self.word_at(offset::UNRECORDED)
+    }
+
+    /// Takes what is there, at most `limit` words, into `words`; `false` if nothing is.
+    pub(super) fn take(&mut self, limit: u64, words: &mut Vec<u64>) -> io::Result<bool> {
+        words.clear();
+        let head = self.word_at(offset::HEAD)?;
+        let available = (head - self.tail).min(self.words);
+        // Up to the end of the memory, the rest next time; a record may straddle, the splitter copes.
+        let start = self.tail % self.words;
+        let n = available.min(limit).min(self.words - start);
+        if n == 0 {
+            return Ok(false);
+        }
+        self.bytes.resize(n as usize * 8, 0);
+        self.file.read_exact_at(&mut self.bytes, DATA_OFFSET as u64 + start * 8)?;
+        words.extend(self.bytes.as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word)));
+        self.tail += n;
+        self.file.write_all_at(&self.tail.to_le_bytes(), offset::TAIL)?;
+        Ok(true)
+    }
+
+    /// The bytes of the words that [`Self::take`] took last.
+    pub(super) fn taken_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}

@@ -1,0 +1,158 @@
+//! The first pass, while the program runs: who touches which memory.
+//!
+//! Memory with a life of its own (heap blocks, stacks) is judged when its addresses get a new life, so that an address used again by
+//! another thread does not count as shared. What is found is kept per block and only for granules worth keeping.
+//!
+//! Cost: constant time an access (a cached table lookup), time linear in a block's pages that were ever touched when it is freed.
+
+use mayhap_wire::ring::{SiteKind, Tag, split_atomic};
+
+use super::modules::{Block, Blocks, Module, Sites};
+use super::shadow::{GRANULE, Shadow, granules};
+use super::words::{Word, Words, following};
+
+/// Granules of a block that are worth keeping: the number within the block, and the cuts.
+pub(super) type Kept = Box<[(u32, u8)]>;
+
+/// What the first pass learns.
+#[derive(Default)]
+pub(super) struct Survey {
+    sites: Sites,
+    modules: Vec<Module>,
+    /// Program counters of all sites.
+    pcs: Vec<u64>,
+    blocks: Blocks,
+    shadow: Shadow,
+    kept: Vec<Kept>,
+    thread: u16,
+    carried: Vec<u64>,
+    /// The words stopped making sense: nothing after that is read.
+    broken: bool,
+}
+
+/// What the second pass needs of the first.
+pub(super) struct Facts {
+    /// Per block, by number.
+    pub(super) kept: Vec<Kept>,
+    /// Of memory outside blocks.
+    pub(super) shadow: Shadow,
+    pub(super) modules: Vec<Module>,
+    /// Program counters of all sites.
+    pub(super) pcs: Vec<u64>,
+}
+
+impl Survey {
+    /// Takes the next words of the run.
+    pub(super) fn take(&mut self, words: &[u64]) {
+        if self.broken {
+            return;
+        }
+        // Nearly always nothing was carried over.
+        let mut joined = std::mem::take(&mut self.carried);
+        let all = if joined.is_empty() {
+            words
+        } else {
+            joined.extend_from_slice(words);
+            &joined
+        };
+        let mut split = Words::new(all);
+        for word in split.by_ref() {
+            match word {
+                Word::Access(site, address) => self.access(site, address),
+                Word::Record(tag, argument, body) => self.record(tag, argument, body),
+            }
+        }
+        self.broken = split.is_broken();
+        self.carried = all[split.done()..].to_vec();
+    }
+
+    #[inline]
+    fn access(&mut self, site: u32, address: u64) {
+        let site = self.sites.get(site);
+        let writes = site.kind == SiteKind::Write;
+        if writes || site.kind == SiteKind::Read {
+            self.touch(address, u64::from(site.size), writes);
+        }
+    }
+
+    #[inline]
+    fn touch(&mut self, address: u64, bytes: u64, writes: bool) {
+        for (granule, from, to) in granules(address, bytes) {
+            self.shadow.cell(granule).touch(self.thread, writes, from, to);
+        }
+    }
+
+    fn record(&mut self, tag: Tag, argument: u32, body: &[u64]) {
+        let (first, second) = (following(body, 0), following(body, 1));
+        match tag {
+            Tag::Switch => self.thread = argument as u16,
+            Tag::Site => {
+                self.sites.define(argument, first);
+                self.pcs.push(self.sites.get(argument).pc);
+            }
+            Tag::Module => self.modules.push(Module::decode(argument, body)),
+            Tag::Begin => {
+                self.retire_overlapping(first, second);
+                self.blocks.stack(argument as u16, first, second);
+            }
+            Tag::Alloc => {
+                self.retire_overlapping(first, first.saturating_add(second.max(1)));
+                self.blocks.allocate(self.thread, argument, first, second);
+            }
+            Tag::Free => {
+                if let Some(block) = self.blocks.starting(first) {
+                    self.free(block);
+                }
+            }
+            Tag::RangeRead => self.touch(first, second, false),
+            Tag::RangeWrite => self.touch(first, second, true),
+            Tag::Atomic => {
+                if let Some((kind, _, size)) = split_atomic(second) {
+                    self.touch(first, size.into(), kind != mayhap_wire::ring::AtomicKind::Load);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Freeing writes whatever of the block was touched.
+    fn free(&mut self, block: Block) {
+        let thread = self.thread;
+        self.shadow.each(block.start..block.end, |_, cell| {
+            if cell.flags != 0 {
+                cell.touch(thread, true, 0, GRANULE);
+            }
+        });
+    }
+
+    fn retire_overlapping(&mut self, start: u64, end: u64) {
+        for block in self.blocks.overlapping(start, end) {
+            self.retire(block);
+        }
+    }
+
+    /// A block's life ends: what is worth keeping is kept, and its memory is as new.
+    fn retire(&mut self, block: Block) {
+        let mut kept = Vec::new();
+        let first = block.start / GRANULE;
+        self.shadow.each(block.start..block.end, |granule, cell| {
+            if cell.is_kept() {
+                kept.push(((granule / GRANULE - first) as u32, cell.cuts));
+            }
+            *cell = Default::default();
+        });
+        if self.kept.len() <= block.number {
+            self.kept.resize(block.number + 1, Kept::default());
+        }
+        self.kept[block.number] = kept.into();
+    }
+
+    /// The run is over.
+    pub(super) fn finish(mut self) -> Facts {
+        for block in self.blocks.drain() {
+            self.retire(block);
+        }
+        self.kept.resize(self.blocks.count(), Kept::default());
+        Facts { kept: self.kept, shadow: self.shadow, modules: self.modules, pcs: self.pcs }
+    }
+}
