@@ -1,0 +1,93 @@
+//! The recorded order is the order of what happened: every read of a racy program saw the write that the trace says.
+//!
+//! The program logs each value that it writes, which nobody else writes, and each value that it reads. `MAYHAP_CASES=N`
+//! makes the threads take N steps in all; 15 of 16 are reads.
+
+mod common;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use mayhap_trace::{EventId, Op, Relations, Trace, format};
+
+/// What a thread logged: write or read, variable, value.
+type Entry = (bool, u64, u64);
+
+fn logs(path: &Path) -> Vec<Vec<Entry>> {
+    let bytes = std::fs::read(path).unwrap();
+    let mut words = bytes.as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word));
+    let mut logs = Vec::new();
+    while let Some(count) = words.next() {
+        let entries = words.by_ref().take(count as usize);
+        logs.push(entries.map(|w| (w >> 63 == 1, w >> 56 & 0x7f, w & ((1 << 56) - 1))).collect());
+    }
+    logs
+}
+
+/// The number of the `shared` variable with this name.
+fn variable(name: &str) -> Option<u64> {
+    match name.strip_prefix("shared")? {
+        "" => Some(0),
+        offset => offset.strip_prefix('+')?.parse::<u64>().ok().map(|bytes| bytes / 8),
+    }
+}
+
+/// Compares trace and logs; how many reads were compared, and how many saw another value than the trace says.
+fn compare(trace: &Trace, logs: &[Vec<Entry>]) -> (u64, u64) {
+    let relations = Relations::derive(trace).unwrap();
+    let tables = trace.tables();
+    let threads: HashMap<&str, usize> = (0..logs.len())
+        .map(|i| (tables.threads.find(&format!("main.{}", i + 1)).unwrap(), i))
+        .map(|(id, i)| (tables.threads.get(id), i))
+        .collect();
+    let mut positions = vec![0; logs.len()];
+    let mut written: HashMap<EventId, u64> = HashMap::new();
+    let (mut reads, mut wrong) = (0, 0);
+    for (id, event) in trace.events() {
+        let (Some(&thread), true) = (threads.get(tables.thread(event.thread)), event.op.is_access()) else { continue };
+        let Some(variable) = variable(tables.object(event.op, event.object)) else { continue };
+        let (is_write, logged, value) = logs[thread][positions[thread]];
+        positions[thread] += 1;
+        assert_eq!((is_write, logged), (event.op == Op::Write, variable), "event {id} is not what the thread logged");
+        if is_write {
+            written.insert(id, value);
+        } else {
+            reads += 1;
+            let expected = relations.partner(id).map_or(0, |write| written[&write]);
+            wrong += u64::from(expected != value);
+        }
+    }
+    for (thread, log) in logs.iter().enumerate() {
+        assert_eq!(positions[thread], log.len(), "the trace has all accesses of thread {}", thread + 1);
+    }
+    (reads, wrong)
+}
+
+#[test]
+fn every_read_saw_the_write_that_the_trace_says() {
+    let steps: u64 = std::env::var("MAYHAP_CASES").map_or(120_000, |n| n.parse().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mayhap-rt/tests/exact/reads.c").canonicalize().unwrap();
+    let compiled =
+        common::mayhap_in(folder.path(), &["cc", "-O2", "-pthread", source.to_str().unwrap(), "-o", "reads"]);
+    assert_eq!(compiled.code, Some(0), "{}", compiled.stderr);
+    let schedules: [&[&str]; 4] = [
+        &[],
+        &["--slice", "50", "--seed", "1"],
+        &["--schedule", "random", "--seed", "2"],
+        &["--schedule", "pct", "--slice", "300", "--seed", "3"],
+    ];
+    for (schedule, threads) in schedules.into_iter().zip([2u64, 3, 4, 3]) {
+        let each = (steps / threads / 4).to_string();
+        let (threads, mut arguments) = (threads.to_string(), vec!["record", "-o", "t.mhp"]);
+        arguments.extend(schedule);
+        arguments.extend(["--", "./reads", "log", &threads, &each]);
+        let run = common::mayhap_in(folder.path(), &arguments);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let trace = format::read(folder.path().join("t.mhp")).unwrap().trace;
+        let (reads, wrong) = compare(&trace, &logs(&folder.path().join("log")));
+        println!("{schedule:?}, {threads} threads: {reads} racy reads, {wrong} wrong");
+        assert!(reads > 0);
+        assert_eq!(wrong, 0, "of {reads} reads under {schedule:?}");
+    }
+}

@@ -1,0 +1,149 @@
+//! Small programs, one behaviour each, compiled with `mayhap cc` or `mayhap c++`, recorded, and their traces held to
+//! what the comments at the top of each program say:
+//!
+//! - `// race: NAME`: happens-before leaves conflicting accesses to a variable unordered whose name starts so
+//! - the file's name ends in `_norace`: there is none
+//! - `// counts: OP=N OP>=N`: events of each operation
+//! - `// names: NAME`: a thread, lock or variable whose name starts so
+//! - `// status: N`: the exit code, 0 unless given
+//! - `// note: TEXT`: what `mayhap record` says
+//! - `// seconds: N`: the longest the recording may take, 60 unless given
+//!
+//! `MAYHAP_PROGRAM=NAME` runs those whose names start so.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use mayhap_detect::{Options, Order, detect};
+use mayhap_trace::{Op, Relations, Trace, format};
+
+fn programs() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mayhap-rt/tests/programs").canonicalize().unwrap();
+    let wanted = std::env::var("MAYHAP_PROGRAM").unwrap_or_default();
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| stem(file).starts_with(&wanted) && file.extension().is_some_and(|e| e == "c" || e == "cpp"));
+    files.sort();
+    files
+}
+
+fn stem(file: &Path) -> String {
+    file.file_stem().unwrap().to_string_lossy().into_owned()
+}
+
+/// The words behind `// key:` in a program's text.
+fn facts<'a>(text: &'a str, key: &str) -> Vec<&'a str> {
+    let prefix = format!("// {key}: ");
+    text.lines().filter_map(|line| line.strip_prefix(prefix.as_str())).collect()
+}
+
+fn compile(file: &Path, folder: &Path, extra: &[&str]) -> Result<PathBuf, String> {
+    let language = if file.extension().unwrap() == "c" { "cc" } else { "c++" };
+    let output = folder.join(stem(file));
+    let (file, out) = (file.to_str().unwrap(), output.to_str().unwrap());
+    let mut arguments = vec![language, "-O1", "-pthread", file, "-o", out];
+    arguments.extend(extra);
+    let run = common::mayhap_in(folder, &arguments);
+    if run.code == Some(0) { Ok(output) } else { Err(format!("does not compile:\n{}", run.stderr)) }
+}
+
+/// Compiles, records and checks one program under one schedule.
+fn check(file: &Path, folder: &Path, schedule: &[&str]) -> Result<(), String> {
+    let text = std::fs::read_to_string(file).unwrap();
+    let program = folder.join(stem(file));
+    let trace = folder.join(format!("{}.mhp", stem(file)));
+    let mut arguments = vec!["record", "-o", trace.to_str().unwrap()];
+    arguments.extend(schedule);
+    arguments.extend(["--", program.to_str().unwrap()]);
+    let started = Instant::now();
+    let run = common::mayhap_in(folder, &arguments);
+    let seconds = facts(&text, "seconds").first().map_or(60, |n| n.parse().unwrap());
+    if started.elapsed() > Duration::from_secs(seconds) {
+        return Err(format!("took {:?}", started.elapsed()));
+    }
+    let status = facts(&text, "status").first().map_or(0, |n| n.parse().unwrap());
+    if run.code != Some(status) {
+        return Err(format!("exit code {:?}, not {status}\n{}{}", run.code, run.stdout, run.stderr));
+    }
+    for note in facts(&text, "note") {
+        if !run.stderr.contains(note) {
+            return Err(format!("does not say `{note}` but:\n{}", run.stderr));
+        }
+    }
+    if run.stderr.contains("broke a rule") {
+        return Err(run.stderr);
+    }
+    let loaded = format::read(&trace).map_err(|error| error.to_string())?;
+    Relations::derive(&loaded.trace).map_err(|error| error.to_string())?;
+    check_counts(&loaded.trace, &text)?;
+    check_names(&loaded.trace, &text)?;
+    check_races(&loaded.trace, &text, stem(file).ends_with("_norace"))
+}
+
+fn check_counts(trace: &Trace, text: &str) -> Result<(), String> {
+    for fact in facts(text, "counts").iter().flat_map(|line| line.split_whitespace()) {
+        let (word, number) = fact.split_once('=').unwrap();
+        let (word, least) = word.strip_suffix('>').map_or((word, false), |word| (word, true));
+        let op = Op::from_word(word.as_bytes()).unwrap_or_else(|| panic!("`{word}` is no operation"));
+        let (expected, found): (usize, usize) =
+            (number.parse().unwrap(), trace.columns().ops.iter().filter(|&&o| o == op).count());
+        if found != expected && !(least && found > expected) {
+            return Err(format!("{found} events {word}, not {fact}"));
+        }
+    }
+    Ok(())
+}
+
+fn check_names(trace: &Trace, text: &str) -> Result<(), String> {
+    let tables = trace.tables();
+    for name in facts(text, "names").iter().flat_map(|line| line.split_whitespace()) {
+        let mut all = tables.threads.iter().chain(tables.locks.iter()).chain(tables.variables.iter());
+        if !all.any(|n| n.starts_with(name)) {
+            return Err(format!("nothing is named {name}"));
+        }
+    }
+    Ok(())
+}
+
+fn check_races(trace: &Trace, text: &str, none: bool) -> Result<(), String> {
+    let found = detect(&mut &*trace, Order::Hb, &Options::default()).map_err(|error| error.to_string())?;
+    let name = |race: &mayhap_detect::Race| {
+        let (_, event) = race.first;
+        found.tables.object(event.op, event.object).to_string()
+    };
+    let mut names: Vec<String> = found.races.iter().map(name).collect();
+    names.sort();
+    names.dedup();
+    if none && !names.is_empty() {
+        return Err(format!("races on {names:?}"));
+    }
+    for wanted in facts(text, "race") {
+        if !names.iter().any(|name| name.starts_with(wanted)) {
+            return Err(format!("no race on {wanted}, only on {names:?}"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_program_is_recorded_as_it_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let schedules: [&[&str]; 3] =
+        [&[], &["--schedule", "random", "--seed", "7"], &["--schedule", "pct", "--seed", "3"]];
+    let mut failures = Vec::new();
+    let programs = programs();
+    assert!(!programs.is_empty(), "no program to check");
+    for file in &programs {
+        if let Err(why) = compile(file, folder.path(), &[]) {
+            failures.push(format!("{}: {why}", stem(file)));
+            continue;
+        }
+        for schedule in schedules {
+            if let Err(why) = check(file, folder.path(), schedule) {
+                failures.push(format!("{} {schedule:?}: {why}", stem(file)));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), programs.len(), failures.join("\n"));
+}
