@@ -89,6 +89,8 @@ fn bad_bytes_are_errors_with_their_position() {
     assert_eq!(error(b""), "byte 0: the file is empty");
     assert_eq!(error(&[0; 17]), "byte 17: the file ends within its header of 18 bytes");
     assert_eq!(error(&file(-1, 0, 0, 0, &[])), "byte 0: the header promises -1 threads");
+    let many = error(&file(1025, 0, 0, 0, &[]));
+    assert_eq!(many, "byte 0: the header promises 1025 threads; events can name only 1024");
     assert_eq!(error(&file(0, 0, 0, i64::MIN, &[])), format!("byte 10: the header promises {} events", i64::MIN));
     let huge = error(&file(1, 1, 1, 1_000_000_000_000, &[]));
     assert_eq!(huge, "byte 10: the header promises 1000000000000 events; a trace holds at most 4294967295");

@@ -120,6 +120,9 @@ impl<R: Read> RapidBinReader<R> {
                 return wrong(at, format!("the header promises {value} {what}"));
             }
         }
+        if threads > i64::from(THREADS) {
+            return wrong(0, format!("the header promises {threads} threads; events can name only {THREADS}"));
+        }
         if events as u64 > EventId::LIMIT as u64 {
             let limit = EventId::LIMIT;
             return wrong(10, format!("the header promises {events} events; a trace holds at most {limit}"));

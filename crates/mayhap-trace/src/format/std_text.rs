@@ -18,6 +18,9 @@ use crate::format::{Sink, TraceWriter};
 use crate::id::NONE;
 use crate::names::Tables;
 
+/// Some editors put it in front of a text.
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
 /// Reads STD text piece by piece.
 pub struct StdReader<R> {
     lines: Lines<R>,
@@ -42,7 +45,10 @@ impl<R: Read> StdReader<R> {
     }
 
     fn parse(&mut self, line: Range<usize>, chunk: &mut Columns) -> Result<(), Error> {
-        let text = self.lines.text(line);
+        let mut text = self.lines.text(line);
+        if self.lines.number() == 1 {
+            text = text.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(text);
+        }
         if text.first() == Some(&b'#') {
             return Ok(());
         }
@@ -178,6 +184,11 @@ impl<W: Sink> StdWriter<W> {
 impl<W: Sink> TraceWriter for StdWriter<W> {
     fn write(&mut self, chunk: &Columns, tables: &Tables) -> Result<(), Error> {
         check_names(&mut self.checked, tables)?;
+        let first = chunk.threads.first().filter(|_| self.empty);
+        if first.is_some_and(|&thread| tables.threads.get(thread.into()).starts_with(BYTE_ORDER_MARK)) {
+            // The reader passes over one.
+            self.out.write_all(BYTE_ORDER_MARK.as_bytes())?;
+        }
         self.empty &= chunk.is_empty();
         for i in 0..chunk.len() {
             let (op, object) = (chunk.ops[i], chunk.objects[i]);
@@ -279,7 +290,7 @@ mod tests {
 
     #[test]
     fn comments_line_ends_and_odd_names_are_read() {
-        let trace = parse_std("# hello\nT 1|w(f(a)|b)|x|y\r\n#\nT 1|r(a[0])").unwrap();
+        let trace = parse_std("\u{feff}# hello\nT 1|w(f(a)|b)|x|y\r\n#\nT 1|r(a[0])").unwrap();
         assert_eq!(trace.len(), 2);
         assert_eq!(trace.tables().variables.iter().collect::<Vec<_>>(), ["f(a", "a[0]"]);
         assert_eq!(trace.tables().locations.iter().collect::<Vec<_>>(), ["b)|x|y"]);
