@@ -106,7 +106,7 @@ fn stats_as_people_see_them() {
 
 #[test]
 fn help_texts() {
-    for command in ["", "predict", "check", "stats", "convert", "generate", "verify"] {
+    for command in ["", "predict", "check", "detect", "stats", "convert", "generate", "verify"] {
         let args: Vec<&str> = [command, "--help"].into_iter().filter(|a| !a.is_empty()).collect();
         let run = mayhap_in(&traces(), &args);
         assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
