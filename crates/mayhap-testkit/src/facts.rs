@@ -3,7 +3,7 @@
 //! Everything is an index: events by position in the trace, the rest by table index. Written apart from
 //! [`mayhap_trace::Relations`] so that each can be held against the other.
 
-use mayhap_trace::{Event, EventId, Op, Trace};
+use mayhap_trace::{Event, Op, Trace};
 
 /// Facts of one well-formed trace.
 #[derive(Clone, Debug)]
@@ -124,11 +124,6 @@ impl Facts {
         }
         close(&mut before);
         before
-    }
-
-    /// The event as others name it.
-    pub fn id(&self, index: usize) -> EventId {
-        EventId::at(index)
     }
 }
 

@@ -28,17 +28,7 @@ impl Oracle {
         (cell > 0).then(|| self.explored.witness(cell - 1))
     }
 
-    /// A schedule after which the event is next in its started thread.
-    pub fn reachable(&self, event: EventId) -> Option<Witness> {
-        let thread = self.space.facts.events[event.index()].thread.index();
-        self.first_state(|state| self.space.next(state, thread).is_some_and(|n| n.event == event.index()))
-    }
-
-    /// A schedule after which each of these events, of different threads, is next.
-    pub fn cut(&self, next: &[EventId]) -> Option<Witness> {
-        self.first_state(|state| self.all_next(state, next))
-    }
-
+    /// Each of these events is next in its started thread.
     fn all_next(&self, state: &State, next: &[EventId]) -> bool {
         next.iter().all(|e| {
             let thread = self.space.facts.events[e.index()].thread.index();
