@@ -1,6 +1,6 @@
 //! iPA on the paper's Fig. 1 and on the counterexamples to what it claims.
 
-use mayhap_predict::ipa::{Check, From, Pair, Reach};
+use mayhap_predict::ipa::{Check, From, Memory, Pair, Reach};
 use mayhap_predict::{Budget, Engine, Ipa, Strategy, Verdict};
 use mayhap_testkit::golden::{Case, case};
 use mayhap_trace::EventId;
@@ -38,7 +38,7 @@ fn fig1_table2_sequence_and_stored_pairs() {
     let facts = case.facts.ipa.as_ref().unwrap();
     let (a, b, _) = targets(&case)[0];
     for strategy in [Strategy::One, Strategy::Two] {
-        let mut engine = Ipa::new(&case.trace, &case.relations, strategy);
+        let mut engine = Ipa::new(&case.trace, &case.relations, strategy).memory(Memory::Published);
         let start = format!("{},{}", facts.start_pair.0, facts.start_pair.1);
         assert_eq!(engine.start_pair(a, b, From::Signal).map(shown), Some(start));
         let mut rows = Vec::new();
@@ -57,7 +57,7 @@ fn fig1_counts() {
     let counts = case.facts.ipa.as_ref().unwrap().measured.as_ref().unwrap();
     let budget = Budget::default();
     let targets = targets(&case);
-    let mut kept = Ipa::new(&case.trace, &case.relations, Strategy::One);
+    let mut kept = Ipa::new(&case.trace, &case.relations, Strategy::One).memory(Memory::Published);
     let mut search = |(a, b, reachable): (EventId, EventId, bool)| {
         let before = kept.ipa_counters().clone();
         let reach = kept.search_from(a, b, From::Signal, &budget);
@@ -71,7 +71,7 @@ fn fig1_counts() {
     assert_eq!(search(targets[3]).0, counts.incremental_rest_moves);
     assert_eq!(search(targets[1]), (0, 0));
 
-    let mut fresh = Ipa::new(&case.trace, &case.relations, Strategy::One).incremental(false);
+    let mut fresh = Ipa::new(&case.trace, &case.relations, Strategy::One).memory(Memory::None);
     let (mut moves, mut naive) = (Vec::new(), Vec::new());
     for (a, b, _) in targets {
         let before = fresh.ipa_counters().clone();
@@ -90,7 +90,8 @@ fn incremental_search_keeps_untried_branches() {
     let case = case("counterexamples/ipa_incremental_default");
     let b4 = case.event("b4");
     for (literal, expected) in [(false, [true, true]), (true, [true, false])] {
-        let mut engine = Ipa::new(&case.trace, &case.relations, Strategy::One).literal(literal);
+        let mut engine =
+            Ipa::new(&case.trace, &case.relations, Strategy::One).literal(literal).memory(Memory::Published);
         for (a, expected) in ["a3", "a5"].into_iter().zip(expected) {
             let reach = engine.search_from(case.event(a), b4, From::Beginning, &Budget::default());
             assert_eq!(reach == Reach::Reached(From::Beginning), expected, "{a}, literal {literal}");

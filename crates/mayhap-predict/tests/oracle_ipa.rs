@@ -1,6 +1,6 @@
 //! iPA against every reachable state: no wrong proof and no wrong refutation, both strategies, all features of traces.
 
-use mayhap_predict::ipa::{From, Reach};
+use mayhap_predict::ipa::{From, Memory, Reach};
 use mayhap_predict::{Budget, Engine, Ipa, Strategy, Verdict};
 use mayhap_testkit::{Generator, Oracle, Profile, cases};
 use mayhap_trace::{EventId, Relations, ThreadId, Trace};
@@ -94,7 +94,8 @@ fn two_thread_searches_are_exact_and_memory_changes_nothing() {
             let relations = Relations::derive(&trace).unwrap();
             let Ok(oracle) = Oracle::new(&trace, Model::Sync) else { continue };
             let mut kept = Ipa::new(&trace, &relations, Strategy::One);
-            let mut fresh = Ipa::new(&trace, &relations, Strategy::One).incremental(false);
+            let mut published = Ipa::new(&trace, &relations, Strategy::One).memory(Memory::Published);
+            let mut fresh = Ipa::new(&trace, &relations, Strategy::One).memory(Memory::None);
             let events: Vec<EventId> =
                 trace.events().map(|(id, _)| id).filter(|&id| relations.is_relevant(id)).collect();
             for (a, b) in events.iter().flat_map(|&a| events.iter().map(move |&b| (a, b))) {
@@ -106,6 +107,7 @@ fn two_thread_searches_are_exact_and_memory_changes_nothing() {
                 let what = format!("{name}, seed {seed}, events {a},{b}");
                 let budget = Budget::default();
                 assert_eq!(kept.search_from(a, b, From::Beginning, &budget), expected, "kept: {what}");
+                assert_eq!(published.search_from(a, b, From::Beginning, &budget), expected, "published: {what}");
                 assert_eq!(fresh.search_from(a, b, From::Beginning, &budget), expected, "fresh: {what}");
                 reached += u64::from(truth);
             }

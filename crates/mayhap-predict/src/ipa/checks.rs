@@ -29,6 +29,11 @@ impl Pair {
     pub fn covers(self, other: Pair) -> bool {
         self.a >= other.a && self.b >= other.b
     }
+
+    /// How many lock events lie before it.
+    pub(super) fn sum(self) -> u64 {
+        u64::from(self.a) + u64::from(self.b)
+    }
 }
 
 macro_rules! checks {
@@ -88,6 +93,32 @@ pub(crate) enum Action {
     Both,
     /// Try the second thread, then the first.
     Either,
+    /// The thread that is not at its target runs there without meeting a held lock.
+    Straight,
+}
+
+/// The furthest target, in each thread, for which an outcome holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Bound {
+    a: u32,
+    b: u32,
+}
+
+impl Bound {
+    /// Every other target has to look again.
+    pub(super) const NEVER: Bound = Bound { a: 0, b: 0 };
+
+    fn a(a: u32) -> Self {
+        Bound { a, b: u32::MAX }
+    }
+
+    fn b(b: u32) -> Self {
+        Bound { a: u32::MAX, b }
+    }
+
+    pub(super) fn covers(self, target: Pair) -> bool {
+        target.a <= self.a && target.b <= self.b
+    }
 }
 
 /// A check that applied.
@@ -95,8 +126,8 @@ pub(crate) enum Action {
 pub(crate) struct Row {
     pub(super) check: Check,
     pub(super) action: Action,
-    /// The outcome depends on where the histories end: a later target has to look again.
-    pub(super) open_end: bool,
+    /// The outcome depends on where the histories end: a target beyond this has to look again.
+    pub(super) holds: Option<Bound>,
 }
 
 /// What a third thread does from a snapshot on, as far as row 7 asks.
@@ -122,6 +153,8 @@ pub(crate) struct Table<'a> {
     pub(super) bystanders: &'a [Bystander],
     /// The table as printed, without the corrections.
     pub(super) literal: bool,
+    /// Once a thread is at its target, settle at once whether the other gets to its own.
+    pub(super) straight: bool,
 }
 
 /// One thread of the pair, at its location.
@@ -131,7 +164,6 @@ struct Side<'a> {
     end: u32,
     /// The next lock event, or the target event at the end.
     next: EventId,
-    target: EventId,
     held: LocksetId,
 }
 
@@ -151,12 +183,20 @@ enum Step {
 impl Table<'_> {
     /// The first row, from TC on, that applies. VC is the search's own.
     pub(super) fn row(&self, pair: Pair) -> Row {
-        let fixed = |check, action| Row { check, action, open_end: false };
-        let open = |check, action| Row { check, action, open_end: true };
+        let fixed = |check, action| Row { check, action, holds: None };
+        let open = |check, action, holds| Row { check, action, holds: Some(holds) };
         if pair == self.target {
-            return open(Check::Tc, Action::Succeed);
+            return open(Check::Tc, Action::Succeed, Bound { a: pair.a, b: pair.b });
         }
         let (a, b) = self.sides(pair);
+        if self.straight && (a.at_end() || b.at_end()) {
+            let holds = Some(Bound { a: self.target.a, b: self.target.b });
+            return match (a.at_end(), self.runs_through(&a, &b)) {
+                (_, false) => Row { check: Check::Lcc2, action: Action::Fail, holds },
+                (true, true) => Row { check: Check::Lcc3, action: Action::Straight, holds },
+                (false, true) => Row { check: Check::Lcc4, action: Action::Straight, holds },
+            };
+        }
         let (blocked_a, blocked_b) = (self.disabled(&a, &b), self.disabled(&b, &a));
         if self.before(a.next, b.next) {
             return if blocked_a && !self.literal {
@@ -175,31 +215,38 @@ impl Table<'_> {
         if blocked_a && blocked_b {
             return fixed(Check::Lcc1, Action::Fail);
         }
-        if (a.at_end() && blocked_b) || (b.at_end() && blocked_a) {
-            return open(Check::Lcc2, Action::Fail);
+        if a.at_end() && blocked_b {
+            return open(Check::Lcc2, Action::Fail, Bound::a(pair.a));
+        }
+        if b.at_end() && blocked_a {
+            return open(Check::Lcc2, Action::Fail, Bound::b(pair.b));
         }
         if self.interfered(&a, &b) {
             return fixed(Check::StrategyTwo, Action::Fail);
         }
         if a.at_end() || blocked_a {
-            return Row { check: Check::Lcc3, action: Action::B, open_end: a.at_end() };
+            let holds = a.at_end().then(|| Bound::a(pair.a));
+            return Row { check: Check::Lcc3, action: Action::B, holds };
         }
         if b.at_end() || blocked_b {
-            return Row { check: Check::Lcc4, action: Action::A, open_end: b.at_end() };
+            let holds = b.at_end().then(|| Bound::b(pair.b));
+            return Row { check: Check::Lcc4, action: Action::A, holds };
         }
         match (self.step(a.next), self.step(b.next)) {
             (Step::Take(..), Step::Give) => fixed(Check::Rc1, Action::B),
             (Step::Give, Step::Take(..)) => fixed(Check::Rc2, Action::A),
             (Step::Give, Step::Give) => fixed(Check::Rc3, Action::Both),
             (Step::Take(l, ml), Step::Take(m, mm)) => {
-                if !b.history.wants(l, ml, b.at, b.end) {
-                    open(Check::Rc4, Action::A)
-                } else if !a.history.wants(m, mm, a.at, a.end) {
-                    open(Check::Rc5, Action::B)
-                } else if self.keeps(&a) {
-                    open(Check::Rc6, Action::B)
-                } else if self.keeps(&b) {
-                    open(Check::Rc7, Action::A)
+                let (wanted_b, wanted_a) = (b.history.wants(l, ml, b.at), a.history.wants(m, mm, a.at));
+                let (kept_a, kept_b) = (self.kept_until(&a), self.kept_until(&b));
+                if wanted_b >= b.end {
+                    open(Check::Rc4, Action::A, Bound::b(wanted_b))
+                } else if wanted_a >= a.end {
+                    open(Check::Rc5, Action::B, Bound::a(wanted_a))
+                } else if kept_a >= a.end {
+                    open(Check::Rc6, Action::B, Bound::a(kept_a))
+                } else if kept_b >= b.end {
+                    open(Check::Rc7, Action::A, Bound::b(kept_b))
                 } else {
                     fixed(Check::Default, Action::Either)
                 }
@@ -213,6 +260,16 @@ impl Table<'_> {
         !self.literal && self.interfered(&a, &b)
     }
 
+    /// Row 7 anywhere on the way from a start to the target. Every path passes all locations of both threads in between,
+    /// so no path avoids a lock that a third thread holds; and what must wait for a third thread's next lock event has the
+    /// target after it. So row 7 is settled before the search, once.
+    pub(super) fn way_interfered(&self, start: Pair) -> bool {
+        let (a, b) = self.sides(start);
+        let met = |side: &Side<'_>, held: &(LockId, Mode)| side.history.wants(held.0, held.1, side.at) < side.end;
+        let on_the_way = |t: &Bystander| t.held.iter().any(|held| met(&a, held) || met(&b, held));
+        self.target_interfered() || self.interfered(&a, &b) || self.bystanders.iter().any(on_the_way)
+    }
+
     fn sides(&self, pair: Pair) -> (Side<'_>, Side<'_>) {
         (
             self.side(self.a, pair.a, self.target.a, self.events.0),
@@ -222,10 +279,10 @@ impl Table<'_> {
 
     fn side<'a>(&self, history: &'a History, at: u32, end: u32, target: EventId) -> Side<'a> {
         let next = if at == end { target } else { history.events()[at as usize] };
-        Side { history, at, end, next, target, held: self.relations.held(next) }
+        Side { history, at, end, next, held: self.relations.held(next) }
     }
 
-    fn before(&self, x: EventId, y: EventId) -> bool {
+    pub(super) fn before(&self, x: EventId, y: EventId) -> bool {
         self.relations.ordered(self.trace, x, y)
     }
 
@@ -248,9 +305,32 @@ impl Table<'_> {
         }
     }
 
-    /// The next lock event opens a section that is still open at the target.
-    fn keeps(&self, me: &Side<'_>) -> bool {
-        self.relations.partner(me.next).is_none_or(|release| release >= me.target)
+    /// From a pair, the thread that is not stopped there runs to its target first, where the other one's locks allow it.
+    /// The pair where it then stands; `None` if neither thread can.
+    pub(super) fn turn(&self, pair: Pair) -> Option<Pair> {
+        let (a, b) = self.sides(pair);
+        let waits = |still: &Side<'_>, target: EventId| self.before(still.next, target);
+        if self.passes(&a, &b) && !waits(&a, self.events.1) {
+            return Some(Pair { a: pair.a, b: self.target.b });
+        }
+        (self.passes(&b, &a) && !waits(&b, self.events.0)).then_some(Pair { a: self.target.a, b: pair.b })
+    }
+
+    /// One thread is at its target; the other takes none of its locks on the way to its own.
+    fn runs_through(&self, a: &Side<'_>, b: &Side<'_>) -> bool {
+        let (still, moving) = if a.at_end() { (a, b) } else { (b, a) };
+        self.passes(still, moving)
+    }
+
+    /// One thread gets to its target while the other stands still with its locks.
+    fn passes(&self, still: &Side<'_>, moving: &Side<'_>) -> bool {
+        let held = self.relations.locksets().get(still.held);
+        held.iter().all(|&(lock, mode)| moving.history.wants(lock, mode, moving.at) >= moving.end)
+    }
+
+    /// The location from which on the section that the next lock event opens may be closed.
+    fn kept_until(&self, me: &Side<'_>) -> u32 {
+        self.relations.partner(me.next).map_or(u32::MAX, |release| me.history.location(release))
     }
 
     /// A third thread would have to move, or holds a lock that the two hold.

@@ -8,11 +8,11 @@ use super::checks::{Bystander, Check, Pair, Table};
 use super::counters::IpaCounters;
 use super::history::Histories;
 use super::schedule::{Others, Scheduler};
-use super::search::{Found, Search};
+use super::search::{Found, Memory, Run, Search};
 use super::start::{Start, Starts, bystanders};
 use crate::{Budget, Engine, EngineCounters, Refutation, Rung, Undecided, Verdict};
 
-/// Searches kept per two threads and kind of start. Targets that do not lie beyond one another need different ones.
+/// Searches kept per two threads and kind of start; the oldest goes first.
 const KEPT: usize = 16;
 
 /// Which of the paper's two strategies.
@@ -81,6 +81,7 @@ impl Question {
             target: self.target,
             bystanders,
             literal: ipa.literal,
+            straight: ipa.memory == Memory::Full && !ipa.literal,
         }
     }
 }
@@ -96,7 +97,7 @@ pub struct Ipa<'a> {
     histories: Histories,
     starts: Starts,
     kept: HashMap<Key, Vec<Kept>, foldhash::fast::FixedState>,
-    incremental: bool,
+    memory: Memory,
     compare: bool,
     literal: bool,
     counters: IpaCounters,
@@ -113,7 +114,7 @@ impl<'a> Ipa<'a> {
             histories: Histories::new(trace, relations),
             starts: Starts::new(trace, relations),
             kept: HashMap::default(),
-            incremental: true,
+            memory: Memory::Full,
             compare: false,
             literal: false,
             counters: IpaCounters::default(),
@@ -121,9 +122,9 @@ impl<'a> Ipa<'a> {
         }
     }
 
-    /// Whether searches are kept for later targets (they are unless this says no).
-    pub fn incremental(mut self, incremental: bool) -> Self {
-        self.incremental = incremental;
+    /// How much of a search is kept for later targets; everything unless this says otherwise.
+    pub fn memory(mut self, memory: Memory) -> Self {
+        self.memory = memory;
         self
     }
 
@@ -151,9 +152,9 @@ impl<'a> Ipa<'a> {
     }
 
     /// The pairs kept for later targets of these two threads, oldest first, of the first search kept from this start.
-    pub fn stored_pairs(&self, a: EventId, b: EventId, from: From) -> &[Pair] {
+    pub fn stored_pairs(&self, a: EventId, b: EventId, from: From) -> Vec<Pair> {
         let key = (self.trace.event(a).thread, self.trace.event(b).thread, from);
-        self.kept.get(&key).and_then(|kept| kept.first()).map_or(&[], |kept| kept.search.stored())
+        self.kept.get(&key).and_then(|kept| kept.first()).map_or_else(Vec::new, |kept| kept.search.stored())
     }
 
     /// The locations of two events.
@@ -246,7 +247,7 @@ impl<'a> Ipa<'a> {
         }
         let key = (threads.0, threads.1, from);
         let mut kept = self.kept.remove(&key).unwrap_or_default();
-        if !self.incremental {
+        if self.memory == Memory::None {
             kept.clear();
         }
         let mut counters = std::mem::take(&mut self.counters);
@@ -266,11 +267,16 @@ impl<'a> Ipa<'a> {
     ) -> Reach {
         let at = self.choose(kept, question);
         let chosen = &mut kept[at];
-        let table = question.table(self, &chosen.bystanders);
-        if table.target_interfered() {
+        let mut table = question.table(self, &chosen.bystanders);
+        let interfered =
+            if table.straight { table.way_interfered(chosen.search.start) } else { table.target_interfered() };
+        if interfered {
             counters.count(Check::StrategyTwo);
             observe(question.target, Check::StrategyTwo);
             return Reach::Unreached { exact: false };
+        }
+        if table.straight {
+            table.bystanders = &[];
         }
         let found = match chosen.search.known(question.target) {
             Some(found) => {
@@ -279,7 +285,10 @@ impl<'a> Ipa<'a> {
             }
             None => {
                 counters.potential_moves += grid(chosen.search.start, question.target);
-                chosen.search.run(&table, budget.nodes, counters, observe)
+                let alone = table.straight && chosen.bystanders.is_empty();
+                let observed = if alone { self.observed_pairs(question) } else { Vec::new() };
+                let mut run = Run { table: &table, observed: &observed, left: budget.nodes, counters, observe };
+                chosen.search.run(&mut run)
             }
         };
         let exact = question.from == From::Beginning && !chosen.search.interfered && !self.literal;
@@ -293,7 +302,26 @@ impl<'a> Ipa<'a> {
         }
     }
 
-    /// The kept search that can serve a target: one that knows it, else the furthest that extends to it, else a new one.
+    /// Where the two threads stood when the observed run came to the first of the two events, and when its thread took
+    /// the locks that it holds there, outermost last; each with the event before.
+    fn observed_pairs(&self, question: &Question) -> Vec<(Pair, EventId)> {
+        let first = question.events.0.min(question.events.1);
+        let thread = self.trace.event(first).thread;
+        let history = self.histories.of(thread);
+        let held = self.relations.locksets().get(self.relations.held(first));
+        let mut stops: Vec<EventId> = held.iter().filter_map(|&hold| history.acquire_before(hold, first)).collect();
+        stops.sort_unstable();
+        stops.push(first);
+        let stood = |stop: EventId| {
+            let at = |thread| self.histories.of(thread).location(stop);
+            let pair = Pair { a: at(question.threads.0), b: at(question.threads.1) };
+            let last = EventId::new(stop.index().checked_sub(1)?)?;
+            pair.covers(question.start.pair).then_some((pair, last))
+        };
+        stops.into_iter().rev().filter_map(stood).collect()
+    }
+
+    /// The kept search that can serve a target: one that knows it, else the one from the same start, else a new one.
     fn choose(&self, kept: &mut Vec<Kept>, question: &Question) -> usize {
         let target = question.target;
         let same = |k: &Kept| k.search.start == question.start.pair && k.snapshot == question.start.snapshot;
@@ -301,7 +329,7 @@ impl<'a> Ipa<'a> {
         let knows = |k: &Kept| match k.search.known(target) {
             Some(true) => {
                 let table = question.table(self, &k.bystanders);
-                !table.target_interfered()
+                !if table.straight { table.way_interfered(k.search.start) } else { table.target_interfered() }
             }
             Some(false) => same(k),
             None => false,
@@ -309,19 +337,17 @@ impl<'a> Ipa<'a> {
         if let Some(at) = kept.iter().position(knows) {
             return at;
         }
-        let extending = kept.iter().enumerate().filter(|(_, k)| same(k) && k.search.extends_to(target));
-        if let Some((at, _)) = extending.max_by_key(|(_, k)| k.search.extent()) {
+        if let Some(at) = kept.iter().position(same) {
             return at;
         }
         if kept.len() == KEPT {
-            let (nearest, _) = kept.iter().enumerate().min_by_key(|(_, k)| k.search.extent()).expect("some are kept");
-            kept.swap_remove(nearest);
+            kept.remove(0);
         }
         let bystanders = match self.strategy {
             Strategy::One => Vec::new(),
             Strategy::Two => bystanders(self.relations, &self.histories, question.threads, question.start.snapshot),
         };
-        let (search, snapshot) = (Search::new(question.start.pair), question.start.snapshot);
+        let (search, snapshot) = (Search::new(question.start.pair, self.memory), question.start.snapshot);
         kept.push(Kept { search, snapshot, bystanders });
         kept.len() - 1
     }
@@ -329,7 +355,9 @@ impl<'a> Ipa<'a> {
     /// Searches from scratch to know what memory saves.
     fn count_fresh(&mut self, question: &Question, budget: &Budget) {
         let mut fresh = IpaCounters::default();
+        let memory = std::mem::replace(&mut self.memory, Memory::None);
         let _answer = self.search_in(&mut Vec::new(), question, &mut fresh, budget, &mut |_, _| ());
+        self.memory = memory;
         self.counters.fresh_calls += fresh.calls();
         self.counters.fresh_moves += fresh.moves;
     }
@@ -339,8 +367,10 @@ impl<'a> Ipa<'a> {
         let pair = self.locations(a, b);
         let key = (self.trace.event(a).thread, self.trace.event(b).thread, from);
         let kept = self.kept.get(&key)?.iter().find(|k| k.search.has_reached(pair))?;
-        let (path, snapshot) = (kept.search.path(pair), kept.snapshot);
-        let attempts = [(snapshot, Others::Late), (snapshot, Others::Early), (None, Others::Early)];
+        let (path, observed) = kept.search.path(pair);
+        let snapshot = observed.or(kept.snapshot);
+        let attempts =
+            [(snapshot, Others::Late), (snapshot, Others::Early), (None, Others::Late), (None, Others::Early)];
         for (i, &(snapshot, others)) in attempts.iter().enumerate() {
             if attempts[..i].contains(&(snapshot, others)) {
                 continue;

@@ -4,7 +4,7 @@
 //! is no lock event has the location of the next lock event (iPA, section II; the paper's one sentence that says
 //! "preceding" contradicts its own Fig. 1, locksets and Table II). Clocks are those of must-order, locks left out.
 //!
-//! Cost: 4 bytes a lock event plus 16 an acquire; a location takes one binary search.
+//! Cost: 4 bytes a lock event plus 8 or 16 for its entries by lock; a location takes one binary search.
 
 use mayhap_trace::{EventId, LockId, Mode, Relations, ThreadId, Trace};
 
@@ -16,6 +16,10 @@ pub struct History {
     acquires: Vec<(LockId, u32)>,
     /// (lock, position) of the exclusive ones, sorted.
     exclusive: Vec<(LockId, u32)>,
+    /// (lock, position) of all releases, sorted.
+    releases: Vec<(LockId, u32)>,
+    /// (lock, position) of the exclusive ones, sorted.
+    exclusive_releases: Vec<(LockId, u32)>,
     /// What the thread holds after its last event.
     left_held: Vec<(LockId, Mode)>,
 }
@@ -36,11 +40,25 @@ impl History {
         &self.left_held
     }
 
-    /// The thread takes `lock`, in a way that a holder in `mode` would block, at a position in `from..to`.
-    pub fn wants(&self, lock: LockId, mode: Mode, from: u32, to: u32) -> bool {
+    /// The first position from `from` on at which the thread takes `lock` in a way that a holder in `mode` would block.
+    pub fn wants(&self, lock: LockId, mode: Mode, from: u32) -> u32 {
         let list = if mode == Mode::Shared { &self.exclusive } else { &self.acquires };
-        let at = list.partition_point(|&entry| entry < (lock, from));
-        list.get(at).is_some_and(|&(l, position)| l == lock && position < to)
+        let next = list.get(list.partition_point(|&entry| entry < (lock, from)));
+        next.filter(|(l, _)| *l == lock).map_or(u32::MAX, |&(_, position)| position)
+    }
+
+    /// The last acquire of a lock in one mode before an event of this thread.
+    pub(crate) fn acquire_before(&self, (lock, mode): (LockId, Mode), event: EventId) -> Option<EventId> {
+        let list = if mode == Mode::Exclusive { &self.exclusive } else { &self.acquires };
+        let at = list.partition_point(|&entry| entry < (lock, self.location(event))).checked_sub(1)?;
+        (list[at].0 == lock).then(|| self.events[list[at].1 as usize])
+    }
+
+    /// The thread ends, at a position in `from..to`, a section of `lock` that one in `mode` would exclude.
+    pub fn gives_up(&self, lock: LockId, mode: Mode, from: u32, to: u32) -> bool {
+        let list = if mode == Mode::Shared { &self.exclusive_releases } else { &self.releases };
+        let next = list.get(list.partition_point(|&entry| entry < (lock, from)));
+        next.is_some_and(|&(l, position)| l == lock && position < to)
     }
 }
 
@@ -82,6 +100,10 @@ fn gather(trace: &Trace, relations: &Relations, thread: ThreadId) -> History {
                 }
                 history.left_held.push((lock, mode));
             } else {
+                history.releases.push((lock, position));
+                if mode == Mode::Exclusive {
+                    history.exclusive_releases.push((lock, position));
+                }
                 history.left_held.retain(|&held| held != (lock, mode));
             }
             history.events.push(id);
@@ -89,6 +111,8 @@ fn gather(trace: &Trace, relations: &Relations, thread: ThreadId) -> History {
     }
     history.acquires.sort_unstable();
     history.exclusive.sort_unstable();
+    history.releases.sort_unstable();
+    history.exclusive_releases.sort_unstable();
     history
 }
 

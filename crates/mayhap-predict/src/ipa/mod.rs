@@ -21,6 +21,7 @@
 //!
 //! Cost: see [`search`]; a schedule is linear in the events it runs.
 
+mod backward;
 mod checks;
 mod counters;
 mod engine;
@@ -33,5 +34,6 @@ pub use checks::{Check, Pair};
 pub use counters::IpaCounters;
 pub use engine::{From, Ipa, Reach, Strategy};
 pub use history::{Histories, History};
+pub use search::Memory;
 
 pub(crate) use history::{blocks, mode_of};
