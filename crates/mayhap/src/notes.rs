@@ -18,6 +18,8 @@ pub fn note(message: impl fmt::Display) {
 /// so that quick commands do not flicker.
 pub struct Progress {
     what: &'static str,
+    /// What is counted.
+    unit: &'static str,
     started: Instant,
     terminal: bool,
     bar: Option<ProgressBar>,
@@ -28,10 +30,15 @@ const QUICK: Duration = Duration::from_millis(500);
 impl Progress {
     /// Work that `what` names, as in "reading".
     pub fn new(what: &'static str) -> Self {
-        Progress { what, started: Instant::now(), terminal: std::io::stderr().is_terminal(), bar: None }
+        Progress::counting(what, "events")
     }
 
-    /// So many events are done, and so many units of the whole, where the whole is known.
+    /// Work that counts other things than events.
+    pub fn counting(what: &'static str, unit: &'static str) -> Self {
+        Progress { what, unit, started: Instant::now(), terminal: std::io::stderr().is_terminal(), bar: None }
+    }
+
+    /// So many are done, and so many units of the whole, where the whole is known.
     pub fn set(&mut self, events: u64, done: Option<(u64, u64)>) {
         if !self.terminal || (self.bar.is_none() && self.started.elapsed() < QUICK) {
             return;
@@ -39,7 +46,7 @@ impl Progress {
         let what = self.what;
         let bar = self.bar.get_or_insert_with(|| show(what, done.map(|(_, whole)| whole)));
         let rate = events as f64 / self.started.elapsed().as_secs_f64();
-        bar.set_message(format!("{} events, {}/s", grouped(events), grouped(rate as u64)));
+        bar.set_message(format!("{} {}, {}/s", grouped(events), self.unit, grouped(rate as u64)));
         match done {
             Some((part, _)) => bar.set_position(part),
             None => bar.tick(),

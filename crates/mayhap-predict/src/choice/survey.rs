@@ -62,6 +62,8 @@ pub struct ReadVerdicts {
     pub write: Option<EventId>,
     /// The other writes.
     pub others: Vec<OtherWrite>,
+    /// Of each schedule that the kernel accepted: its steps, and the write that the read would see after it.
+    pub seen: Vec<(usize, Option<EventId>)>,
     plans: Vec<Plan>,
 }
 
@@ -161,6 +163,7 @@ impl Session<'_, '_> {
             absent: refuted(absent),
         };
         let mut others: Vec<OtherWrite> = answers.others.iter().map(unchecked).collect();
+        let mut seen = Vec::with_capacity(answers.plans.len());
         for (number, plan) in answers.plans.iter().enumerate() {
             let number = number as u32;
             let ran = self.stage.run(plan);
@@ -168,6 +171,7 @@ impl Session<'_, '_> {
             if !ran {
                 continue;
             }
+            seen.push((plan.len(), self.stage.rehearsal.would_see(read)));
             for (verdict, &(other, kinds)) in others.iter_mut().zip(&answers.others) {
                 for (kind, status) in kinds.into_iter().enumerate() {
                     if status != Status::Planned(number) {
@@ -182,7 +186,7 @@ impl Session<'_, '_> {
                 }
             }
         }
-        ReadVerdicts { read, write, others, plans: answers.plans }
+        ReadVerdicts { read, write, others, seen, plans: answers.plans }
     }
 
     /// The kernel's word on one proven triplet, with the schedule.

@@ -14,6 +14,7 @@ pub mod check;
 pub mod convert;
 pub mod detect;
 pub mod generate;
+mod nondeterminism;
 pub mod predict;
 pub mod record;
 pub mod stats;

@@ -11,6 +11,7 @@ use mayhap_witness::{Kind, Model, Target};
 use serde::Serialize;
 
 use super::check::EngineArgs;
+use super::nondeterminism::{self, ReadsJson};
 use crate::events::{EventJson, print_events};
 use crate::input::TraceArgs;
 use crate::output::{Format, FormatArgs, json};
@@ -149,7 +150,7 @@ fn save_witnesses(folder: &Path, trace: &Trace, prediction: &Prediction) -> Resu
 }
 
 /// A name that is the same for the same bug in other runs: kind and locations.
-fn id(trace: &Trace, finding: &Finding) -> String {
+pub(super) fn id(trace: &Trace, finding: &Finding) -> String {
     let name = |&e: &EventId| {
         let event = trace.event(e);
         let location = trace.tables().location(event.location);
@@ -169,6 +170,9 @@ struct Document {
     trace: TraceJson,
     model: &'static str,
     findings: Vec<FindingJson>,
+    /// By read location, if nondeterministic reads were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nondeterminism: Option<ReadsJson>,
     summary: SummaryJson,
 }
 
@@ -255,6 +259,7 @@ impl Document {
             },
             model: options.model.name(),
             findings: prediction.findings.iter().map(finding).collect(),
+            nondeterminism: prediction.reads.as_ref().map(|reads| ReadsJson::new(trace, prediction, reads)),
             summary: SummaryJson::new(prediction),
         }
     }
@@ -299,7 +304,7 @@ fn print(
 ) -> io::Result<()> {
     let model = options.model;
     let (proven, suspected): (Vec<&Finding>, Vec<&Finding>) =
-        prediction.findings.iter().partition(|f| f.proof.is_some());
+        (prediction.findings.iter()).filter(|f| !shown_by_read(prediction, f)).partition(|f| f.proof.is_some());
     for finding in &proven {
         print_finding(out, trace, finding, model)?;
     }
@@ -309,11 +314,22 @@ fn print(
             print_finding(out, trace, finding, model)?;
         }
     }
+    if let Some(reads) = &prediction.reads {
+        nondeterminism::print(out, trace, prediction, reads)?;
+    }
     print_summary(out, prediction)?;
     if stats {
         print_stats(out, prediction)?;
+        if let Some(reads) = &prediction.reads {
+            nondeterminism::print_table(out, reads)?;
+        }
     }
     Ok(())
+}
+
+/// Findings about reads are printed by the location of the read.
+fn shown_by_read(prediction: &Prediction, finding: &Finding) -> bool {
+    prediction.reads.is_some() && finding.kind == Kind::Nondeterminism
 }
 
 fn print_finding(out: &mut dyn Write, trace: &Trace, finding: &Finding, model: Model) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! The engines by the names of the command line.
 
 use clap::ValueEnum;
-use mayhap_predict::{Auto, Context, Engine, Exact, Ipa, Strategy};
+use mayhap_predict::{Auto, Choice, Context, Engine, Exact, Ipa, Strategy};
 
 /// An engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
@@ -13,18 +13,21 @@ pub enum EngineName {
     Ipa1,
     /// Lock histories from snapshots: proves races in `sync`.
     Ipa2,
+    /// Witness-order and choice graphs: nondeterministic reads.
+    Choice,
     /// Search with backtracking, without the shortcuts of `auto`.
     Exact,
 }
 
 impl EngineName {
     /// The engine, for one trace. `literal`: as its paper has it, where that differs.
-    pub fn engine<'c, 'a>(self, context: &'c Context<'a>, _literal: bool) -> Box<dyn Engine + 'c> {
+    pub fn engine<'c, 'a>(self, context: &'c Context<'a>, literal: bool) -> Box<dyn Engine + 'c> {
         let (trace, relations) = (context.trace, context.relations);
         match self {
             EngineName::Auto => Box::new(Auto::new(context)),
             EngineName::Ipa1 => Box::new(Ipa::new(trace, relations, Strategy::One)),
             EngineName::Ipa2 => Box::new(Ipa::new(trace, relations, Strategy::Two)),
+            EngineName::Choice => Box::new(Choice::new(trace, relations, literal)),
             EngineName::Exact => Box::new(Exact::new(context)),
         }
     }

@@ -4,6 +4,7 @@
 //! until one is proven. What comes out is in the order of the candidates, whatever the number of workers.
 
 pub mod engines;
+pub mod nondeterminism;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -125,6 +126,8 @@ pub struct Prediction {
     pub racy_events: Option<u64>,
     /// Distinct locations of those events.
     pub racy_locations: Option<u64>,
+    /// What is known of all reads, if nondeterministic ones were asked for.
+    pub reads: Option<nondeterminism::Reads>,
     /// Violations that were proven but whose accesses are reported as races already.
     pub covered: u64,
     /// What the engines counted, summed over workers.
@@ -139,6 +142,13 @@ pub fn predict(trace: &Trace, relations: &Relations, options: &Options) -> Resul
     let context = Context::new(trace, relations);
     let mut prediction = Prediction::default();
     for &kind in &options.kinds {
+        if kind == Kind::Nondeterminism && matches!(options.engine, EngineName::Auto | EngineName::Choice) {
+            let (reads, findings, tally) = nondeterminism::predict(trace, relations, options)?;
+            prediction.reads = Some(reads);
+            prediction.findings.extend(findings);
+            prediction.tally.add(&tally);
+            continue;
+        }
         let groups = candidates_of(trace, relations, kind, options);
         let every = options.all_instances && kind == Kind::Race;
         let endings = decide_all(&context, &groups, every, options, &mut prediction.counters)?;
@@ -217,11 +227,17 @@ fn decide_all(
         add_counters(&mut sums.lock().expect(UNPOISONED), &engine.counters());
     };
     let workers = options.threads.clamp(1, parts.len().max(1));
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build();
-    pool.map_err(|e| Failure::new(format_args!("cannot start {workers} workers: {e}")))?.broadcast(|_| work());
+    in_parallel(workers, work)?;
     let mut endings = endings.into_inner().expect(UNPOISONED);
     endings.sort_by_key(|(at, _)| *at);
     Ok(endings.into_iter().map(|(_, ending)| ending).collect())
+}
+
+/// Runs the same work in so many threads, to its end.
+fn in_parallel(workers: usize, work: impl Fn() + Sync) -> Result<(), Failure> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build();
+    pool.map_err(|e| Failure::new(format_args!("cannot start {workers} workers: {e}")))?.broadcast(|_| work());
+    Ok(())
 }
 
 const UNPOISONED: &str = "a worker that panics ends the command";

@@ -1,0 +1,266 @@
+//! The part of a `predict` report that is about nondeterministic reads: by the location of the read, which writes it can
+//! see instead, with the shortest schedule; then the verdict on the program and the columns of the paper's Table A1.
+
+use std::io::{self, Write};
+
+use mayhap_detect::candidates::place;
+use mayhap_predict::choice;
+use mayhap_trace::{EventId, Trace};
+use mayhap_witness::{Kind, Target};
+use serde::Serialize;
+
+use super::predict::id;
+use crate::events::{EventJson, print_events};
+use crate::predict::nondeterminism::Reads;
+use crate::predict::{Finding, Prediction};
+use crate::table::Align::{Left, Right};
+use crate::table::{Table, grouped};
+
+/// Steps of a schedule that are shown at most; JSON and witness files have them all.
+const SHOWN: usize = 20;
+
+/// The findings about reads of one location.
+struct Place<'p> {
+    findings: Vec<&'p Finding>,
+}
+
+impl<'p> Place<'p> {
+    fn all(trace: &Trace, prediction: &'p Prediction) -> Vec<Place<'p>> {
+        let mut places: Vec<(u64, Place<'p>)> = Vec::new();
+        for finding in prediction.findings.iter().filter(|f| f.kind == Kind::Nondeterminism) {
+            let at = place(trace, triplet(finding).1);
+            match places.iter_mut().find(|(p, _)| *p == at) {
+                Some((_, place)) => place.findings.push(finding),
+                None => places.push((at, Place { findings: vec![finding] })),
+            }
+        }
+        places.into_iter().map(|(_, place)| place).collect()
+    }
+
+    /// The finding with the shortest schedule.
+    fn shortest(&self) -> &'p Finding {
+        self.findings.iter().min_by_key(|f| steps(f)).expect("a place has a finding")
+    }
+}
+
+fn triplet(finding: &Finding) -> (Option<EventId>, EventId, Option<EventId>) {
+    match finding.target {
+        Target::Nondeterminism { write, read, other } => (write, read, other),
+        _ => unreachable!("a finding of this kind has this target"),
+    }
+}
+
+fn steps(finding: &Finding) -> usize {
+    finding.proof.as_ref().map_or(0, |proof| proof.witness().schedule.len())
+}
+
+/// Prints what reads can see, then the verdict on the program.
+pub(super) fn print(out: &mut dyn Write, trace: &Trace, prediction: &Prediction, reads: &Reads) -> io::Result<()> {
+    for place in Place::all(trace, prediction) {
+        print_place(out, trace, &place)?;
+    }
+    writeln!(out, "{}", verdict(reads))
+}
+
+fn print_place(out: &mut dyn Write, trace: &Trace, place: &Place<'_>) -> io::Result<()> {
+    let shortest = place.shortest();
+    let (_, read, _) = triplet(shortest);
+    let word = if shortest.proof.is_some() { "nondeterministic read" } else { "suspected nondeterministic read" };
+    writeln!(out, "{word}: event {read} can see another write")?;
+    print_events(out, trace, &[read])?;
+    for finding in &place.findings {
+        let (write, read, other) = triplet(finding);
+        let name = |write: Option<EventId>| write.map_or("the initial value".to_string(), |w| format!("event {w}"));
+        let times = match finding.occurrences {
+            0 | 1 => String::new(),
+            n => format!(", {} instances", grouped(n)),
+        };
+        let after = match &finding.proof {
+            Some(_) => format!(", after {} steps", grouped(steps(finding) as u64)),
+            None => String::new(),
+        };
+        writeln!(
+            out,
+            "  event {read} saw {} and can see {}{after}{times} [{}]",
+            name(write),
+            name(other),
+            id(trace, finding)
+        )?;
+        let writes: Vec<EventId> = write.into_iter().chain(other).collect();
+        print_events(out, trace, &writes)?;
+    }
+    if let Some(proof) = &shortest.proof {
+        let schedule = &proof.witness().schedule;
+        let from = schedule.len().saturating_sub(SHOWN);
+        match from {
+            0 => writeln!(out, "  The schedule, after which event {read} is next:")?,
+            n => writeln!(out, "  The end of the schedule, after {n} steps; then event {read} is next:")?,
+        }
+        print_events(out, trace, &schedule[from..])?;
+    }
+    writeln!(out)
+}
+
+/// The verdict on the program, in a sentence.
+fn verdict(reads: &Reads) -> String {
+    let all = format!("{} triplets of {} reads", grouped(reads.triplets), grouped(reads.reads));
+    if reads.literal {
+        let reads_called = format!("{} of {} reads", grouped(reads.nondeterministic), grouped(reads.reads));
+        return format!("as published, which proves nothing: {reads_called} can see another write");
+    }
+    if reads.deterministic() {
+        return format!("deterministic for this run: all {all} are refuted");
+    }
+    if reads.proven == 0 {
+        return format!("undecided: {} of {all} are unknown", grouped(reads.unknown));
+    }
+    let unknown = if reads.unknown > 0 { format!(", {} unknown", grouped(reads.unknown)) } else { String::new() };
+    format!(
+        "nondeterministic: {} of {} reads can see another write; of {} triplets {} are proven{unknown}",
+        grouped(reads.nondeterministic),
+        grouped(reads.reads),
+        grouped(reads.triplets),
+        grouped(reads.proven)
+    )
+}
+
+/// Prints the columns of Table A1.
+pub(super) fn print_table(out: &mut dyn Write, reads: &Reads) -> io::Result<()> {
+    let table = &reads.table;
+    let share = |part: u64| {
+        let percent = 100.0 * part as f64 / table.witnesses.max(1) as f64;
+        format!("{} ({percent:.1} %)", grouped(part))
+    };
+    let mut rows = Table::new(&[("nondeterminism, columns of Table A1", Left), ("", Right)]);
+    let mut row = |name: &str, value: String| rows.row([name.to_string(), value]);
+    row("possible witnesses", grouped(table.witnesses));
+    row("cycle in the witness-order graph", share(table.cyclic));
+    row("feasible without choice edges", share(table.without_choices));
+    row("with choice edges", share(table.with_choices));
+    row("choice graphs possible per witness", format!("2^{:.1}", table.pairs_per_choice()));
+    row("choice graphs explored per witness", format!("{:.2}", table.explored_per_choice()));
+    row("seconds", format!("{:.3}", reads.seconds));
+    row("feasible witnesses", share(table.feasible));
+    row("infeasible witnesses", share(table.infeasible));
+    row("undecided witnesses", share(table.undecided));
+    row("graphs per witness", format!("{:.3}", table.graphs_per_witness()));
+    writeln!(out)?;
+    rows.print(out)
+}
+
+/// The report in JSON.
+#[derive(Serialize)]
+pub(super) struct ReadsJson {
+    /// `deterministic`, `nondeterministic` or `undecided`.
+    verdict: &'static str,
+    /// As published: nothing is proven.
+    literal: bool,
+    reads: u64,
+    nondeterministic_reads: u64,
+    triplets: u64,
+    proven: u64,
+    unknown: u64,
+    by_location: Vec<PlaceJson>,
+    table: TableJson,
+}
+
+#[derive(Serialize)]
+struct PlaceJson {
+    location: Option<String>,
+    /// Of the shortest schedule.
+    read: EventJson,
+    sees: Vec<SeenJson>,
+    /// The shortest schedule, after which the read is next.
+    witness: Vec<u64>,
+}
+
+#[derive(Serialize)]
+struct SeenJson {
+    finding: String,
+    read: u64,
+    /// What it saw; null is the initial value.
+    saw: Option<EventJson>,
+    /// What it can see; null is the initial value.
+    sees: Option<EventJson>,
+    occurrences: u64,
+    steps: usize,
+}
+
+/// The columns of Table A1.
+#[derive(Serialize)]
+struct TableJson {
+    witnesses: u64,
+    cyclic: u64,
+    without_choices: u64,
+    with_choices: u64,
+    /// The mean exponent of two, over the witnesses with choices.
+    possible_choice_graphs_log2: f64,
+    explored_choice_graphs: f64,
+    seconds: f64,
+    feasible: u64,
+    infeasible: u64,
+    undecided: u64,
+    graphs_per_witness: f64,
+}
+
+impl ReadsJson {
+    pub(super) fn new(trace: &Trace, prediction: &Prediction, reads: &Reads) -> Self {
+        let event = |id: EventId| EventJson::of(trace, id);
+        let seen = |finding: &&Finding| {
+            let (write, read, other) = triplet(finding);
+            SeenJson {
+                finding: id(trace, finding),
+                read: read.number(),
+                saw: write.map(event),
+                sees: other.map(event),
+                occurrences: finding.occurrences,
+                steps: steps(finding),
+            }
+        };
+        let place = |place: &Place<'_>| {
+            let shortest = place.shortest();
+            let (_, read, _) = triplet(shortest);
+            let proof = shortest.proof.iter();
+            PlaceJson {
+                location: trace.tables().location(trace.event(read).location).map(str::to_string),
+                read: event(read),
+                sees: place.findings.iter().map(seen).collect(),
+                witness: proof.flat_map(|p| p.witness().schedule.iter().map(|e| e.number())).collect(),
+            }
+        };
+        let verdict = match reads {
+            _ if reads.deterministic() => "deterministic",
+            _ if reads.proven > 0 => "nondeterministic",
+            _ => "undecided",
+        };
+        ReadsJson {
+            verdict,
+            literal: reads.literal,
+            reads: reads.reads,
+            nondeterministic_reads: reads.nondeterministic,
+            triplets: reads.triplets,
+            proven: reads.proven,
+            unknown: reads.unknown,
+            by_location: Place::all(trace, prediction).iter().map(place).collect(),
+            table: TableJson::new(&reads.table, reads.seconds),
+        }
+    }
+}
+
+impl TableJson {
+    fn new(table: &choice::Table, seconds: f64) -> Self {
+        TableJson {
+            witnesses: table.witnesses,
+            cyclic: table.cyclic,
+            without_choices: table.without_choices,
+            with_choices: table.with_choices,
+            possible_choice_graphs_log2: table.pairs_per_choice(),
+            explored_choice_graphs: table.explored_per_choice(),
+            seconds,
+            feasible: table.feasible,
+            infeasible: table.infeasible,
+            undecided: table.undecided,
+            graphs_per_witness: table.graphs_per_witness(),
+        }
+    }
+}
