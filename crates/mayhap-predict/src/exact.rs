@@ -24,6 +24,7 @@ use crate::counters::EngineCounters;
 use crate::late::Late;
 use crate::linearise::{Lineariser, Run};
 use crate::polygraph::{Builder, Plan, Polygraph};
+use crate::polygraph_engine::Guide;
 use crate::sections::Section;
 use crate::slice::{Clash, Overrun, Query, Slice, merge};
 use crate::verdict::{Budget, Engine, Refutation, Rung, Undecided, Verdict};
@@ -58,11 +59,27 @@ pub(crate) struct Spent {
 }
 
 impl Spent {
+    /// No node is left.
+    pub(crate) fn nodes() -> Self {
+        Spent { time: false }
+    }
+
     pub(crate) fn undecided(self) -> Verdict {
         let what = if self.time { "time" } else { "nodes" };
         let reason = format!("the budget of {what} ran out in the search");
         Verdict::Unknown(Undecided { reason, suspected: false })
     }
+}
+
+/// The answer to a [`Query`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// A schedule that meets it, and the stage that found it.
+    Schedule(Vec<EventId>, Rung),
+    /// Nothing meets it.
+    Refuted(Refutation),
+    /// The budget ran out.
+    Spent,
 }
 
 /// What solving a query came to.
@@ -94,6 +111,8 @@ pub struct Solver<'c, 'a> {
     lineariser: Lineariser,
     /// Searches the late region only. Off, the whole slice is searched.
     pub(crate) local: bool,
+    /// The heuristics of the polygraph paper, if they are wanted.
+    pub(crate) guide: Option<Guide>,
     pub(crate) counts: Counts,
 }
 
@@ -116,6 +135,7 @@ impl<'c, 'a> Solver<'c, 'a> {
             graph: Polygraph::default(),
             lineariser: Lineariser::default(),
             local: true,
+            guide: None,
             counts: Counts::default(),
         }
     }
@@ -127,13 +147,34 @@ impl<'c, 'a> Solver<'c, 'a> {
         EngineCounters { figures }
     }
 
-    /// Decides a query that is given directly, budget permitting; for targets that [`Target`] has no form for.
-    pub fn feasible(&mut self, query: &Query, model: Model, budget: &Budget) -> Option<bool> {
+    /// Decides a query that is given directly, for questions that [`Target`] has no form for. No kernel checks the answer.
+    pub fn decide_query(&mut self, query: &Query, model: Model, budget: &Budget) -> Answer {
         match self.solve(query, model, &mut Purse::new(budget)) {
-            Solved::Schedule(..) => Some(true),
-            Solved::Refuted(_) => Some(false),
-            Solved::Spent(_) => None,
+            Solved::Schedule(schedule, rung) => Answer::Schedule(schedule, rung),
+            Solved::Refuted(refutation) => Answer::Refuted(refutation),
+            Solved::Spent(_) => Answer::Spent,
         }
+    }
+
+    /// The polygraph of a query's whole slice, before saturation; `None` if the slice itself is impossible.
+    pub(crate) fn whole_graph(&mut self, query: &Query, model: Model) -> Option<Polygraph> {
+        let mut slice = Slice::of_query(self.context, query, model).ok()?;
+        slice.settle(self.context, model).ok()?;
+        self.late.everything(self.context, query, &slice, model);
+        let plan = Plan { context: self.context, query, slice: &slice, late: &self.late };
+        self.builder.build(&plan, &mut self.graph);
+        Some(self.graph.clone())
+    }
+
+    /// Decisions of the search over all questions so far.
+    pub fn decisions(&self) -> u64 {
+        self.counts.decisions
+    }
+
+    /// Drops the restriction to the late region: the polygraph of the whole slice, as the paper has it.
+    pub fn on_whole_slice(mut self) -> Self {
+        self.local = false;
+        self
     }
 
     /// Decides a query.
@@ -219,6 +260,15 @@ impl<'c, 'a> Solver<'c, 'a> {
     fn order_graph(&mut self, purse: &mut Purse) -> Ordered {
         if let Err(edge) = self.graph.saturate() {
             return Ordered::Impossible(Some(edge));
+        }
+        if let Some(guide) = self.guide {
+            let run = guide.causal_precedence(self.context, &mut self.graph, &mut self.lineariser);
+            if let Some((order, passed)) = run {
+                return Ordered::Complete { order, passed, decisions: 0 };
+            }
+            if guide.look_ahead(&mut self.graph).is_err() {
+                return Ordered::Impossible(None);
+            }
         }
         let mut levels: Vec<(Mark, Edge)> = Vec::new();
         let mut decisions = 0;
@@ -387,7 +437,7 @@ impl Engine for Exact<'_, '_> {
         }
         let mut purse = Purse::new(budget);
         let queries = Query::of_target(self.solver.context, target, model);
-        let mut solved = Solved::Spent(Spent { time: false });
+        let mut solved = Solved::Spent(Spent::nodes());
         for query in &queries {
             solved = self.solver.solve(query, model, &mut purse);
             if !matches!(solved, Solved::Refuted(_)) {

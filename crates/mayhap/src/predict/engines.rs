@@ -1,7 +1,7 @@
 //! The engines by the names of the command line.
 
 use clap::ValueEnum;
-use mayhap_predict::{Auto, Choice, Context, Engine, Exact, Ipa, Strategy};
+use mayhap_predict::{Auto, Choice, Context, Engine, Exact, Ipa, PolygraphEngine, SeqCheck, Strategy, Ucg};
 
 /// An engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
@@ -13,6 +13,12 @@ pub enum EngineName {
     Ipa1,
     /// Lock histories from snapshots: proves races in `sync`.
     Ipa2,
+    /// Universal causal graph: refutes in `sync`, and suspects what it cannot refute.
+    Ucg,
+    /// Polygraph of the whole slice, causal precedence, lookahead, then backtracking.
+    Polygraph,
+    /// Closed sets and their greedy order, adjacency, branches.
+    Seqcheck,
     /// Witness-order and choice graphs: nondeterministic reads.
     Choice,
     /// Search with backtracking, without the shortcuts of `auto`.
@@ -27,6 +33,9 @@ impl EngineName {
             EngineName::Auto => Box::new(Auto::new(context)),
             EngineName::Ipa1 => Box::new(Ipa::new(trace, relations, Strategy::One)),
             EngineName::Ipa2 => Box::new(Ipa::new(trace, relations, Strategy::Two)),
+            EngineName::Ucg => Box::new(Ucg::new(trace, relations)),
+            EngineName::Polygraph => Box::new(PolygraphEngine::new(context)),
+            EngineName::Seqcheck => Box::new(SeqCheck::new(trace, relations, literal)),
             EngineName::Choice => Box::new(Choice::new(trace, relations, literal)),
             EngineName::Exact => Box::new(Exact::new(context)),
         }

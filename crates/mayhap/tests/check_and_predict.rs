@@ -1,0 +1,157 @@
+//! `check` and `predict` as users run them: exit codes, JSON, text, witness files.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn corpus(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(name)
+}
+
+fn mayhap(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_mayhap")).args(arguments).output().unwrap()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn json(arguments: &[&str]) -> (i32, Value) {
+    let output = mayhap(&[arguments, &["--format", "json"]].concat());
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    (code(&output), serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}{errors}")))
+}
+
+fn golden(name: &str) -> String {
+    corpus("golden").join(name).display().to_string()
+}
+
+#[test]
+fn check_proves_refutes_and_says_why() {
+    let trace = golden("seqcheck/fig1.std");
+    let (proven, answer) = json(&["check", &trace, "--race", "2,9", "--model", "branch"]);
+    assert_eq!((proven, &answer["verdict"], &answer["model"]), (1, &"proven".into(), &"branch".into()));
+    assert!(answer["witness"].as_array().is_some_and(|w| !w.is_empty()));
+    let (refuted, answer) = json(&["check", &trace, "--race", "2,9", "--model", "data"]);
+    assert_eq!((refuted, &answer["verdict"], &answer["engine"]), (0, &"refuted".into(), &"auto".into()));
+    assert!(answer["reason"].as_str().is_some_and(|r| !r.is_empty()));
+    assert_eq!(answer["witness"], Value::Array(vec![]));
+}
+
+#[test]
+fn a_budget_that_runs_out_is_unknown() {
+    let trace = tempfile::NamedTempFile::with_suffix(".std").unwrap();
+    // Four threads whose sections only a search can order.
+    let golden = std::fs::read_to_string(golden("polygraph/fig4.std")).unwrap();
+    std::fs::write(trace.path(), golden).unwrap();
+    let path = trace.path().display().to_string();
+    let (exit, answer) = json(&["check", &path, "--sequence", "1,2", "--budget-seconds", "0"]);
+    assert!(exit == 3 && answer["verdict"] == "unknown" || exit == 1, "{answer}");
+}
+
+#[test]
+fn every_question_has_its_form() {
+    let trace = golden("counterexamples/seqcheck_deadlock_encoding.std");
+    assert_eq!(code(&mayhap(&["check", &trace, "--deadlock", "2,6"])), 1);
+    assert_eq!(code(&mayhap(&["check", &trace, "--sequence", "5,2,6"])), 0);
+    assert_eq!(code(&mayhap(&["check", &trace, "--sequence", "1,2", "--adjacent", "1,2"])), 1);
+    let trace = golden("counterexamples/nondet_whole_trace.std");
+    assert_eq!(code(&mayhap(&["check", &trace, "--nondeterminism", "4,7,1"])), 1);
+    for bad in [
+        &["check", &trace, "--race", "1"][..],
+        &["check", &trace, "--race", "1,99"],
+        &["check", &trace, "--race", "1,1"],
+        &["check", &trace, "--race", "0,1"],
+        &["check", &trace, "--race", "init,1"],
+        &["check", &trace, "--race", "1,2", "--deadlock", "1,2"],
+        &["check", &trace, "--adjacent", "1,2", "--race", "1,2"],
+        &["check", &trace],
+        &["predict", &trace, "--kinds", "ghosts"],
+    ] {
+        let output = mayhap(bad);
+        assert_eq!(code(&output), 2, "{bad:?}");
+        assert!(!output.stderr.is_empty(), "{bad:?}");
+    }
+}
+
+#[test]
+fn a_saved_witness_passes_the_kernel_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let witness = folder.path().join("w.json").display().to_string();
+    let trace = golden("counterexamples/close_third_thread.std");
+    let (_, prediction) =
+        json(&["predict", &trace, "--kinds", "race", "--witnesses", &folder.path().display().to_string()]);
+    let finding = &prediction["findings"][0];
+    let events: Vec<String> = finding["events"].as_array().unwrap().iter().map(|e| e["event"].to_string()).collect();
+    assert_eq!(code(&mayhap(&["check", &trace, "--race", &events.join(","), "--witness", &witness])), 1);
+    assert_eq!(code(&mayhap(&["verify", &trace, &witness])), 0);
+    let saved = folder.path().join(format!("{}.json", finding["id"].as_str().unwrap()));
+    assert_eq!(code(&mayhap(&["verify", &trace, &saved.display().to_string()])), 0);
+}
+
+#[test]
+fn predict_prints_the_documented_json() {
+    let trace = corpus("traces/account.std").display().to_string();
+    let (exit, document) = json(&["predict", &trace, "--kinds", "race"]);
+    assert_eq!(exit, 1);
+    assert_eq!(document["tool"]["name"], "mayhap");
+    assert_eq!(document["trace"]["events"], 15);
+    assert_eq!(document["model"], "data");
+    let finding = &document["findings"][0];
+    for field in ["id", "kind", "verdict", "engine", "model", "occurrences", "distance", "events", "witness"] {
+        assert!(!finding[field].is_null(), "{field} is missing: {finding}");
+    }
+    for field in ["event", "thread", "op", "object", "location"] {
+        assert!(!finding["events"][0][field].is_null(), "{field} is missing: {finding}");
+    }
+    assert_eq!(finding["verdict"], "proven");
+    for field in ["candidates", "proven", "refuted", "unknown", "suspected", "seconds"] {
+        assert!(document["summary"][field].is_number(), "{field} is missing: {document}");
+    }
+    let text = mayhap(&["predict", &trace, "--kinds", "race", "--stats"]);
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.contains("proven race") && text.contains("3 candidates: 1 proven, 2 refuted, 0 unknown"), "{text}");
+}
+
+#[test]
+fn a_trace_without_bugs_exits_with_0() {
+    let trace = tempfile::NamedTempFile::with_suffix(".std").unwrap();
+    std::fs::write(trace.path(), "T1|acq(l)|1\nT1|w(x)|2\nT1|rel(l)|3\nT2|acq(l)|4\nT2|r(x)|5\nT2|rel(l)|6\n").unwrap();
+    let (exit, document) = json(&["predict", &trace.path().display().to_string()]);
+    assert_eq!((exit, &document["findings"]), (0, &Value::Array(vec![])));
+}
+
+/// Two deposits under one lock, each with a gap between check and act; and an initialisation that nothing enforces.
+#[test]
+fn atomicity_and_order_violations_are_found_and_the_noise_is_not() {
+    let text = "\
+T0|fork(T1)|0\nT0|fork(T2)|0
+T1|acq(l)|1\nT1|r(x)|check\nT1|rel(l)|2\nT1|acq(l)|3\nT1|w(x)|act\nT1|rel(l)|4
+T2|acq(l)|5\nT2|w(x)|other\nT2|rel(l)|6\n";
+    let trace = tempfile::NamedTempFile::with_suffix(".std").unwrap();
+    std::fs::write(trace.path(), text).unwrap();
+    let path = trace.path().display().to_string();
+    let (exit, document) = json(&["predict", &path, "--kinds", "race,atomicity"]);
+    assert_eq!(exit, 1);
+    let findings = document["findings"].as_array().unwrap();
+    assert_eq!(findings.len(), 1, "{document}");
+    assert_eq!(findings[0]["kind"], "atomicity");
+    let numbers: Vec<u64> =
+        findings[0]["events"].as_array().unwrap().iter().map(|e| e["event"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [4, 10, 7]);
+    // The same pair, interleaved in the observed run: not meant as one.
+    let seen = "T2|acq(l)|5\nT2|w(x)|other\nT2|rel(l)|6\n";
+    let observed =
+        format!("{text}T1|acq(l)|1\nT1|r(x)|check\nT1|rel(l)|2\n{seen}T1|acq(l)|3\nT1|w(x)|act\nT1|rel(l)|4\n");
+    std::fs::write(trace.path(), observed).unwrap();
+    let (_, document) = json(&["predict", &path, "--kinds", "atomicity"]);
+    let pairs = document["findings"].as_array().unwrap().iter();
+    assert_eq!(pairs.filter(|f| f["events"][0]["location"] == "check").count(), 0, "{document}");
+
+    let text = "T0|fork(T1)|0\nT0|acq(l)|1\nT0|w(p)|init\nT0|rel(l)|2\nT1|acq(l)|3\nT1|r(p)|use\nT1|rel(l)|4\n";
+    std::fs::write(trace.path(), text).unwrap();
+    let (exit, document) = json(&["predict", &path, "--kinds", "race,order"]);
+    assert_eq!((exit, &document["findings"][0]["kind"]), (1, &"order".into()), "{document}");
+}
