@@ -261,12 +261,27 @@ pub fn excludes(a: &Section, b: &Section) -> bool {
 
 /// The events between two cuts in observed order.
 pub(crate) fn merge(context: &Context, from: &[u32], to: &[u32]) -> Vec<EventId> {
-    let mut events = Vec::with_capacity(to.iter().zip(from).map(|(t, f)| (t - f) as usize).sum());
-    for thread in 0..to.len() {
+    let count: usize = to.iter().zip(from).map(|(t, f)| (t - f) as usize).sum();
+    let mut events = Vec::with_capacity(count);
+    let ranges = || (0..to.len()).filter(|&t| from[t] < to[t]);
+    let first = ranges().map(|t| context.event_at(t, from[t]).index()).min().unwrap_or(0);
+    let last = ranges().map(|t| context.event_at(t, to[t] - 1).index()).max().unwrap_or(0);
+    // Dense: go over the trace and pick. Sparse: sort what is known to be wanted.
+    if last - first < 8 * count {
+        let threads = &context.trace.columns().threads;
+        for (offset, &thread) in threads[first..=last].iter().enumerate() {
+            let event = EventId::at(first + offset);
+            let thread = thread as usize;
+            if context.relations.is_relevant(event) && (from[thread]..to[thread]).contains(&context.rank(event)) {
+                events.push(event);
+            }
+        }
+        return events;
+    }
+    for thread in ranges() {
         let all = context.relations.thread_events(ThreadId::at(thread));
         events.extend_from_slice(&all[from[thread] as usize..to[thread] as usize]);
     }
-    // The runs are sorted already, which the standard stable sort exploits.
     events.sort();
     events
 }
