@@ -21,10 +21,11 @@ pub(super) struct ChoicePair(pub(super) ScopeAt, pub(super) ScopeAt);
 
 /// The pairs of scopes that a witness with these edges (from, to) depends on.
 pub(super) fn choice_pairs(graph: &WitnessOrder, witness: &[(Point, Point)]) -> Vec<ChoicePair> {
+    let walks: Vec<(Vec<u32>, Vec<u32>)> =
+        witness.iter().map(|&(y, x)| (forward(graph, x), backward(graph, y))).collect();
     let mut pairs = Vec::new();
-    for &(y, x) in witness {
-        let (after, before) = (forward(graph, x), backward(graph, y));
-        collect(graph, &after, &before, &mut pairs);
+    if !walks.is_empty() {
+        collect(graph, &walks, &mut pairs);
     }
     pairs
 }
@@ -92,26 +93,20 @@ fn ordered(order: &Order, a: &Scope, b: &Scope) -> bool {
     !a.is_open() && order.before(a.last(), b.first())
 }
 
-/// Adds the unordered pairs with one scope on walks from x and the other on walks to y.
-fn collect(graph: &WitnessOrder, after: &[u32], before: &[u32], pairs: &mut Vec<ChoicePair>) {
-    let on_walk = |s: &Scope, t: &Scope| s.release >= after[s.thread] && t.acquire < before[t.thread];
+/// Adds the unordered pairs with one scope on walks from x and the other on walks to y, for some witness edge.
+fn collect(graph: &WitnessOrder, walks: &[(Vec<u32>, Vec<u32>)], pairs: &mut Vec<ChoicePair>) {
+    let on_walk = |s: &Scope, t: &Scope| {
+        walks.iter().any(|(after, before)| s.release >= after[s.thread] && t.acquire < before[t.thread])
+    };
     for (lock, lists) in graph.scopes.lists.iter().enumerate() {
+        let at = |list: usize, place: usize| ScopeAt { lock: lock as u32, list: list as u32, place: place as u32 };
         for (i, a) in lists.iter().enumerate() {
             for (j, b) in lists.iter().enumerate().skip(i + 1).filter(|(_, b)| b.excludes(a)) {
                 for (place, scope) in a.scopes.iter().enumerate() {
                     for partner in unordered(&graph.order, scope, b) {
                         let other = &b.scopes[partner];
-                        if !on_walk(scope, other) && !on_walk(other, scope) {
-                            continue;
-                        }
-                        let at = |list: usize, place: usize| ScopeAt {
-                            lock: lock as u32,
-                            list: list as u32,
-                            place: place as u32,
-                        };
-                        let pair = ChoicePair(at(i, place), at(j, partner));
-                        if !pairs.contains(&pair) {
-                            pairs.push(pair);
+                        if on_walk(scope, other) || on_walk(other, scope) {
+                            pairs.push(ChoicePair(at(i, place), at(j, partner)));
                         }
                     }
                 }

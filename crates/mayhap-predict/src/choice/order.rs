@@ -30,7 +30,7 @@ enum Change {
 }
 
 /// A point in the log to come back to.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Mark(usize);
 
 /// The closed order.

@@ -20,6 +20,10 @@ pub(super) struct WitnessOrder {
     pub(super) order: Order,
     pub(super) scopes: Scopes,
     pending: Vec<(Point, Point)>,
+    /// Per thread, the position in the trace of each of its events.
+    pub(super) index: Vec<Vec<u32>>,
+    /// Inserted edges that go against the observed order, as (to, from) positions, each with the log before it.
+    against: Vec<(Mark, u32, u32)>,
 }
 
 impl WitnessOrder {
@@ -36,7 +40,10 @@ impl WitnessOrder {
                 order.grow(thread, &row);
             }
         }
-        let mut graph = WitnessOrder { order, scopes: Scopes::of(trace, relations), pending: Vec::new() };
+        let index = |t: usize| relations.thread_events(ThreadId::at(t)).iter().map(|e| e.cell()).collect();
+        let index = (0..threads).map(index).collect();
+        let scopes = Scopes::of(trace, relations);
+        let mut graph = WitnessOrder { order, scopes, pending: Vec::new(), index, against: Vec::new() };
         for thread in 0..threads {
             graph.induce(thread, 0, graph.order.end(thread));
         }
@@ -67,6 +74,10 @@ impl WitnessOrder {
 
     fn settle(&mut self) -> bool {
         while let Some((a, b)) = self.pending.pop() {
+            let (from, to) = (self.index[a.thread][a.rank as usize], self.index[b.thread][b.rank as usize]);
+            if from > to {
+                self.against.push((self.order.mark(), to, from));
+            }
             if !self.order.insert(a, b) {
                 self.pending.clear();
                 return false;
@@ -111,7 +122,15 @@ impl WitnessOrder {
 
     pub(super) fn undo(&mut self, mark: Mark) {
         self.pending.clear();
+        while self.against.pop_if(|(before, _, _)| *before >= mark).is_some() {}
         self.order.undo(mark);
+    }
+
+    /// The part of the trace that edges against the observed order span, if there are any. Outside of it the observed order
+    /// keeps all edges: a path that goes back in the trace ends in such an edge's target or later.
+    pub(super) fn disorder(&self) -> Option<(u32, u32)> {
+        let spans = self.against.iter().map(|&(_, to, from)| (to, from));
+        spans.reduce(|(a, b), (to, from)| (a.min(to), b.max(from)))
     }
 }
 
