@@ -163,6 +163,17 @@ fn a_counter_under_a_lock_is_free_of_races_and_nondeterministic() {
 }
 
 #[test]
+fn what_a_release_would_need_counts_only_where_it_is_there() {
+    // The lock of b1 cannot be released before a1, which is where a3 must wait: but a2 need not run at all.
+    let text = "A|r(x)|a1\nA|acq(l)|a2\nA|rel(l)|a3\nB|acq(l)|b1\nB|w(x)|b2\nA|w(x)|a4\nB|r(x)|b3\nB|rel(l)|b4\n";
+    let case = Case::new(text);
+    let survey = Survey::new(&case.trace, &case.relations, Model::Data);
+    let mut session = survey.session(&Budget::default());
+    let checked = session.sees(case.event("a1"), Some(case.event("b2"))).expect("B runs first");
+    assert_eq!(checked.witness().schedule, [case.event("b1"), case.event("b2")]);
+}
+
+#[test]
 fn a_fork_join_pipeline_is_deterministic() {
     assert!(seen(PIPELINE).iter().all(|(_, others)| others.is_empty()));
 }

@@ -308,7 +308,12 @@ impl<'n, 'a> Window<'n, 'a> {
         }
         let rank = scope.release.min(self.slice[scope.thread] - 1);
         let known = self.order.row(Point { thread: scope.thread, rank })[thread];
-        if rank == scope.release { known } else { known.max(self.needs.row(self.needs.event(scope.last()))[thread]) }
+        if rank == scope.release {
+            return known;
+        }
+        // The release would bring its needs along: it cannot come before those of them that are there.
+        let needed = self.needs.row(self.needs.event(scope.last()))[thread];
+        known.max(needed.min(self.slice[thread]))
     }
 
     /// Puts a side of a constraint in order, bringing along the release that it takes.
