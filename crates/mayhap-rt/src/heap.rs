@@ -33,6 +33,64 @@ exports! {
     valloc => allocate_pages;
 }
 
+/// C++ allocation, so that a block's place is where the program says `new`.
+mod cxx {
+    use super::*;
+    use crate::real::real;
+
+    #[expect(non_snake_case, reason = "the names that C++ gives them")]
+    mod libc_real {
+        use super::*;
+        real! {
+            fn _Znwm(bytes: size_t) -> Block;
+            fn _ZnwmSt11align_val_t(bytes: size_t, alignment: size_t) -> Block;
+        }
+    }
+
+    exports! {
+        _Znwm => new;
+        _Znam => new;
+        _ZnwmRKSt9nothrow_t => new_or_null;
+        _ZnamRKSt9nothrow_t => new_or_null;
+        _ZnwmSt11align_val_t => new_aligned;
+        _ZnamSt11align_val_t => new_aligned;
+        _ZdlPv => release;
+        _ZdaPv => release;
+        _ZdlPvm => release;
+        _ZdaPvm => release;
+        _ZdlPvRKSt9nothrow_t => release;
+        _ZdaPvRKSt9nothrow_t => release;
+        _ZdlPvSt11align_val_t => release;
+        _ZdaPvSt11align_val_t => release;
+        _ZdlPvmSt11align_val_t => release;
+        _ZdaPvmSt11align_val_t => release;
+    }
+
+    /// Without memory the library's own function decides: it calls the new-handler and throws.
+    unsafe extern "C-unwind" fn new(bytes: size_t) -> Block {
+        // SAFETY: no precondition.
+        match born(bytes, || unsafe { __libc_malloc(bytes) }) {
+            // SAFETY: no precondition.
+            block if block.is_null() => unsafe { libc_real::_Znwm(bytes) },
+            block => block,
+        }
+    }
+
+    unsafe extern "C" fn new_or_null(bytes: size_t) -> Block {
+        // SAFETY: no precondition.
+        born(bytes, || unsafe { __libc_malloc(bytes) })
+    }
+
+    unsafe extern "C-unwind" fn new_aligned(bytes: size_t, alignment: size_t) -> Block {
+        // SAFETY: no precondition.
+        match born(bytes, || unsafe { __libc_memalign(alignment, bytes) }) {
+            // SAFETY: no precondition.
+            block if block.is_null() => unsafe { libc_real::_ZnwmSt11align_val_t(bytes, alignment) },
+            block => block,
+        }
+    }
+}
+
 /// Memory for the runtime itself, of which the recording does not hear.
 pub(crate) fn untracked_malloc(bytes: usize) -> Block {
     // SAFETY: no precondition.
