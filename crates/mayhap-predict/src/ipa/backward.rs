@@ -167,8 +167,8 @@ impl<'t> Backward<'t> {
             (None, Some(_)) => (Check::Rc2, Action::A),
             (None, None) => (Check::Rc3, Action::Both),
             (Some((l, ml)), Some((m, mm))) => match () {
-                _ if !b.history.gives_up(l, ml, b.start, b.at) => (Check::Rc4, Action::A),
-                _ if !a.history.gives_up(m, mm, a.start, a.at) => (Check::Rc5, Action::B),
+                _ if !b.history.gives_up(self.table.trace, l, ml, b.start, b.at) => (Check::Rc4, Action::A),
+                _ if !a.history.gives_up(self.table.trace, m, mm, a.start, a.at) => (Check::Rc5, Action::B),
                 _ if self.keeps(a) => (Check::Rc6, Action::B),
                 _ if self.keeps(b) => (Check::Rc7, Action::A),
                 _ => (Check::Default, Action::Either),

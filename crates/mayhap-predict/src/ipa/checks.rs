@@ -305,17 +305,6 @@ impl Table<'_> {
         }
     }
 
-    /// From a pair, the thread that is not stopped there runs to its target first, where the other one's locks allow it.
-    /// The pair where it then stands; `None` if neither thread can.
-    pub(super) fn turn(&self, pair: Pair) -> Option<Pair> {
-        let (a, b) = self.sides(pair);
-        let waits = |still: &Side<'_>, target: EventId| self.before(still.next, target);
-        if self.passes(&a, &b) && !waits(&a, self.events.1) {
-            return Some(Pair { a: pair.a, b: self.target.b });
-        }
-        (self.passes(&b, &a) && !waits(&b, self.events.0)).then_some(Pair { a: self.target.a, b: pair.b })
-    }
-
     /// One thread is at its target; the other takes none of its locks on the way to its own.
     fn runs_through(&self, a: &Side<'_>, b: &Side<'_>) -> bool {
         let (still, moving) = if a.at_end() { (a, b) } else { (b, a) };

@@ -26,9 +26,13 @@ pub struct IpaCounters {
     pub both_branches: u64,
     /// Moves that a search of the whole grid between start and target would make, summed over the searches.
     pub potential_moves: u64,
-    /// Calls that searches from scratch made for the same targets; 0 unless the engine compares.
+    /// Searches that were also made from scratch, to compare.
+    pub compared: u64,
+    /// Calls that these took with what earlier searches left.
+    pub compared_calls: u64,
+    /// Calls that they took from scratch.
     pub fresh_calls: u64,
-    /// Moves that searches from scratch made for the same targets; 0 unless the engine compares.
+    /// Moves that they took from scratch.
     pub fresh_moves: u64,
     /// Successes that the kernel accepted.
     pub witnesses: u64,
@@ -62,8 +66,10 @@ impl IpaCounters {
             ("visited_pairs", self.visited),
             ("both_branches", self.both_branches),
             ("potential_moves", self.potential_moves),
-            ("non_incremental.calls", self.fresh_calls),
-            ("non_incremental.moves", self.fresh_moves),
+            ("compared.searches", self.compared),
+            ("compared.incremental_calls", self.compared_calls),
+            ("compared.non_incremental_calls", self.fresh_calls),
+            ("compared.non_incremental_moves", self.fresh_moves),
             ("witnesses", self.witnesses),
             ("without_witness", self.without_witness),
         ]);

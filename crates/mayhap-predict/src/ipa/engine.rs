@@ -15,6 +15,9 @@ use crate::{Budget, Engine, EngineCounters, Refutation, Rung, Undecided, Verdict
 /// Searches kept per two threads and kind of start; the oldest goes first.
 const KEPT: usize = 16;
 
+/// Calls of searches from scratch that are made for comparison at most.
+const FRESH_CALLS: u64 = 1_000_000;
+
 /// Which of the paper's two strategies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Strategy {
@@ -115,7 +118,7 @@ impl<'a> Ipa<'a> {
             starts: Starts::new(trace, relations),
             kept: HashMap::default(),
             memory: Memory::Full,
-            compare: false,
+            compare: true,
             literal: false,
             counters: IpaCounters::default(),
             checker: Checker::new(trace, relations),
@@ -128,7 +131,8 @@ impl<'a> Ipa<'a> {
         self
     }
 
-    /// Whether every search is also made from scratch, only to count its calls.
+    /// Whether searches are also made from scratch, only to count their calls. They are, up to a total of a million calls,
+    /// unless this says no.
     pub fn compare(mut self, compare: bool) -> Self {
         self.compare = compare;
         self
@@ -242,9 +246,11 @@ impl<'a> Ipa<'a> {
         };
         let threads = (self.trace.event(a).thread, self.trace.event(b).thread);
         let question = Question { events: (a, b), threads, target: self.locations(a, b), start, from };
-        if self.compare {
+        let compare = self.compare && self.counters.fresh_calls < FRESH_CALLS;
+        if compare {
             self.count_fresh(&question, budget);
         }
+        let before = self.counters.calls();
         let key = (threads.0, threads.1, from);
         let mut kept = self.kept.remove(&key).unwrap_or_default();
         if self.memory == Memory::None {
@@ -253,6 +259,9 @@ impl<'a> Ipa<'a> {
         let mut counters = std::mem::take(&mut self.counters);
         let answer = self.search_in(&mut kept, &question, &mut counters, budget, observe);
         self.counters = counters;
+        if compare {
+            self.counters.compared_calls += self.counters.calls() - before;
+        }
         self.kept.insert(key, kept);
         answer
     }
@@ -356,8 +365,10 @@ impl<'a> Ipa<'a> {
     fn count_fresh(&mut self, question: &Question, budget: &Budget) {
         let mut fresh = IpaCounters::default();
         let memory = std::mem::replace(&mut self.memory, Memory::None);
-        let _answer = self.search_in(&mut Vec::new(), question, &mut fresh, budget, &mut |_, _| ());
+        let limit = Budget { nodes: budget.nodes.min(FRESH_CALLS - self.counters.fresh_calls), ..*budget };
+        let _answer = self.search_in(&mut Vec::new(), question, &mut fresh, &limit, &mut |_, _| ());
         self.memory = memory;
+        self.counters.compared += 1;
         self.counters.fresh_calls += fresh.calls();
         self.counters.fresh_moves += fresh.moves;
     }

@@ -6,6 +6,8 @@
 //!
 //! Cost: 4 bytes a lock event plus 8 or 16 for its entries by lock; a location takes one binary search.
 
+use std::sync::OnceLock;
+
 use mayhap_trace::{EventId, LockId, Mode, Relations, ThreadId, Trace};
 
 /// The lock events of one thread.
@@ -14,12 +16,10 @@ pub struct History {
     events: Vec<EventId>,
     /// (lock, position) of all acquires, sorted.
     acquires: Vec<(LockId, u32)>,
-    /// (lock, position) of the exclusive ones, sorted.
-    exclusive: Vec<(LockId, u32)>,
-    /// (lock, position) of all releases, sorted.
-    releases: Vec<(LockId, u32)>,
-    /// (lock, position) of the exclusive ones, sorted.
-    exclusive_releases: Vec<(LockId, u32)>,
+    /// (lock, position) of the exclusive ones, sorted; `None` if all are.
+    exclusive: Option<Vec<(LockId, u32)>>,
+    /// (lock, position) of all releases, and of the exclusive ones, sorted. Made when first asked for.
+    releases: OnceLock<[Vec<(LockId, u32)>; 2]>,
     /// What the thread holds after its last event.
     left_held: Vec<(LockId, Mode)>,
 }
@@ -42,23 +42,44 @@ impl History {
 
     /// The first position from `from` on at which the thread takes `lock` in a way that a holder in `mode` would block.
     pub fn wants(&self, lock: LockId, mode: Mode, from: u32) -> u32 {
-        let list = if mode == Mode::Shared { &self.exclusive } else { &self.acquires };
+        let list = if mode == Mode::Shared { self.exclusive() } else { &self.acquires };
         let next = list.get(list.partition_point(|&entry| entry < (lock, from)));
         next.filter(|(l, _)| *l == lock).map_or(u32::MAX, |&(_, position)| position)
     }
 
     /// The last acquire of a lock in one mode before an event of this thread.
     pub(crate) fn acquire_before(&self, (lock, mode): (LockId, Mode), event: EventId) -> Option<EventId> {
-        let list = if mode == Mode::Exclusive { &self.exclusive } else { &self.acquires };
+        let list = if mode == Mode::Exclusive { self.exclusive() } else { &self.acquires };
         let at = list.partition_point(|&entry| entry < (lock, self.location(event))).checked_sub(1)?;
         (list[at].0 == lock).then(|| self.events[list[at].1 as usize])
     }
 
     /// The thread ends, at a position in `from..to`, a section of `lock` that one in `mode` would exclude.
-    pub fn gives_up(&self, lock: LockId, mode: Mode, from: u32, to: u32) -> bool {
-        let list = if mode == Mode::Shared { &self.exclusive_releases } else { &self.releases };
+    pub(super) fn gives_up(&self, trace: &Trace, lock: LockId, mode: Mode, from: u32, to: u32) -> bool {
+        let [all, exclusive] = self.releases.get_or_init(|| self.gather_releases(trace));
+        let list = if mode == Mode::Shared { exclusive } else { all };
         let next = list.get(list.partition_point(|&entry| entry < (lock, from)));
         next.is_some_and(|&(l, position)| l == lock && position < to)
+    }
+}
+
+impl History {
+    fn exclusive(&self) -> &[(LockId, u32)] {
+        self.exclusive.as_ref().unwrap_or(&self.acquires)
+    }
+
+    fn gather_releases(&self, trace: &Trace) -> [Vec<(LockId, u32)>; 2] {
+        let releases = |modes: fn(bool) -> bool| {
+            let event = |(position, &id): (usize, &EventId)| {
+                let event = trace.event(id);
+                let wanted = event.op.is_release() && modes(event.op.is_shared());
+                event.lock().filter(|_| wanted).map(|lock| (lock, position as u32))
+            };
+            let mut list: Vec<(LockId, u32)> = self.events.iter().enumerate().filter_map(event).collect();
+            list.sort_unstable();
+            list
+        };
+        [releases(|_| true), releases(|shared| !shared)]
     }
 }
 
@@ -89,30 +110,29 @@ impl Histories {
 
 fn gather(trace: &Trace, relations: &Relations, thread: ThreadId) -> History {
     let mut history = History::default();
+    let (mut exclusive, mut shared) = (Vec::new(), false);
     for &id in relations.thread_events(thread) {
         let event = trace.event(id);
         if let Some(lock) = event.lock() {
             let (position, mode) = (history.events.len() as u32, mode_of(event.op.is_shared()));
             if event.op.is_acquire() {
                 history.acquires.push((lock, position));
-                if mode == Mode::Exclusive {
-                    history.exclusive.push((lock, position));
+                match mode {
+                    Mode::Exclusive => exclusive.push((lock, position)),
+                    Mode::Shared => shared = true,
                 }
                 history.left_held.push((lock, mode));
             } else {
-                history.releases.push((lock, position));
-                if mode == Mode::Exclusive {
-                    history.exclusive_releases.push((lock, position));
-                }
                 history.left_held.retain(|&held| held != (lock, mode));
             }
             history.events.push(id);
         }
     }
     history.acquires.sort_unstable();
-    history.exclusive.sort_unstable();
-    history.releases.sort_unstable();
-    history.exclusive_releases.sort_unstable();
+    if shared {
+        exclusive.sort_unstable();
+        history.exclusive = Some(exclusive);
+    }
     history
 }
 

@@ -26,6 +26,7 @@ mod checks;
 mod counters;
 mod engine;
 mod history;
+mod legs;
 mod schedule;
 mod search;
 mod start;

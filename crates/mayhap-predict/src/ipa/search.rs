@@ -176,27 +176,24 @@ impl Search {
         self.try_from(near, run)
     }
 
-    /// The observed run up to the first of the two events, or up to where its thread took the lock that is in the way;
-    /// then one thread runs through, then the other.
+    /// The observed run up to the first of the two events, or up to where its thread took a lock that is in the way; then
+    /// straight legs.
     fn try_from_observed(&mut self, run: &mut Run<'_>) -> bool {
-        let target = run.table.target;
         for &(pair, last) in run.observed {
-            let through = if pair.a == target.a || pair.b == target.b { Some(pair) } else { run.table.turn(pair) };
+            let legs = run.table.legs(pair);
+            let check = if legs.is_some() { Check::Lcc3 } else { Check::Lcc2 };
             run.counters.roots += 1;
-            let (check, found) = match through {
-                Some(turn) if run.table.row(turn).action == Action::Straight => (Check::Lcc3, true),
-                Some(turn) if turn == target => (Check::Tc, true),
-                _ => (Check::Lcc2, false),
-            };
             run.counters.count(check);
             (run.observe)(pair, check);
             run.left = run.left.saturating_sub(1);
-            if let Some(turn) = through.filter(|_| found) {
+            if let Some(legs) = legs {
                 self.enter(pair, Some(last));
-                for (from, to) in [(pair, turn), (turn, target)] {
-                    if from != to {
+                let mut from = pair;
+                for to in legs.into_iter().filter(|&to| to != pair) {
+                    if to != from {
                         self.go_straight(from, to, run.counters);
                     }
+                    from = to;
                 }
                 return true;
             }
