@@ -35,7 +35,7 @@ pub(crate) const DAISY: Shape = Shape {
     accesses: 2_000,
     variables: 45,
     signals: 15,
-    hot: &[710, 140],
+    hot: &[720, 140],
     triplets: 383_007,
     paper_seconds: 244.0,
 };
@@ -49,7 +49,7 @@ pub(crate) const THRIFT3: Shape = Shape {
     accesses: 8_818,
     variables: 519,
     signals: 349,
-    hot: &[138, 116, 60, 40],
+    hot: &[136, 113, 60, 40],
     triplets: 479_142,
     paper_seconds: 243.0,
 };

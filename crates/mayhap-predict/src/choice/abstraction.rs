@@ -30,6 +30,18 @@ pub(super) fn choice_pairs(graph: &WitnessOrder, witness: &[(Point, Point)]) -> 
     pairs
 }
 
+/// Restricts what follows to the locks with scopes that the graph does not order. More edges order more, so this holds for
+/// all graphs that extend this one; of ordered scopes the later is reached from the earlier by a path anyway.
+pub(super) fn keep_live(graph: &mut WitnessOrder) {
+    let order = &graph.order;
+    graph.scopes.keep_live(|lists| {
+        lists.iter().enumerate().any(|(i, a)| {
+            let others = lists[i + 1..].iter().filter(|b| b.excludes(a));
+            others.into_iter().any(|b| a.scopes.iter().any(|scope| !unordered(order, scope, b).is_empty()))
+        })
+    });
+}
+
 /// Per thread, the first rank that a walk from `x` reaches; the thread's end where there is none.
 fn forward(graph: &WitnessOrder, x: Point) -> Vec<u32> {
     let (order, scopes) = (&graph.order, &graph.scopes);
@@ -98,8 +110,9 @@ fn collect(graph: &WitnessOrder, walks: &[(Vec<u32>, Vec<u32>)], pairs: &mut Vec
     let on_walk = |s: &Scope, t: &Scope| {
         walks.iter().any(|(after, before)| s.release >= after[s.thread] && t.acquire < before[t.thread])
     };
-    for (lock, lists) in graph.scopes.lists.iter().enumerate() {
-        let at = |list: usize, place: usize| ScopeAt { lock: lock as u32, list: list as u32, place: place as u32 };
+    for &lock in &graph.scopes.live_locks {
+        let lists = &graph.scopes.lists[lock as usize];
+        let at = |list: usize, place: usize| ScopeAt { lock, list: list as u32, place: place as u32 };
         for (i, a) in lists.iter().enumerate() {
             for (j, b) in lists.iter().enumerate().skip(i + 1).filter(|(_, b)| b.excludes(a)) {
                 for (place, scope) in a.scopes.iter().enumerate() {

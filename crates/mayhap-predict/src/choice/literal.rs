@@ -19,7 +19,7 @@
 
 use mayhap_trace::{EventId, Mode, Op, Relations, ThreadId, Trace};
 
-use super::abstraction::{ChoicePair, choice_pairs};
+use super::abstraction::{ChoicePair, choice_pairs, keep_live};
 use super::order::Point;
 use super::triplets::Triplets;
 use super::witness_order::{WitnessOrder, point};
@@ -79,6 +79,7 @@ impl<'a> Literal<'a> {
                 self.add_couple(id);
             }
         }
+        keep_live(&mut self.graph);
         let outcomes = self.kinds(read, other);
         self.graph.undo(mark);
         outcomes
@@ -113,6 +114,7 @@ impl<'a> Literal<'a> {
     }
 
     fn read(&mut self, read: EventId, triplets: &Triplets, tell: &mut dyn FnMut(EventId, ReadOutcomes<'_>)) {
+        keep_live(&mut self.graph);
         let others = triplets.others(self.trace, self.relations, read);
         let outcomes: Vec<_> = others.into_iter().map(|other| (other, self.kinds(read, other))).collect();
         tell(read, &outcomes);
@@ -302,6 +304,7 @@ pub fn decide_edges(
     let points: Vec<(Point, Point)> =
         edges.iter().chain(witness).map(|&(a, b)| (literal.point(a), literal.point(b))).collect();
     if points.iter().all(|&(a, b)| literal.graph.add(a, b)) {
+        keep_live(&mut literal.graph);
         literal.choices(&points[edges.len()..])
     } else {
         Outcome::Cyclic

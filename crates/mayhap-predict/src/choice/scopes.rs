@@ -74,6 +74,9 @@ pub(super) struct Scopes {
     pub(super) hull: Vec<Vec<(u32, u32)>>,
     /// Per thread, lock and list of those of its lists that exclude another.
     contended: Vec<Vec<(u32, u32)>>,
+    /// Of these, the ones that matter now; and their locks.
+    live: Vec<Vec<(u32, u32)>>,
+    pub(super) live_locks: Vec<u32>,
 }
 
 impl Scopes {
@@ -83,6 +86,8 @@ impl Scopes {
             releases: vec![Vec::new(); relations.threads()],
             hull: Vec::with_capacity(relations.threads()),
             contended: vec![Vec::new(); relations.threads()],
+            live: Vec::new(),
+            live_locks: Vec::new(),
         };
         for thread in 0..relations.threads() {
             let events = relations.thread_events(ThreadId::at(thread));
@@ -118,6 +123,7 @@ impl Scopes {
                 scopes.contended[list.thread].push((lock as u32, i as u32));
             }
         }
+        scopes.live.clone_from(&scopes.contended);
         scopes
     }
 
@@ -135,9 +141,20 @@ impl Scopes {
         }
     }
 
-    /// The lists of a thread, each with those of other threads that it excludes, where there are any.
+    /// Keeps as live what belongs to the locks that `matters` names.
+    pub(super) fn keep_live(&mut self, matters: impl Fn(&[List]) -> bool) {
+        self.live_locks.clear();
+        let locks = self.lists.iter().enumerate().filter(|(_, lists)| matters(lists)).map(|(lock, _)| lock as u32);
+        self.live_locks.extend(locks);
+        for (live, all) in self.live.iter_mut().zip(&self.contended) {
+            live.clear();
+            live.extend(all.iter().filter(|(lock, _)| self.live_locks.binary_search(lock).is_ok()));
+        }
+    }
+
+    /// The live lists of a thread, each with those of other threads that it excludes.
     pub(super) fn contended(&self, thread: usize) -> impl Iterator<Item = (&List, impl Iterator<Item = &List>)> {
-        self.contended[thread].iter().map(|&(lock, list)| {
+        self.live[thread].iter().map(|&(lock, list)| {
             let lists = &self.lists[lock as usize];
             let mine = &lists[list as usize];
             (mine, lists.iter().filter(|l| l.excludes(mine)))
