@@ -4,6 +4,8 @@
 //! several formats ([`format`]), checks that it keeps the rules of locks, threads and conditions ([`validate`]), and
 //! derives what every later stage needs ([`Relations`]). It knows nothing of bugs.
 
+#![forbid(unsafe_code)]
+
 pub mod clocks;
 mod columns;
 mod error;
