@@ -14,6 +14,7 @@
 mod common;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use mayhap_detect::{Options, Order, detect};
@@ -38,17 +39,22 @@ fn facts<'a>(text: &'a str, key: &str) -> Vec<&'a str> {
     text.lines().filter_map(|line| line.strip_prefix(prefix.as_str())).collect()
 }
 
-fn compile(file: &Path, folder: &Path, extra: &[&str]) -> Result<PathBuf, String> {
-    let language = if file.extension().unwrap() == "c" { "cc" } else { "c++" };
-    let output = folder.join(stem(file));
-    let (file, out) = (file.to_str().unwrap(), output.to_str().unwrap());
-    let mut arguments = vec![language, "-O1", "-pthread", file, "-o", out];
-    arguments.extend(extra);
-    let run = common::mayhap_in(folder, &arguments);
-    if run.code == Some(0) { Ok(output) } else { Err(format!("does not compile:\n{}", run.stderr)) }
+/// Compiles with the C and the C++ compiler of these names.
+fn compile(file: &Path, folder: &Path, compilers: [&str; 2]) -> Result<(), String> {
+    let (language, standard) =
+        if file.extension().unwrap() == "c" { ("cc", "-std=gnu11") } else { ("c++", "-std=c++17") };
+    let run: common::Run = Command::new(env!("CARGO_BIN_EXE_mayhap"))
+        .args([language, standard, "-O1", "-pthread", file.to_str().unwrap(), "-o", &stem(file)])
+        .env("MAYHAP_CC", compilers[0])
+        .env("MAYHAP_CXX", compilers[1])
+        .current_dir(folder)
+        .output()
+        .unwrap()
+        .into();
+    if run.code == Some(0) { Ok(()) } else { Err(format!("does not compile:\n{}", run.stderr)) }
 }
 
-/// Compiles, records and checks one program under one schedule.
+/// Records and checks one compiled program under one schedule.
 fn check(file: &Path, folder: &Path, schedule: &[&str]) -> Result<(), String> {
     let text = std::fs::read_to_string(file).unwrap();
     let program = folder.join(stem(file));
@@ -126,16 +132,13 @@ fn check_races(trace: &Trace, text: &str, none: bool) -> Result<(), String> {
     Ok(())
 }
 
-#[test]
-fn every_program_is_recorded_as_it_says() {
+fn check_all(compilers: [&str; 2], schedules: &[&[&str]]) {
     let folder = tempfile::tempdir().unwrap();
-    let schedules: [&[&str]; 3] =
-        [&[], &["--schedule", "random", "--seed", "7"], &["--schedule", "pct", "--seed", "3"]];
     let mut failures = Vec::new();
     let programs = programs();
     assert!(!programs.is_empty(), "no program to check");
     for file in &programs {
-        if let Err(why) = compile(file, folder.path(), &[]) {
+        if let Err(why) = compile(file, folder.path(), compilers) {
             failures.push(format!("{}: {why}", stem(file)));
             continue;
         }
@@ -146,4 +149,20 @@ fn every_program_is_recorded_as_it_says() {
         }
     }
     assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), programs.len(), failures.join("\n"));
+}
+
+#[test]
+fn every_program_is_recorded_as_it_says() {
+    let schedules: [&[&str]; 3] =
+        [&[], &["--schedule", "random", "--seed", "7"], &["--schedule", "pct", "--seed", "3"]];
+    check_all(["gcc", "g++"], &schedules);
+}
+
+#[test]
+fn every_program_is_recorded_as_it_says_by_clang() {
+    if Command::new("clang++").arg("--version").output().is_err() {
+        println!("no clang here: nothing checked");
+        return;
+    }
+    check_all(["clang", "clang++"], &[&["--seed", "1"]]);
 }
