@@ -30,12 +30,43 @@ use crate::tally::{IdSet, Tally};
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
+/// Answers by two numbers, the latest for each place of a small table; the full answer is behind it.
+struct Memo {
+    recent: Vec<((u32, u32), u32)>,
+    all: Map<(u32, u32), u32>,
+}
+
+impl Default for Memo {
+    fn default() -> Self {
+        Memo { recent: vec![((u32::MAX, u32::MAX), 0); Self::PLACES], all: Map::default() }
+    }
+}
+
+impl Memo {
+    const PLACES: usize = 1 << 12;
+
+    #[inline]
+    fn get(&mut self, key: (u32, u32), answer: impl FnOnce() -> u32) -> u32 {
+        let place =
+            (key.0.wrapping_mul(0x9E37_79B1) ^ key.1.wrapping_mul(0x85EB_CA77)) as usize >> 7 & (Self::PLACES - 1);
+        if self.recent[place].0 != key {
+            let answer = *self.all.entry(key).or_insert_with(answer);
+            self.recent[place] = (key, answer);
+        }
+        self.recent[place].1
+    }
+}
+
 /// Interned sets of locks.
 struct Sets {
+    known: Known,
+    with: Memo,
+    both: Memo,
+}
+
+struct Known {
     sets: Vec<Box<[u32]>>,
     index: Map<Box<[u32]>, u32>,
-    with: Map<(u32, u32), u32>,
-    both: Map<(u32, u32), u32>,
 }
 
 const EMPTY: u32 = 0;
@@ -43,11 +74,11 @@ const EMPTY: u32 = 0;
 impl Default for Sets {
     fn default() -> Self {
         let index = [(Box::default(), EMPTY)].into_iter().collect();
-        Sets { sets: vec![Box::default()], index, with: Map::default(), both: Map::default() }
+        Sets { known: Known { sets: vec![Box::default()], index }, with: Memo::default(), both: Memo::default() }
     }
 }
 
-impl Sets {
+impl Known {
     fn intern(&mut self, set: Vec<u32>) -> u32 {
         let sets = &mut self.sets;
         *self.index.entry(set.into_boxed_slice()).or_insert_with_key(|set| {
@@ -55,36 +86,33 @@ impl Sets {
             sets.len() as u32 - 1
         })
     }
+}
 
+impl Sets {
+    #[inline]
     fn with(&mut self, set: u32, lock: u32) -> u32 {
-        if let Some(&known) = self.with.get(&(set, lock)) {
-            return known;
-        }
-        let mut locks = self.sets[set as usize].to_vec();
-        if let Err(at) = locks.binary_search(&lock) {
-            locks.insert(at, lock);
-        }
-        let id = self.intern(locks);
-        self.with.insert((set, lock), id);
-        id
+        let known = &mut self.known;
+        self.with.get((set, lock), || {
+            let mut locks = known.sets[set as usize].to_vec();
+            if let Err(at) = locks.binary_search(&lock) {
+                locks.insert(at, lock);
+            }
+            known.intern(locks)
+        })
     }
 
     #[inline]
     fn both(&mut self, a: u32, b: u32) -> u32 {
-        if a == b || a == EMPTY {
-            return a;
+        if a == b || a == EMPTY || b == EMPTY {
+            return if a == b { a } else { EMPTY };
         }
-        if b == EMPTY {
-            return EMPTY;
-        }
-        if let Some(&known) = self.both.get(&(a, b)) {
-            return known;
-        }
-        let other = &self.sets[b as usize];
-        let locks = self.sets[a as usize].iter().copied().filter(|lock| other.binary_search(lock).is_ok()).collect();
-        let id = self.intern(locks);
-        self.both.insert((a, b), id);
-        id
+        let known = &mut self.known;
+        self.both.get((a, b), || {
+            let other = &known.sets[b as usize];
+            let locks = known.sets[a as usize].iter().copied().filter(|lock| other.binary_search(lock).is_ok());
+            let locks = locks.collect();
+            known.intern(locks)
+        })
     }
 }
 
@@ -205,7 +233,7 @@ fn run<const ERASER: bool, F: Feed + ?Sized>(feed: &mut F, options: &Options, fo
     let memory = count.variables.capacity() * size_of::<Variable>();
     let last = count.tally.last;
     second_pass(feed, found, count.tally, events, memory, |pairs| Pair::<ERASER> {
-        held: Held::default(),
+        sets: Sets::default(),
         modes: Modes::default(),
         variables: Vec::new(),
         pairs,
@@ -251,38 +279,52 @@ impl<const ERASER: bool> Pass for Count<ERASER> {
     }
 }
 
-/// What each thread holds with its modes, to tell whether a lock keeps two accesses apart.
+/// What each thread holds with its modes, to tell whether a lock keeps two accesses apart. Sets are made when asked for.
 #[derive(Default)]
 pub(crate) struct Modes {
     sets: Locksets,
     ids: Vec<LocksetId>,
-    now: Vec<LocksetId>,
+    stacks: Vec<Vec<(LockId, Mode)>>,
+    /// The set of each thread, until its locks change.
+    now: Vec<Option<LocksetId>>,
 }
 
 impl Modes {
     pub(crate) fn grow(&mut self, threads: usize) {
-        self.now.resize(self.now.len().max(threads), LocksetId::EMPTY);
+        self.stacks.resize_with(self.stacks.len().max(threads), Vec::new);
+        self.now.resize(self.stacks.len(), None);
     }
 
+    #[inline]
     pub(crate) fn sync(&mut self, event: &Event) {
         let Some(lock) = event.lock() else { return };
         let held = (lock, if event.op.is_shared() { Mode::Shared } else { Mode::Exclusive });
-        let set = self.now[event.thread.index()];
-        let set = if event.op.is_acquire() { self.sets.with(set, held) } else { self.sets.without(set, held) };
-        self.now[event.thread.index()] = set;
+        let stack = &mut self.stacks[event.thread.index()];
+        if event.op.is_acquire() {
+            stack.push(held);
+        } else if let Some(at) = stack.iter().rposition(|h| *h == held) {
+            stack.remove(at);
+        }
+        self.now[event.thread.index()] = None;
     }
 
     pub(crate) fn sets(&self) -> &Locksets {
         &self.sets
     }
 
-    pub(crate) fn held(&self, thread: usize) -> LocksetId {
-        self.now[thread]
+    pub(crate) fn held(&mut self, thread: usize) -> LocksetId {
+        if let Some(set) = self.now[thread] {
+            return set;
+        }
+        let stack = self.stacks[thread].iter();
+        let set = stack.fold(LocksetId::EMPTY, |set, held| self.sets.with(set, *held));
+        self.now[thread] = Some(set);
+        set
     }
 
     /// The set of a thread as a number that [`Self::apart`] takes.
     fn number(&mut self, thread: usize) -> u32 {
-        let set = self.now[thread];
+        let set = self.held(thread);
         if self.ids.len() <= set.index() {
             self.ids.resize(set.index() + 1, LocksetId::EMPTY);
         }
@@ -290,13 +332,20 @@ impl Modes {
         set.index() as u32
     }
 
+    /// A lock that keeps two accesses with these sets apart.
     fn apart(&self, a: u32, b: u32) -> Option<LockId> {
         self.sets.common(self.ids[a as usize], self.ids[b as usize])
+    }
+
+    /// The locks that protect an access: a write is protected by what it holds alone.
+    fn protecting(&self, sets: &mut Sets, thread: usize, write: bool) -> u32 {
+        let held = self.stacks[thread].iter().filter(|(_, mode)| !write || *mode == Mode::Exclusive);
+        held.fold(EMPTY, |set, (lock, _)| sets.with(set, lock.cell()))
     }
 }
 
 struct Pair<const ERASER: bool> {
-    held: Held,
+    sets: Sets,
     modes: Modes,
     variables: Vec<Variable>,
     pairs: Pairs,
@@ -305,15 +354,14 @@ struct Pair<const ERASER: bool> {
 
 impl<const ERASER: bool> Pass for Pair<ERASER> {
     fn grow(&mut self, tables: &Tables) {
-        self.held.grow(tables);
         self.modes.grow(tables.threads.len());
         self.variables.resize(self.variables.len().max(tables.variables.len()), UNSEEN);
     }
 
     fn access(&mut self, access: Access) -> bool {
         if let Some(slot) = self.pairs.slot(access.variable) {
-            let held = self.held.protecting(access.thread, access.write);
-            let racy = self.variables[access.variable].access::<ERASER>(&mut self.held.sets, held, &access);
+            let held = self.modes.protecting(&mut self.sets, access.thread, access.write);
+            let racy = self.variables[access.variable].access::<ERASER>(&mut self.sets, held, &access);
             let held = self.modes.number(access.thread);
             let modes = &self.modes;
             let unordered = |earlier: &Latest| racy && modes.apart(earlier.stamp, held).is_none();
@@ -323,7 +371,6 @@ impl<const ERASER: bool> Pass for Pair<ERASER> {
     }
 
     fn sync(&mut self, _id: u32, event: &Event) {
-        self.held.sync(event);
         self.modes.sync(event);
     }
 }

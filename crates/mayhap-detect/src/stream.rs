@@ -4,7 +4,7 @@
 //! breaks a rule ends the pass with an error that names both events.
 
 use mayhap_trace::validate::Validator;
-use mayhap_trace::{Columns, Error, Event, EventId, Op, Position, Source, Tables, Trace};
+use mayhap_trace::{Columns, Error, Event, EventId, Op, Position, Source, Summary, Tables, Trace, VarId};
 
 /// An access as detectors see it.
 #[derive(Clone, Copy)]
@@ -15,6 +15,18 @@ pub(crate) struct Access {
     pub(crate) variable: usize,
     /// Location cell.
     pub(crate) location: u32,
+}
+
+impl Access {
+    pub(crate) fn of(id: u32, event: &Event) -> Access {
+        Access {
+            id,
+            thread: event.thread.index(),
+            write: event.op == Op::Write,
+            variable: event.object as usize,
+            location: event.location_cell(),
+        }
+    }
 }
 
 /// One reading of a trace.
@@ -50,13 +62,13 @@ impl<'i> Whole<'i> {
 impl Feed for Whole<'_> {
     fn feed<P: Pass>(&mut self, pass: &mut P) -> Result<u64, Error> {
         let mut source = self.input.open()?;
-        let mut validator = Validator::new();
+        let mut gate = Gate::new(source.summary());
         let mut chunk = Columns::default();
         let mut base = 0usize;
         while source.next_chunk(&mut chunk)? {
             check_length(base + chunk.len())?;
             pass.grow(source.tables());
-            if let Some(stop) = drive_chunk(&chunk, base, source.tables(), &mut validator, pass)? {
+            if let Some(stop) = gate.drive(&chunk, base, source.tables(), pass)? {
                 base = stop + 1;
                 break;
             }
@@ -74,39 +86,80 @@ pub(crate) fn check_length(events: usize) -> Result<(), Error> {
     }
 }
 
-/// Returns the event at which the pass wants to end, if any.
-fn drive_chunk<P: Pass>(
-    chunk: &Columns,
-    base: usize,
-    tables: &Tables,
-    validator: &mut Validator,
-    pass: &mut P,
-) -> Result<Option<usize>, Error> {
-    let rows = chunk.ops.iter().zip(&chunk.threads).zip(&chunk.objects).zip(&chunk.locations);
-    for (i, (((&op, &thread), &object), &location)) in rows.enumerate() {
-        let id = base + i;
-        let event = chunk.get(i);
-        let step = validator.step(tables, EventId::at(id), &event)?;
-        match op {
-            Op::Read | Op::Write => {
-                let access = Access {
-                    id: id as u32,
-                    thread: thread as usize,
-                    write: op == Op::Write,
-                    variable: object as usize,
-                    location,
-                };
+/// What keeps events from a pass: rules that they break, and that they do not matter.
+struct Gate {
+    validator: Validator,
+    /// Threads that have begun and were not joined: their accesses break no rule.
+    running: Vec<bool>,
+    /// Variables whose accesses conflict, if the source knows: no detector needs others.
+    conflicting: Option<Vec<bool>>,
+}
+
+impl Gate {
+    fn new(summary: Option<&Summary>) -> Self {
+        let conflicting = summary.map(|summary| {
+            let variables = (0..summary.names[VARIABLES] as usize).map_while(VarId::new);
+            variables.map(|v| summary.is_shared_variable(v) && summary.is_written(v)).collect()
+        });
+        Gate { validator: Validator::new(), running: Vec::new(), conflicting }
+    }
+
+    /// Hands events of a chunk on. Returns the event at which the pass wants to end, if any.
+    fn drive<P: Pass>(
+        &mut self,
+        chunk: &Columns,
+        base: usize,
+        tables: &Tables,
+        pass: &mut P,
+    ) -> Result<Option<usize>, Error> {
+        self.running.resize(self.running.len().max(tables.threads.len()), false);
+        let rows = chunk.ops.iter().zip(&chunk.threads).zip(&chunk.objects).zip(&chunk.locations);
+        for (i, (((&op, &thread), &object), &location)) in rows.enumerate() {
+            let (id, thread) = (base + i, thread as usize);
+            if op.is_access() && self.running[thread] {
+                let variable = object as usize;
+                if self.conflicting.as_ref().is_some_and(|c| !c.get(variable).copied().unwrap_or(true)) {
+                    continue;
+                }
+                let access = Access { id: id as u32, thread, write: op == Op::Write, variable, location };
                 if pass.access(access) {
                     return Ok(Some(id));
                 }
+            } else if self.other(chunk, i, id, tables, pass)? {
+                return Ok(Some(id));
             }
-            Op::Branch => {}
-            _ if step.relevant => pass.sync(id as u32, &event),
+        }
+        Ok(None)
+    }
+
+    /// Any event but an access of a thread that is known to run.
+    fn other<P: Pass>(
+        &mut self,
+        chunk: &Columns,
+        i: usize,
+        id: usize,
+        tables: &Tables,
+        pass: &mut P,
+    ) -> Result<bool, Error> {
+        let event = chunk.get(i);
+        let step = self.validator.step(tables, EventId::at(id), &event)?;
+        match event.op {
+            Op::Read | Op::Write => {
+                self.running[event.thread.index()] = true;
+                return Ok(pass.access(Access::of(id as u32, &event)));
+            }
+            Op::Join => self.running[event.object as usize] = false,
             _ => {}
         }
+        if step.relevant && event.op != Op::Branch {
+            pass.sync(id as u32, &event);
+        }
+        Ok(false)
     }
-    Ok(None)
 }
+
+/// Place of the variables among [`Summary::names`].
+const VARIABLES: usize = 2;
 
 /// A trace that can be read more than once.
 pub trait Input {

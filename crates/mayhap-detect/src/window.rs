@@ -38,13 +38,7 @@ impl Feed for Window<'_> {
                 pass.sync(id, &event);
                 continue;
             }
-            let access = Access {
-                id,
-                thread: event.thread.index(),
-                write: event.op == Op::Write,
-                variable: event.object as usize,
-                location: event.location_cell(),
-            };
+            let access = Access::of(id, &event);
             if pass.access(access) {
                 return Ok((id as usize + 1 - self.buffer.start) as u64);
             }

@@ -152,28 +152,31 @@ pub(super) struct Accessed {
     accesses: Vec<Accesses>,
     /// (lock, variable) to `accesses`.
     index: HashMap<(u32, u32), u32, foldhash::fast::RandomState>,
-    /// Per variable, the lock it was last found under: most variables know only one.
-    recent: Vec<(u32, u32)>,
+    /// Per variable, the two locks it was last found under and where: most variables know only one, or one within another.
+    recent: Vec<[(u32, u32); 2]>,
     readers: Vec<Vec<Reader>>,
 }
 
 impl Accessed {
     pub(super) fn grow(&mut self, variables: usize) {
-        self.recent.resize(self.recent.len().max(variables), (NONE, NONE));
+        self.recent.resize(self.recent.len().max(variables), [(NONE, NONE); 2]);
     }
 
     #[inline]
     fn find(&mut self, lock: u32, variable: usize) -> usize {
         let recent = &mut self.recent[variable];
-        if recent.0 != lock {
-            let accesses = &mut self.accesses;
-            let slot = *self.index.entry((lock, variable as u32)).or_insert_with(|| {
-                accesses.push(Accesses { writes: NOTHING, reads: NOTHING, readers: NONE });
-                accesses.len() as u32 - 1
-            });
-            *recent = (lock, slot);
+        for (of, slot) in recent.iter() {
+            if *of == lock {
+                return *slot as usize;
+            }
         }
-        recent.1 as usize
+        let accesses = &mut self.accesses;
+        let slot = *self.index.entry((lock, variable as u32)).or_insert_with(|| {
+            accesses.push(Accesses { writes: NOTHING, reads: NOTHING, readers: NONE });
+            accesses.len() as u32 - 1
+        });
+        *recent = [(lock, slot), recent[0]];
+        slot as usize
     }
 
     /// Rule (a) for an access inside a section: learns the releases of conflicting sections into `p`, and tells which.
@@ -253,7 +256,7 @@ impl Accessed {
     pub(super) fn memory(&self) -> usize {
         self.accesses.capacity() * size_of::<Accesses>()
             + self.index.capacity() * (size_of::<((u32, u32), u32)>() + 1)
-            + self.recent.capacity() * 8
+            + self.recent.capacity() * 16
             + self.readers.iter().map(|r| r.capacity() * size_of::<Reader>()).sum::<usize>()
     }
 }
