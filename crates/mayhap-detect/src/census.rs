@@ -81,6 +81,12 @@ impl Census {
 }
 
 impl Pass for Census {
+    fn prepare(&mut self, conflicting: Option<&[bool]>) -> bool {
+        let known = conflicting.into_iter().flatten().enumerate().filter(|(_, conflicts)| **conflicts);
+        known.for_each(|(variable, _)| self.conflicting.insert(variable));
+        conflicting.is_none()
+    }
+
     fn grow(&mut self, tables: &Tables) {
         self.locks.resize_with(self.locks.len().max(tables.locks.len()), LockUse::default);
         let variables = self.owners.len().max(tables.variables.len());

@@ -82,3 +82,24 @@ fn clocks_are_the_definitions_on_the_corpus() {
         check(&case.trace, &case.name);
     }
 }
+
+/// The orderings that the paper's figures claim.
+#[test]
+fn wcp_orders_what_the_figures_say() {
+    let mut claims = 0;
+    for case in mayhap_testkit::golden::cases() {
+        let mut input = &case.trace;
+        let census = Rc::new(Census::take(&mut Whole::new(&mut input)).unwrap());
+        let order = by_clocks(&case.trace, &case.relations, Wcp::new(census));
+        let ordered = |(a, b): &(String, String)| order[case.event(a).index()][case.event(b).index()];
+        for pair in &case.facts.wcp.ordered {
+            assert!(ordered(pair), "{}: {pair:?}", case.name);
+            claims += 1;
+        }
+        for pair in &case.facts.wcp.unordered {
+            assert!(!ordered(pair), "{}: {pair:?}", case.name);
+            claims += 1;
+        }
+    }
+    assert!(claims >= 4, "{claims}");
+}

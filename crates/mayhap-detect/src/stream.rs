@@ -31,6 +31,11 @@ impl Access {
 
 /// One reading of a trace.
 pub(crate) trait Pass {
+    /// Learns what is known of the whole trace beforehand. `false` if that makes it need no accesses.
+    fn prepare(&mut self, _conflicting: Option<&[bool]>) -> bool {
+        true
+    }
+
     /// Makes room for the ids that `tables` names.
     fn grow(&mut self, tables: &Tables);
 
@@ -51,21 +56,26 @@ pub(crate) trait Feed {
 pub(crate) struct Whole<'i> {
     input: &'i mut dyn Input,
     pub(crate) tables: Tables,
+    /// So many events were found to break no rule.
+    checked: Option<usize>,
 }
 
 impl<'i> Whole<'i> {
     pub(crate) fn new(input: &'i mut dyn Input) -> Self {
-        Whole { input, tables: Tables::default() }
+        Whole { input, tables: Tables::default(), checked: None }
     }
 }
 
 impl Feed for Whole<'_> {
     fn feed<P: Pass>(&mut self, pass: &mut P) -> Result<u64, Error> {
         let mut source = self.input.open()?;
-        let mut gate = Gate::new(source.summary());
+        let mut gate = Gate::new(source.summary(), self.checked.is_some());
+        gate.accesses = pass.prepare(gate.conflicting.as_deref());
+        // A later reading never goes beyond what the first one has checked.
+        let most = self.checked.unwrap_or(usize::MAX);
         let mut chunk = Columns::default();
         let mut base = 0usize;
-        while source.next_chunk(&mut chunk)? {
+        while base < most && source.next_chunk(&mut chunk)? {
             check_length(base + chunk.len())?;
             pass.grow(source.tables());
             if let Some(stop) = gate.drive(&chunk, base, source.tables(), pass)? {
@@ -74,6 +84,7 @@ impl Feed for Whole<'_> {
             }
             base += chunk.len();
         }
+        self.checked = Some(self.checked.unwrap_or(base));
         self.tables = source.into_tables();
         Ok(base as u64)
     }
@@ -88,20 +99,62 @@ pub(crate) fn check_length(events: usize) -> Result<(), Error> {
 
 /// What keeps events from a pass: rules that they break, and that they do not matter.
 struct Gate {
-    validator: Validator,
+    rules: Rules,
     /// Threads that have begun and were not joined: their accesses break no rule.
     running: Vec<bool>,
     /// Variables whose accesses conflict, if the source knows: no detector needs others.
     conflicting: Option<Vec<bool>>,
+    /// The pass wants accesses.
+    accesses: bool,
+}
+
+enum Rules {
+    /// They are checked.
+    Check(Validator),
+    /// They were checked before; only re-entrant lock operations are to be told from others.
+    Trust(Reentrancy),
+}
+
+/// What each thread holds: lock, mode, how often.
+#[derive(Default)]
+struct Reentrancy(Vec<Vec<(u32, bool, u32)>>);
+
+impl Reentrancy {
+    /// The event is no re-entrant lock operation.
+    fn is_relevant(&mut self, event: &Event) -> bool {
+        if !event.op.is_lock() {
+            return !event.op.is_mark();
+        }
+        let thread = event.thread.index();
+        if self.0.len() <= thread {
+            self.0.resize_with(thread + 1, Vec::new);
+        }
+        let (holds, shared) = (&mut self.0[thread], event.op.is_shared());
+        let at = holds.iter().rposition(|&(lock, mode, _)| lock == event.object && mode == shared);
+        match at {
+            None => holds.push((event.object, shared, 1)),
+            Some(at) if event.op.is_acquire() => {
+                holds[at].2 += 1;
+                return false;
+            }
+            Some(at) if holds[at].2 == 1 => drop(holds.remove(at)),
+            Some(at) => {
+                holds[at].2 -= 1;
+                return false;
+            }
+        }
+        true
+    }
 }
 
 impl Gate {
-    fn new(summary: Option<&Summary>) -> Self {
+    fn new(summary: Option<&Summary>, trust: bool) -> Self {
         let conflicting = summary.map(|summary| {
             let variables = (0..summary.names[VARIABLES] as usize).map_while(VarId::new);
             variables.map(|v| summary.is_shared_variable(v) && summary.is_written(v)).collect()
         });
-        Gate { validator: Validator::new(), running: Vec::new(), conflicting }
+        let rules = if trust { Rules::Trust(Reentrancy::default()) } else { Rules::Check(Validator::new()) };
+        Gate { rules, running: Vec::new(), conflicting, accesses: true }
     }
 
     /// Hands events of a chunk on. Returns the event at which the pass wants to end, if any.
@@ -118,7 +171,8 @@ impl Gate {
             let (id, thread) = (base + i, thread as usize);
             if op.is_access() && self.running[thread] {
                 let variable = object as usize;
-                if self.conflicting.as_ref().is_some_and(|c| !c.get(variable).copied().unwrap_or(true)) {
+                let conflicts = self.conflicting.as_ref().is_none_or(|c| c.get(variable).copied().unwrap_or(true));
+                if !conflicts || !self.accesses {
                     continue;
                 }
                 let access = Access { id: id as u32, thread, write: op == Op::Write, variable, location };
@@ -142,16 +196,19 @@ impl Gate {
         pass: &mut P,
     ) -> Result<bool, Error> {
         let event = chunk.get(i);
-        let step = self.validator.step(tables, EventId::at(id), &event)?;
+        let relevant = match &mut self.rules {
+            Rules::Check(validator) => validator.step(tables, EventId::at(id), &event)?.relevant,
+            Rules::Trust(reentrancy) => reentrancy.is_relevant(&event),
+        };
         match event.op {
             Op::Read | Op::Write => {
                 self.running[event.thread.index()] = true;
-                return Ok(pass.access(Access::of(id as u32, &event)));
+                return Ok(self.accesses && pass.access(Access::of(id as u32, &event)));
             }
             Op::Join => self.running[event.object as usize] = false,
             _ => {}
         }
-        if step.relevant && event.op != Op::Branch {
+        if relevant && event.op != Op::Branch {
             pass.sync(id as u32, &event);
         }
         Ok(false)

@@ -3,7 +3,7 @@
 //! Where each event has a location of its own, the pairs of locations are the pairs of events, and the detector must report
 //! exactly the races of the definition. Where events share locations, it must report the first instance of each pair.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mayhap_detect::{Detection, Options, Order, detect};
 use mayhap_testkit::{Generator, Oracle, Profile, cases, reference};
@@ -103,6 +103,27 @@ fn wcp_reports_exactly_the_unordered_pairs() {
 #[test]
 fn syncp_reports_exactly_the_races_of_its_class() {
     exactly_the_definition(Order::SyncP);
+}
+
+/// What HB calls a race CP does, and what CP calls one WCP does; each of them sees races that the one before does not.
+#[test]
+fn hb_races_are_cp_races_and_cp_races_are_wcp_races() {
+    let pairs = |trace: &Trace, order| -> BTreeSet<(EventId, EventId)> {
+        run(trace, order).races.iter().map(|r| (r.first.0, r.second.0)).collect()
+    };
+    let (mut more_by_cp, mut more_by_wcp, profiles) = (0, 0, Profile::all());
+    let each = cases(3_000) / profiles.len();
+    for (name, profile) in profiles {
+        let profile = Profile { sites: 0, ..profile }.sized(4, 30);
+        for (seed, trace) in Generator::new(profile, 40_000_000).take(each) {
+            let [hb, cp, wcp] = [Order::Hb, Order::Cp, Order::Wcp].map(|order| pairs(&trace, order));
+            assert!(hb.is_subset(&cp), "{name}, seed {seed}: {hb:?} by HB, {cp:?} by CP");
+            assert!(cp.is_subset(&wcp), "{name}, seed {seed}: {cp:?} by CP, {wcp:?} by WCP");
+            more_by_cp += usize::from(cp.len() > hb.len());
+            more_by_wcp += usize::from(wcp.len() > cp.len());
+        }
+    }
+    assert!(more_by_cp > 20 && more_by_wcp > 5, "{more_by_cp}, {more_by_wcp}");
 }
 
 #[test]

@@ -107,3 +107,18 @@ fn a_broken_trace_is_an_error_and_can_be_repaired() {
     assert_eq!((code, &found["racy_events"]), (1, &serde_json::json!(1)));
     assert_eq!(found["repaired"]["release-without-acquire"], 1);
 }
+
+/// Happens-before sees the plain ones of the planted races, the others all; nobody sees what is not there.
+#[test]
+fn planted_races_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("planted.mhp");
+    let path = path.to_str().unwrap();
+    let shape = ["--events", "300k", "--races", "40", "--hidden", "0.25", "--seed", "3"];
+    assert_eq!(mayhap_in(&traces(), &[&["generate", "-o", path], &shape[..]].concat()).code, Some(0));
+    for (order, races) in [("hb", 30), ("shb", 30), ("cp", 40), ("wcp", 40), ("syncp", 40)] {
+        let (code, found) = detect(&[path, "--order", order]);
+        assert_eq!((code, found["racy_location_pairs"].as_u64()), (1, Some(races)), "{order}");
+        assert_eq!(found["racy_variables"].as_u64(), Some(races), "{order}");
+    }
+}

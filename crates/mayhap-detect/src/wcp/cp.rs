@@ -44,9 +44,7 @@ pub(super) struct Edges {
 impl Edges {
     /// Gives the acquire of `section` what earlier passes found.
     #[inline]
-    pub(super) fn open(&mut self, clocks: &mut Clocks, sections: &mut Sections, p: &mut Clock, section: u32) {
-        // Kept for good, so that numbers stay the same.
-        sections.refer(section);
+    pub(super) fn open(&mut self, clocks: &mut Clocks, sections: &Sections, p: &mut Clock, section: u32) {
         if self.latest.len() <= section as usize {
             self.latest.resize(section as usize + 1, NONE);
         }

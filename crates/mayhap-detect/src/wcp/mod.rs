@@ -43,6 +43,7 @@ use crate::census::Census;
 use crate::clock::{Clock, Clocks};
 use crate::rules::Rules;
 use crate::signals::Signals;
+use crate::tally::IdSet;
 
 use cp::Edges;
 use queues::Queues;
@@ -143,6 +144,10 @@ impl<const EDGES: bool> Precedence<EDGES> {
         if self.census.locks[lock as usize].users.len() < 2 {
             return;
         }
+        // Causal precedence needs the numbers of sections to stay the same.
+        if !EDGES && self.sections.are_many() {
+            self.sweep();
+        }
         let state = &mut self.threads[thread];
         let from = &self.locks[lock as usize];
         if from.thread as usize != thread && self.clocks.get(&state.h, from.thread as usize) < from.now {
@@ -156,7 +161,7 @@ impl<const EDGES: bool> Precedence<EDGES> {
         }
         let section = self.sections.open(thread as u32, state.now);
         if EDGES {
-            self.edges.open(&mut self.clocks, &mut self.sections, &mut state.p, section);
+            self.edges.open(&mut self.clocks, &self.sections, &mut state.p, section);
         }
         let place = self.census.place(lock, thread as u32);
         state.holds.push(Hold { lock, shared, section, place });
@@ -176,7 +181,7 @@ impl<const EDGES: bool> Precedence<EDGES> {
         let state = &mut self.threads[thread];
         let leaky = state.out >= self.sections.get(section).acquired;
         self.sections.close(section, self.clocks.share(&state.h), state.now);
-        self.queues.push(&mut self.clocks, &mut self.sections, lock, place, shared, section, leaky);
+        self.queues.push(&self.sections, lock, place, shared, section, leaky);
         let lock = &mut self.locks[lock as usize];
         if shared {
             self.clocks.join(&mut lock.readers_h, &state.h);
@@ -190,6 +195,17 @@ impl<const EDGES: bool> Precedence<EDGES> {
             self.clocks.release(std::mem::replace(&mut lock.readers_p, Clock::ZERO));
         }
         state.now += 1;
+    }
+
+    /// Lets go of sections that nothing refers to.
+    #[cold]
+    fn sweep(&mut self) {
+        let mut marked = IdSet::default();
+        self.accessed.mark(&mut marked);
+        self.queues.mark(&mut marked);
+        let open = self.threads.iter().flat_map(|t| &t.holds);
+        open.for_each(|hold| marked.insert(hold.section as usize));
+        self.sections.sweep(&mut self.clocks, &marked);
     }
 
     /// Rule (b) for the end of a section.
@@ -317,7 +333,7 @@ impl<const EDGES: bool> Rules for Precedence<EDGES> {
                     edges.tell(section, other, census.locks[lock as usize].shared);
                 }
             };
-            self.accessed.access(&mut self.clocks, &mut self.sections, &mut state.p, inside, variable, write, tell);
+            self.accessed.access(&mut self.clocks, &self.sections, &mut state.p, inside, variable, write, tell);
         }
     }
 

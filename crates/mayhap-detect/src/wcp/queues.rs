@@ -30,6 +30,7 @@ use mayhap_trace::NONE;
 use super::sections::Sections;
 use crate::census::{Census, LockUse, Use};
 use crate::clock::{Clock, Clocks};
+use crate::tally::IdSet;
 
 use mixed::Mixed;
 
@@ -92,7 +93,8 @@ pub(super) struct Queues {
     longest: u64,
 }
 
-const FIRST_SWEEP: usize = 64;
+/// Small in unit tests, so that their small traces sweep.
+const FIRST_SWEEP: usize = if cfg!(test) { 2 } else { 64 };
 
 impl Queues {
     /// `open` tells that sections which are never released are asked for as well, when their threads end.
@@ -100,7 +102,7 @@ impl Queues {
         let ends = |user: &Use| if open { user.acquires } else { user.releases };
         let queue = |lock: &LockUse| match (lock.users.len(), lock.shared) {
             (0 | 1, _) => Queue::None,
-            (_, true) => Queue::Mixed(Mixed::new(lock, ends)),
+            (_, true) => Queue::Mixed(Mixed::new(lock, ends, open)),
             _ => Queue::Log(Log::new(lock, ends)),
         };
         Queues { locks: census.locks.iter().map(queue).collect(), length: 0, longest: 0 }
@@ -151,30 +153,31 @@ impl Queues {
 
     /// Queues the section that the release closed, and counts the release as done.
     #[inline]
-    #[expect(clippy::too_many_arguments, reason = "the parts of one state, borrowed apart")]
-    pub(super) fn push(
-        &mut self,
-        clocks: &mut Clocks,
-        sections: &mut Sections,
-        lock: u32,
-        place: u32,
-        shared: bool,
-        section: u32,
-        leaky: bool,
-    ) {
+    pub(super) fn push(&mut self, sections: &Sections, lock: u32, place: u32, shared: bool, section: u32, leaky: bool) {
         let (others, gone) = match &mut self.locks[lock as usize] {
             Queue::Log(log) => {
-                log.push(clocks, sections, place, section, leaky);
+                log.push(sections, place, section, leaky);
                 (log.other_users(place), log.done(place))
             }
             Queue::Mixed(mixed) => {
-                let gone = mixed.push(clocks, sections, place, shared, section);
+                let gone = mixed.push(sections, place, shared, section);
                 (mixed.other_users(place), gone)
             }
-            Queue::None => return sections.drop_reference(clocks, section),
+            Queue::None => return,
         };
         self.grow_by(others);
         self.length = self.length.saturating_sub(2 * gone);
+    }
+
+    /// Marks the sections that are queued.
+    pub(super) fn mark(&self, marked: &mut IdSet) {
+        for queue in &self.locks {
+            match queue {
+                Queue::Log(log) => log.entries.iter().for_each(|e| marked.insert(e.section as usize)),
+                Queue::Mixed(mixed) => mixed.mark(marked),
+                Queue::None => {}
+            }
+        }
     }
 
     pub(super) fn memory(&self) -> usize {
@@ -314,7 +317,7 @@ impl Log {
         self.users.iter().enumerate().filter_map(last_of).max()
     }
 
-    fn push(&mut self, clocks: &mut Clocks, sections: &mut Sections, place: u32, section: u32, leaky: bool) {
+    fn push(&mut self, sections: &Sections, place: u32, section: u32, leaky: bool) {
         let number = self.end();
         let (thread, acquired) = (sections.get(section).thread, sections.get(section).acquired);
         let other = match self.entries.back() {
@@ -328,7 +331,7 @@ impl Log {
             self.leaky.push_back(number);
         }
         if self.entries.len() >= self.sweep_at {
-            self.sweep(clocks, sections);
+            self.sweep();
         }
     }
 
@@ -348,12 +351,11 @@ impl Log {
 
     /// Lets go of what everybody has passed who still releases the lock.
     #[cold]
-    fn sweep(&mut self, clocks: &mut Clocks, sections: &mut Sections) {
+    fn sweep(&mut self) {
         let active = self.users.iter().filter(|u| u.left > 0);
         let passed = active.map(|u| u.next).min().unwrap_or(self.end()).min(self.end());
         while self.base < passed {
             let entry = self.entries.pop_front().expect("entries up to the end");
-            sections.drop_reference(clocks, entry.section);
             self.users[entry.user as usize].own.pop_front();
             self.base += 1;
         }

@@ -4,11 +4,15 @@
 //! release. Per lock and variable four references do for exclusive sections: the newest one that wrote and the newest one of
 //! another thread than that, and the same for reads. They may point at a section that is still open, so that nothing has to
 //! be gathered for the release: who reads them holds the lock and so knows that all others' sections are closed.
+//!
+//! Sections that nothing refers to any more are found by marking, each time their number has doubled: counting references
+//! would touch a cold record with each access.
 
 use hashbrown::HashMap;
 use mayhap_trace::NONE;
 
 use crate::clock::{Clock, Clocks};
+use crate::tally::IdSet;
 
 /// One critical section.
 pub(super) struct Section {
@@ -17,7 +21,6 @@ pub(super) struct Section {
     pub(super) acquired: u32,
     /// Time of the release; 0 while open.
     pub(super) released: u32,
-    references: u32,
     /// HB clock of the release.
     clock: Clock,
 }
@@ -27,12 +30,17 @@ pub(super) struct Section {
 pub(super) struct Sections {
     all: Vec<Section>,
     free: Vec<u32>,
+    /// Number at which to look for those that nothing refers to.
+    sweep_at: usize,
 }
 
 impl Sections {
+    /// Small in unit tests, so that their small traces sweep.
+    const FIRST_SWEEP: usize = if cfg!(test) { 3 } else { 1 << 14 };
+
     #[inline]
     pub(super) fn open(&mut self, thread: u32, now: u32) -> u32 {
-        let section = Section { thread, acquired: now, released: 0, references: 1, clock: Clock::ZERO };
+        let section = Section { thread, acquired: now, released: 0, clock: Clock::ZERO };
         match self.free.pop() {
             Some(id) => {
                 self.all[id as usize] = section;
@@ -45,7 +53,7 @@ impl Sections {
         }
     }
 
-    /// Closes a section with the HB clock of its release. The opener's reference goes over to whoever is given the section.
+    /// Closes a section with the HB clock of its release.
     #[inline]
     pub(super) fn close(&mut self, id: u32, clock: Clock, now: u32) {
         let section = &mut self.all[id as usize];
@@ -58,19 +66,23 @@ impl Sections {
         &self.all[id as usize]
     }
 
+    /// It is time to [`Self::sweep`].
     #[inline]
-    pub(super) fn refer(&mut self, id: u32) {
-        self.all[id as usize].references += 1;
+    pub(super) fn are_many(&self) -> bool {
+        self.free.is_empty() && self.all.len() >= self.sweep_at.max(Self::FIRST_SWEEP)
     }
 
-    #[inline]
-    pub(super) fn drop_reference(&mut self, clocks: &mut Clocks, id: u32) {
-        let section = &mut self.all[id as usize];
-        section.references -= 1;
-        if section.references == 0 {
-            clocks.release(std::mem::replace(&mut section.clock, Clock::ZERO));
-            self.free.push(id);
+    /// Lets go of all sections that are not marked.
+    pub(super) fn sweep(&mut self, clocks: &mut Clocks, marked: &IdSet) {
+        for (id, section) in self.all.iter_mut().enumerate() {
+            if !marked.contains(id) {
+                clocks.release(std::mem::replace(&mut section.clock, Clock::ZERO));
+                self.free.push(id as u32);
+            }
         }
+        // The low numbers, which are together, first.
+        self.free.reverse();
+        self.sweep_at = 2 * (self.all.len() - self.free.len());
     }
 
     /// Joins the HB clock of the section's release into `p`.
@@ -88,38 +100,30 @@ impl Sections {
     }
 }
 
-/// The newest section of some kind, and the newest of another thread.
+/// The newest section of some kind, and the newest of another thread; with their threads.
 #[derive(Clone, Copy)]
-struct Newest([u32; 2]);
+struct Newest {
+    sections: [u32; 2],
+    threads: [u16; 2],
+}
 
-const NOTHING: Newest = Newest([NONE; 2]);
+const NOTHING: Newest = Newest { sections: [NONE; 2], threads: [u16::MAX; 2] };
 
 impl Newest {
     #[inline]
-    fn of_another(&self, sections: &Sections, thread: u32) -> Option<u32> {
-        let [newest, other] = self.0;
-        if newest == NONE {
-            None
-        } else if sections.get(newest).thread != thread {
-            Some(newest)
-        } else {
-            (other != NONE).then_some(other)
-        }
+    fn of_another(&self, thread: u32) -> Option<u32> {
+        let other = usize::from(u32::from(self.threads[0]) == thread);
+        (self.sections[other] != NONE).then_some(self.sections[other])
     }
 
     #[inline]
-    fn put(&mut self, clocks: &mut Clocks, sections: &mut Sections, section: u32) {
-        let [newest, other] = self.0;
-        sections.refer(section);
-        if newest != NONE && sections.get(newest).thread == sections.get(section).thread {
-            self.0[0] = section;
-            sections.drop_reference(clocks, newest);
-        } else {
-            self.0 = [section, newest];
-            if other != NONE {
-                sections.drop_reference(clocks, other);
-            }
+    fn put(&mut self, section: u32, thread: u32) {
+        if u32::from(self.threads[0]) != thread {
+            self.sections[1] = self.sections[0];
+            self.threads[1] = self.threads[0];
+            self.threads[0] = thread as u16;
         }
+        self.sections[0] = section;
     }
 }
 
@@ -185,7 +189,7 @@ impl Accessed {
     pub(super) fn access(
         &mut self,
         clocks: &mut Clocks,
-        sections: &mut Sections,
+        sections: &Sections,
         p: &mut Clock,
         inside: Inside,
         variable: usize,
@@ -195,14 +199,14 @@ impl Accessed {
         let slot = self.find(inside.lock, variable);
         let accesses = &mut self.accesses[slot];
         // Again in the same section: nobody else can have come in between.
-        if accesses.writes.0[0] == inside.section || (!write && accesses.reads.0[0] == inside.section) {
+        if accesses.writes.sections[0] == inside.section || (!write && accesses.reads.sections[0] == inside.section) {
             return;
         }
-        if let Some(other) = accesses.writes.of_another(sections, inside.thread) {
+        if let Some(other) = accesses.writes.of_another(inside.thread) {
             sections.learn(clocks, p, other);
             tell(other);
         }
-        if write && let Some(other) = accesses.reads.of_another(sections, inside.thread) {
+        if write && let Some(other) = accesses.reads.of_another(inside.thread) {
             sections.learn(clocks, p, other);
             tell(other);
         }
@@ -210,7 +214,7 @@ impl Accessed {
             return self.access_by_readers(clocks, sections, p, inside, slot, write, &mut tell);
         }
         let newest = if write { &mut accesses.writes } else { &mut accesses.reads };
-        newest.put(clocks, sections, inside.section);
+        newest.put(inside.section, inside.thread);
     }
 
     #[cold]
@@ -218,7 +222,7 @@ impl Accessed {
     fn access_by_readers(
         &mut self,
         clocks: &mut Clocks,
-        sections: &mut Sections,
+        sections: &Sections,
         p: &mut Clock,
         inside: Inside,
         slot: usize,
@@ -239,17 +243,24 @@ impl Accessed {
                 }
             }
             let newest = if write { &mut accesses.writes } else { &mut accesses.reads };
-            newest.put(clocks, sections, inside.section);
+            newest.put(inside.section, inside.thread);
             return;
         }
-        sections.refer(inside.section);
         let own = readers.iter_mut().find(|r| r.wrote == write && sections.get(r.section).thread == inside.thread);
         match own {
-            Some(own) => {
-                let before = std::mem::replace(&mut own.section, inside.section);
-                sections.drop_reference(clocks, before);
-            }
+            Some(own) => own.section = inside.section,
             None => readers.push(Reader { section: inside.section, wrote: write }),
+        }
+    }
+
+    /// Marks the sections that accesses refer to.
+    pub(super) fn mark(&self, marked: &mut IdSet) {
+        for accesses in &self.accesses {
+            let newest = accesses.writes.sections.iter().chain(&accesses.reads.sections);
+            newest.filter(|&&section| section != NONE).for_each(|&section| marked.insert(section as usize));
+        }
+        for reader in self.readers.iter().flatten() {
+            marked.insert(reader.section as usize);
         }
     }
 

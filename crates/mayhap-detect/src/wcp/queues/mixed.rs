@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use super::{Asker, FIRST_SWEEP};
 use crate::census::{LockUse, Use};
 use crate::clock::Clocks;
+use crate::tally::IdSet;
 use crate::wcp::sections::Sections;
 
 struct Entry {
@@ -31,10 +32,13 @@ pub(super) struct Mixed {
     active: u32,
     length: usize,
     sweep_at: usize,
+    /// Nothing is let go. Sections of one thread in different modes may overlap; what one of them has learnt may still have to
+    /// be told of the other, which began earlier.
+    keep: bool,
 }
 
 impl Mixed {
-    pub(super) fn new(lock: &LockUse, ends: impl Fn(&Use) -> u32) -> Mixed {
+    pub(super) fn new(lock: &LockUse, ends: impl Fn(&Use) -> u32, keep: bool) -> Mixed {
         let user = |u: &Use| User {
             thread: u.thread,
             left: ends(u),
@@ -42,7 +46,7 @@ impl Mixed {
             knows: vec![0; lock.users.len()],
         };
         let active = lock.users.iter().filter(|u| ends(u) > 0).count() as u32;
-        Mixed { users: lock.users.iter().map(user).collect(), active, length: 0, sweep_at: FIRST_SWEEP }
+        Mixed { users: lock.users.iter().map(user).collect(), active, length: 0, sweep_at: FIRST_SWEEP, keep }
     }
 
     #[inline]
@@ -86,14 +90,7 @@ impl Mixed {
     }
 
     /// Queues a section. Returns how many entries were let go, each counted for all users but its own.
-    pub(super) fn push(
-        &mut self,
-        clocks: &mut Clocks,
-        sections: &mut Sections,
-        place: u32,
-        shared: bool,
-        section: u32,
-    ) -> u64 {
+    pub(super) fn push(&mut self, sections: &Sections, place: u32, shared: bool, section: u32) -> u64 {
         let closed = sections.get(section);
         let entry = Entry { acquired: closed.acquired, released: closed.released, section };
         let user = &mut self.users[place as usize];
@@ -101,27 +98,31 @@ impl Mixed {
         user.left -= 1;
         self.active -= u32::from(user.left == 0);
         self.length += 1;
-        if self.length < self.sweep_at { 0 } else { self.sweep(clocks, sections) }
+        if self.keep || self.length < self.sweep_at { 0 } else { self.sweep() }
     }
 
     /// Lets go of sections that everybody knows who still releases the lock.
     #[cold]
-    fn sweep(&mut self, clocks: &mut Clocks, sections: &mut Sections) -> u64 {
+    fn sweep(&mut self) -> u64 {
         let mut gone = 0;
         for place in 0..self.users.len() {
             let others = self.users.iter().enumerate().filter(|&(o, u)| o != place && u.left > 0);
             let known = others.map(|(_, u)| u.knows[place]).min().unwrap_or(u32::MAX);
             for list in &mut self.users[place].sections {
-                while list.front().is_some_and(|e| e.released <= known) {
-                    let entry = list.pop_front().expect("there is a front");
-                    sections.drop_reference(clocks, entry.section);
-                    gone += 1;
-                }
+                let passed = list.partition_point(|e| e.released <= known);
+                list.drain(..passed);
+                gone += passed;
             }
         }
         self.length -= gone;
         self.sweep_at = (2 * self.length).max(FIRST_SWEEP);
         gone as u64 * u64::from(self.active.saturating_sub(1))
+    }
+
+    pub(super) fn mark(&self, marked: &mut IdSet) {
+        for entry in self.users.iter().flat_map(|u| &u.sections).flatten() {
+            marked.insert(entry.section as usize);
+        }
     }
 
     pub(super) fn memory(&self) -> usize {
