@@ -186,6 +186,10 @@ impl Session<'_, '_> {
                 }
             }
         }
+        let planned = answers.others.iter().flat_map(|(_, kinds)| kinds).filter(|s| matches!(s, Status::Planned(_)));
+        let kinds = others.iter().flat_map(|o| [o.overwritten, o.absent]);
+        let proven = kinds.filter(|kind| matches!(kind, KindVerdict::Proven(_)));
+        self.table.reject(planned.count() as u64 - proven.count() as u64);
         ReadVerdicts { read, write, others, seen, plans: answers.plans }
     }
 

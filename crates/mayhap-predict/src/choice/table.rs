@@ -81,6 +81,12 @@ impl Table {
         self.cyclic += infeasible;
     }
 
+    /// Takes back witnesses that the kernel did not accept.
+    pub(super) fn reject(&mut self, witnesses: u64) {
+        self.feasible -= witnesses;
+        self.undecided += witnesses;
+    }
+
     /// Adds another row.
     pub fn add(&mut self, other: &Table) {
         self.triplets += other.triplets;
