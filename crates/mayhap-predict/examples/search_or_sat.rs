@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use batsat::{BasicSolver, Lit, SolverInterface, Var, lbool};
 use mayhap_predict::{Answer, Budget, Context, Query, Slice, Solver};
-use mayhap_testkit::{Generator, Profile};
+use mayhap_testkit::{Generator, Profile, Random};
 use mayhap_trace::{EventId, Op, Relations, Trace};
-use mayhap_witness::{Model, Target};
+use mayhap_witness::Model;
 
 /// The order of the events of a slice as a propositional formula.
 struct Encoding<'e> {
@@ -51,7 +51,7 @@ impl<'e> Encoding<'e> {
         self.events.binary_search(&event).ok()
     }
 
-    fn solve(mut self, model: Model) -> bool {
+    fn solve(mut self, model: Model, edges: &[(EventId, EventId)]) -> bool {
         let n = self.events.len();
         for i in 0..n {
             for j in 0..n {
@@ -70,6 +70,11 @@ impl<'e> Encoding<'e> {
                     self.clause(&clause);
                 }
             }
+        }
+        for &(x, y) in edges {
+            let places = self.place(x).zip(self.place(y)).expect("all events are in the formula");
+            let clause = [self.before(places.0, places.1)];
+            self.clause(&clause);
         }
         self.locks();
         if model == Model::Data {
@@ -128,6 +133,7 @@ impl<'e> Encoding<'e> {
 /// Sums over instances.
 #[derive(Default)]
 struct Sums {
+    asked: u32,
     instances: u32,
     decided: u32,
     search: Duration,
@@ -138,44 +144,41 @@ struct Sums {
     decisions: u64,
 }
 
-fn compare(trace: &Trace, model: Model, sums: &mut Sums) {
+/// Orders of all events of a trace with some pairs fixed at random; keeps those that the search had to decide something for.
+fn compare(trace: &Trace, seed: u64, model: Model, sums: &mut Sums) {
     let relations = Relations::derive(trace).expect("generated traces are well-formed");
     let context = Context::new(trace, &relations);
-    let acquires: Vec<EventId> =
-        trace.events().filter(|&(e, v)| v.op.is_acquire() && relations.is_relevant(e)).map(|(e, _)| e).collect();
-    for (i, &a) in acquires.iter().enumerate() {
-        for &b in &acquires[i + 1..] {
-            let target = Target::Deadlock(vec![a, b]);
-            if target.validate(trace, &relations).is_err() {
-                continue;
-            }
-            let query = &Query::of_target(&context, &target, model)[0];
-            let Ok(slice) = Slice::of_query(&context, query, model) else { continue };
-            // Sections that may be closed or not are several formulas: they would favour the search.
-            if slice.cut.iter().sum::<u32>() > 70 || slice.open(&context).any(|s| !slice.is_fixed(s)) {
-                continue;
-            }
-            let mut solver = Solver::new(&context);
-            let started = Instant::now();
-            let answer = solver.decide_query(query, model, &Budget::default());
-            let search = started.elapsed();
-            let decisions = solver.decisions();
-            if decisions == 0 {
-                continue;
-            }
-            let started = Instant::now();
-            let sat = Encoding::new(&context, &slice).solve(model);
-            let by_sat = started.elapsed();
-            assert_eq!(matches!(answer, Answer::Schedule(..)), sat, "{target:?} in {model}");
-            sums.instances += 1;
-            sums.decided += u32::from(sat);
-            sums.decisions += decisions;
-            sums.events += slice.cut.iter().sum::<u32>() as usize;
-            sums.search += search;
-            sums.slowest_search = sums.slowest_search.max(search);
-            sums.sat += by_sat;
-            sums.slowest_sat = sums.slowest_sat.max(by_sat);
+    let all: Vec<EventId> = trace.events().map(|(id, _)| id).filter(|&e| relations.is_relevant(e)).collect();
+    let mut random = Random::new(seed);
+    for attempt in 0..60 {
+        let mut pick = || *random.pick(&all);
+        let edges: Vec<(EventId, EventId)> = (0..3 + attempt % 6)
+            .map(|_| (pick(), pick()))
+            .filter(|(x, y)| context.thread(*x) != context.thread(*y))
+            .collect();
+        let query = Query { run: all.clone(), edges: edges.clone(), ..Query::default() };
+        let Ok(slice) = Slice::of_query(&context, &query, model) else { continue };
+        let mut solver = Solver::new(&context);
+        let started = Instant::now();
+        let answer = solver.decide_query(&query, model, &Budget::default());
+        let search = started.elapsed();
+        let decisions = solver.decisions();
+        sums.asked += 1;
+        if decisions == 0 {
+            continue;
         }
+        let started = Instant::now();
+        let sat = Encoding::new(&context, &slice).solve(model, &edges);
+        let by_sat = started.elapsed();
+        assert_eq!(matches!(answer, Answer::Schedule(..)), sat, "{edges:?} in {model}");
+        sums.instances += 1;
+        sums.decided += u32::from(sat);
+        sums.decisions += decisions;
+        sums.events += all.len();
+        sums.search += search;
+        sums.slowest_search = sums.slowest_search.max(search);
+        sums.sat += by_sat;
+        sums.slowest_sat = sums.slowest_sat.max(by_sat);
     }
 }
 
@@ -183,16 +186,17 @@ fn main() {
     let traces = std::env::args().nth(1).map_or(200, |n| n.parse().expect("a number of traces"));
     for model in [Model::Sync, Model::Data] {
         for threads in [4, 6, 8] {
-            let profile = Profile { locks: 4, open: 0, ..Profile::deadlocks() }.sized(threads, 12 * threads);
+            let profile = Profile { locks: 4, open: 0, ..Profile::deadlocks() }.sized(threads, 6 * threads);
             let mut sums = Sums::default();
             for seed in 0..traces {
-                compare(&Generator::trace(&profile, seed), model, &mut sums);
+                compare(&Generator::trace(&profile, seed), seed, model, &mut sums);
             }
             let each = |d: Duration| d / sums.instances.max(1);
             println!(
-                "{model}, {threads} threads: {} instances ({} feasible) of {} events, {:.1} decisions; \
-                 search {:?} each, {:?} at most; SAT {:?} each, {:?} at most",
+                "{model}, {threads} threads: {} of {} instances need decisions ({} feasible, {} events, {:.1} decisions \
+                 each); search {:?} each, {:?} at most; SAT {:?} each, {:?} at most",
                 sums.instances,
+                sums.asked,
                 sums.decided,
                 sums.events / sums.instances.max(1) as usize,
                 sums.decisions as f64 / f64::from(sums.instances.max(1)),

@@ -9,13 +9,18 @@
 //! [`Limits::instances`] of them are kept, nearest first. Cycles have up to [`Limits::cycle`] threads. Each cycle is found
 //! once, from its request with the least number.
 //!
-//! Cost: O(requests × cycles through them); instances as many as are kept, times the threads of the cycle.
+//! Edges of the lock graph that no cycle passes are dropped first, and at most [`STEPS`] paths are followed.
+//!
+//! Cost: O(requests × paths through them); instances as many as are kept, times the threads of the cycle.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use mayhap_trace::{EventId, LockId, LocksetId, Mode, Relations, ThreadId, Trace};
 use mayhap_witness::{Kind, Target};
 
 use super::{Group, Limits, Nearest, place};
+
+/// Paths of requests that are followed at most: a bound for programs that take their locks in every order.
+const STEPS: u64 = 2_000_000;
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
@@ -41,6 +46,7 @@ pub fn deadlocks(trace: &Trace, relations: &Relations, limits: &Limits) -> Vec<G
         path: Vec::new(),
         groups: Vec::new(),
         by_places: Map::default(),
+        steps: STEPS,
     };
     for start in 0..requests.len() {
         search.path.push(start);
@@ -71,15 +77,35 @@ fn requests(trace: &Trace, relations: &Relations) -> Vec<Request> {
     requests
 }
 
-/// For each lock, the requests made while it is held, and whether it is held alone.
+/// For each lock, the requests made while it is held, and whether it is held alone; only where a cycle may pass.
 fn holders(relations: &Relations, requests: &[Request]) -> Map<LockId, Vec<(usize, Mode)>> {
+    let cyclic = cyclic_edges(relations, requests);
     let mut holders: Map<LockId, Vec<(usize, Mode)>> = Map::default();
     for (number, request) in requests.iter().enumerate() {
         for &(lock, mode) in relations.locksets().get(request.held) {
-            holders.entry(lock).or_default().push((number, mode));
+            if cyclic.contains(&(lock, request.wants)) {
+                holders.entry(lock).or_default().push((number, mode));
+            }
         }
     }
     holders
+}
+
+/// The edges of the lock graph (held, wanted) that are left when locks without an edge in or out are dropped over and over.
+/// Locks that nest in one order all over the program leave nothing.
+fn cyclic_edges(relations: &Relations, requests: &[Request]) -> HashSet<(LockId, LockId), foldhash::fast::FixedState> {
+    let held = |r: &Request| relations.locksets().get(r.held).iter().map(|&(lock, _)| lock).collect::<Vec<_>>();
+    let mut edges: HashSet<(LockId, LockId), foldhash::fast::FixedState> =
+        requests.iter().flat_map(|r| held(r).into_iter().map(|lock| (lock, r.wants))).collect();
+    loop {
+        let before = edges.len();
+        let from: HashSet<LockId, foldhash::fast::FixedState> = edges.iter().map(|e| e.0).collect();
+        let to: HashSet<LockId, foldhash::fast::FixedState> = edges.iter().map(|e| e.1).collect();
+        edges.retain(|(held, wanted)| to.contains(held) && from.contains(wanted));
+        if edges.len() == before {
+            return edges;
+        }
+    }
 }
 
 struct Search<'s> {
@@ -91,11 +117,17 @@ struct Search<'s> {
     path: Vec<usize>,
     groups: Vec<Nearest>,
     by_places: Map<Vec<u64>, usize>,
+    /// What is left of [`STEPS`].
+    steps: u64,
 }
 
 impl Search<'_> {
     /// Follows the path's last request to those who hold what it wants.
     fn extend(&mut self) {
+        if self.steps == 0 {
+            return;
+        }
+        self.steps -= 1;
         let (first, last) = (self.path[0], self.path[self.path.len() - 1]);
         let request = &self.requests[last];
         let Some(holders) = self.holders.get(&request.wants) else { return };
