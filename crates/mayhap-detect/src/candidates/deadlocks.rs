@@ -9,7 +9,8 @@
 //! [`Limits::instances`] of them are kept, nearest first. Cycles have up to [`Limits::cycle`] threads. Each cycle is found
 //! once, from its request with the least number.
 //!
-//! Edges of the lock graph that no cycle passes are dropped first, and at most [`STEPS`] paths are followed.
+//! Edges of the lock graph that no cycle passes are dropped first, and at most [`STEPS`] paths are followed; whether that
+//! ended the search is part of the answer.
 //!
 //! Cost: O(requests × paths through them); instances as many as are kept, times the threads of the cycle.
 
@@ -17,7 +18,7 @@ use hashbrown::{HashMap, HashSet};
 use mayhap_trace::{EventId, LockId, LocksetId, Mode, Relations, ThreadId, Trace};
 use mayhap_witness::{Kind, Target};
 
-use super::{Group, Limits, Nearest, place};
+use super::{Candidates, Limits, Nearest, place};
 
 /// Paths of requests that are followed at most: a bound for programs that take their locks in every order.
 const STEPS: u64 = 2_000_000;
@@ -35,7 +36,7 @@ struct Request {
 }
 
 /// Candidates by the set of locations of their acquires.
-pub fn deadlocks(trace: &Trace, relations: &Relations, limits: &Limits) -> Vec<Group> {
+pub fn deadlocks(trace: &Trace, relations: &Relations, limits: &Limits) -> Candidates {
     let requests = requests(trace, relations);
     let mut search = Search {
         trace,
@@ -53,7 +54,9 @@ pub fn deadlocks(trace: &Trace, relations: &Relations, limits: &Limits) -> Vec<G
         search.extend();
         search.path.pop();
     }
-    search.groups.into_iter().map(|g| g.into_group(Kind::Deadlock, |e| Target::Deadlock(e.to_vec()))).collect()
+    let gap = (search.steps == 0).then(|| format!("the search for lock cycles ended after {STEPS} paths"));
+    let group = |g: Nearest| g.into_group(Kind::Deadlock, |e| Target::Deadlock(e.to_vec()));
+    Candidates { groups: search.groups.into_iter().map(group).collect(), gap }
 }
 
 fn requests(trace: &Trace, relations: &Relations) -> Vec<Request> {
@@ -183,7 +186,9 @@ impl Search<'_> {
         let middle = instances.partition_point(|&e| e < chosen[0]);
         // Two of each side: with more threads the combinations multiply.
         let around = if self.path.len() == 2 { self.limits.instances } else { 2 };
-        for &instance in &instances[middle.saturating_sub(around)..instances.len().min(middle + around)] {
+        let near = &instances[middle.saturating_sub(around)..instances.len().min(middle + around)];
+        nearest.beyond += (instances.len() - near.len()) as u64;
+        for &instance in near {
             let unordered =
                 chosen.iter().all(|&c| !self.relations.ordered(self.trace, c.min(instance), c.max(instance)));
             if unordered {

@@ -46,6 +46,23 @@ pub struct Group {
     pub targets: Vec<Target>,
     /// How many instances there are; `targets` has all of them or as many as the limit allows.
     pub instances: u64,
+    /// Farther instances that were not even looked at, so that some of them may be none.
+    pub beyond: u64,
+}
+
+/// All candidates of one kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Candidates {
+    /// What was found.
+    pub groups: Vec<Group>,
+    /// Why there may be more groups, where a bound ended the search for them.
+    pub gap: Option<String>,
+}
+
+impl From<Vec<Group>> for Candidates {
+    fn from(groups: Vec<Group>) -> Self {
+        Candidates { groups, gap: None }
+    }
 }
 
 /// How far apart the events of a target stand in the trace.
@@ -77,6 +94,7 @@ struct Nearest {
     /// A heap by (distance, events), farthest on top.
     heap: std::collections::BinaryHeap<(u32, Vec<u32>)>,
     seen: u64,
+    beyond: u64,
 }
 
 impl Nearest {
@@ -99,7 +117,7 @@ impl Nearest {
             let events: Vec<EventId> = cells.into_iter().map(|c| EventId::at(c as usize)).collect();
             target(&events)
         });
-        Group { kind, targets: targets.collect(), instances: self.seen }
+        Group { kind, targets: targets.collect(), instances: self.seen, beyond: self.beyond }
     }
 }
 

@@ -5,9 +5,9 @@
 //! all older ones of that thread are, and the thread is done. So the pairs looked at are near in the trace, and their number
 //! is bounded by accesses × classes, not by the square of the accesses.
 //!
-//! Left out: nothing that could race, but far instances of a pair of locations beyond [`Limits::instances`], or beyond the
-//! [`RECENT`] latest accesses of a class, or beyond [`CLASSES`] classes of a thread: the nearest are kept. [`all_races`]
-//! leaves out nothing.
+//! Left out: far instances of a pair of locations beyond [`Limits::instances`], or beyond the [`RECENT`] latest accesses of
+//! a class; they are counted. A thread that accesses a variable in more than [`CLASSES`] ways is a gap in the answer.
+//! [`all_races`] leaves out nothing.
 //!
 //! Cost: O(accesses × classes that are unordered with them).
 
@@ -15,7 +15,7 @@ use hashbrown::HashMap;
 use mayhap_trace::{EventId, LocksetId, Op, Relations, Trace};
 use mayhap_witness::{Kind, Target};
 
-use super::{Group, Limits, Nearest, place, shared_accesses};
+use super::{Candidates, Group, Limits, Nearest, place, shared_accesses};
 
 /// Latest accesses of a class that are tried with each later one.
 const RECENT: usize = 4;
@@ -32,6 +32,8 @@ struct Class {
     /// The latest accesses, oldest first.
     recent: [u32; RECENT],
     count: u8,
+    /// All accesses so far.
+    total: u64,
 }
 
 /// The classes of one variable.
@@ -46,9 +48,10 @@ struct Classes {
 }
 
 /// Candidates by unordered pair of locations, in the order of their first instance.
-pub fn races(trace: &Trace, relations: &Relations, limits: &Limits) -> Vec<Group> {
+pub fn races(trace: &Trace, relations: &Relations, limits: &Limits) -> Candidates {
     let (accesses, bounds) = shared_accesses(trace);
     let mut groups: Vec<Nearest> = Vec::new();
+    let mut skipped = 0;
     let mut by_places: Map<(u64, u64), u32> = Map::default();
     let mut classes = Classes::default();
     for variable in bounds.windows(2).filter(|w| w[0] < w[1]) {
@@ -58,7 +61,7 @@ pub fn races(trace: &Trace, relations: &Relations, limits: &Limits) -> Vec<Group
         classes.groups.clear();
         for &access in &accesses[variable[0] as usize..variable[1] as usize] {
             let class = classes.enter(trace, relations, access);
-            classes.pair(trace, relations, access, class, &mut |classes, other, partner| {
+            skipped += classes.pair(trace, relations, access, class, &mut |classes, other, partner| {
                 let group = *classes.groups.entry((other, class)).or_insert_with(|| {
                     let (p, q) = (classes.all[other as usize].place, classes.all[class as usize].place);
                     *by_places.entry((p.min(q), p.max(q))).or_insert_with(|| {
@@ -66,12 +69,27 @@ pub fn races(trace: &Trace, relations: &Relations, limits: &Limits) -> Vec<Group
                         groups.len() as u32 - 1
                     })
                 });
-                groups[group as usize].offer(&[partner, access], limits.instances);
+                match partner {
+                    Partner::Access(partner) => groups[group as usize].offer(&[partner, access], limits.instances),
+                    Partner::Older(count) => groups[group as usize].beyond += count,
+                }
             });
             classes.note(class, access);
         }
     }
-    groups.into_iter().map(|g| g.into_group(Kind::Race, |e| Target::Race(e[0], e[1]))).collect()
+    let gap = (skipped > 0).then(|| {
+        format!("{skipped} times a thread had accessed a variable in more than {CLASSES} ways, and the oldest were not paired")
+    });
+    let group = |g: Nearest| g.into_group(Kind::Race, |e| Target::Race(e[0], e[1]));
+    Candidates { groups: groups.into_iter().map(group).collect(), gap }
+}
+
+/// What an access may race with in one class.
+enum Partner {
+    /// This access.
+    Access(EventId),
+    /// So many accesses before those, which are no longer known one by one.
+    Older(u64),
 }
 
 impl Classes {
@@ -82,7 +100,7 @@ impl Classes {
         let (lockset, place) = (relations.held(access), place(trace, access));
         *self.index.entry((thread, is_write, lockset, place)).or_insert_with(|| {
             let number = self.all.len() as u32;
-            self.all.push(Class { thread, is_write, lockset, place, recent: [0; RECENT], count: 0 });
+            self.all.push(Class { thread, is_write, lockset, place, recent: [0; RECENT], count: 0, total: 0 });
             match self.of_thread.iter_mut().find(|(t, _)| *t == thread) {
                 Some((_, classes)) => classes.push(number),
                 None => self.of_thread.push((thread, vec![number])),
@@ -91,15 +109,16 @@ impl Classes {
         })
     }
 
-    /// Calls `found` with each class and earlier access that the access may race with.
+    /// Calls `found` with each class and earlier access that the access may race with. Returns how many classes it passed over.
     fn pair(
         &mut self,
         trace: &Trace,
         relations: &Relations,
         access: EventId,
         class: u32,
-        found: &mut dyn FnMut(&mut Classes, u32, EventId),
-    ) {
+        found: &mut dyn FnMut(&mut Classes, u32, Partner),
+    ) -> u64 {
+        let mut skipped = 0;
         let (me, is_write) = (self.all[class as usize].thread, self.all[class as usize].is_write);
         let lockset = self.all[class as usize].lockset;
         for thread in 0..self.of_thread.len() {
@@ -107,6 +126,7 @@ impl Classes {
                 continue;
             }
             let count = self.of_thread[thread].1.len();
+            let mut passed_over = count.saturating_sub(CLASSES) as u64;
             for i in (0..count).rev().take(CLASSES) {
                 let other = self.of_thread[thread].1[i];
                 let c = &self.all[other as usize];
@@ -115,21 +135,29 @@ impl Classes {
                 }
                 let newest = EventId::at(c.recent[c.count as usize - 1] as usize);
                 if relations.ordered(trace, newest, access) {
+                    passed_over = 0;
                     break;
                 }
                 if !(is_write || c.is_write) || relations.locksets().common(c.lockset, lockset).is_some() {
                     continue;
                 }
                 let (recent, count) = (c.recent, c.count as usize);
+                let mut older = c.total - count as u64;
                 for &cell in recent[..count].iter().rev() {
                     let partner = EventId::at(cell as usize);
                     if relations.ordered(trace, partner, access) {
+                        older = 0;
                         break;
                     }
-                    found(self, other, partner);
+                    found(self, other, Partner::Access(partner));
+                }
+                if older > 0 {
+                    found(self, other, Partner::Older(older));
                 }
             }
+            skipped += passed_over;
         }
+        skipped
     }
 
     /// The access is now the latest of its class, and the class the latest of its thread.
@@ -141,6 +169,7 @@ impl Classes {
         }
         c.recent[c.count as usize] = access.cell();
         c.count += 1;
+        c.total += 1;
         let thread = c.thread;
         let (_, order) = self.of_thread.iter_mut().find(|(t, _)| *t == thread).expect("the class was entered");
         if order.last() != Some(&class) {
@@ -181,7 +210,37 @@ pub fn all_races(trace: &Trace, relations: &Relations) -> Vec<Group> {
         pairs.sort_by_key(|(a, b)| b.cell() - a.cell());
         let instances = pairs.len() as u64;
         let targets = pairs.into_iter().map(|(a, b)| Target::Race(a, b)).collect();
-        Group { kind: Kind::Race, targets, instances }
+        Group { kind: Kind::Race, targets, instances, beyond: 0 }
     };
     groups.into_iter().map(group).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use mayhap_trace::format::parse_std;
+
+    use super::*;
+
+    fn candidates(text: &str) -> Candidates {
+        let trace = parse_std(text).unwrap();
+        let relations = Relations::derive(&trace).unwrap();
+        races(&trace, &relations, &Limits::default())
+    }
+
+    #[test]
+    fn what_is_not_tried_is_counted() {
+        let many: String = "T1|w(x)|a\n".repeat(10);
+        let found = candidates(&format!("{many}T2|w(x)|b\n"));
+        assert_eq!((found.groups[0].instances, found.groups[0].beyond, found.gap), (4, 6, None));
+    }
+
+    #[test]
+    fn more_ways_than_are_paired_are_a_gap() {
+        let ways = |n: usize| (0..n).map(|i| format!("T1|w(x)|a{i}\n")).collect::<String>() + "T2|w(x)|b\n";
+        let all = candidates(&ways(CLASSES));
+        assert_eq!((all.groups.len(), all.gap), (CLASSES, None));
+        let cut = candidates(&ways(CLASSES + 1));
+        assert_eq!(cut.groups.len(), CLASSES);
+        assert!(cut.gap.is_some());
+    }
 }

@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use mayhap_detect::candidates::{self, Group, Limits};
+use mayhap_detect::candidates::{self, Candidates, Group, Limits};
 use mayhap_detect::{Order, detect};
 use mayhap_predict::{Budget, Context, Engine, EngineCounters, Rung, Undecided, Verdict};
 use mayhap_trace::{EventId, Relations, Trace};
@@ -149,27 +149,32 @@ pub fn predict(trace: &Trace, relations: &Relations, options: &Options) -> Resul
             prediction.tally.add(&tally);
             continue;
         }
-        let groups = candidates_of(trace, relations, kind, options);
+        let Candidates { groups, gap } = candidates_of(trace, relations, kind, options);
         let every = options.all_instances && kind == Kind::Race;
         let endings = decide_all(&context, &groups, every, options, &mut prediction.counters)?;
         if every {
             count_racy(trace, &endings, &mut prediction);
         }
         add_findings(trace, groups, endings, every, &mut prediction);
+        // Candidates that nobody looked for are undecided, not refuted.
+        if let Some(gap) = gap {
+            prediction.tally.unknown += 1;
+            prediction.tally.first_unknown.get_or_insert(gap);
+        }
     }
     prediction.tally.suspected = prediction.findings.iter().filter(|f| f.proof.is_none()).count() as u64;
     prediction.seconds = started.elapsed().as_secs_f64();
     Ok(prediction)
 }
 
-fn candidates_of(trace: &Trace, relations: &Relations, kind: Kind, options: &Options) -> Vec<Group> {
+fn candidates_of(trace: &Trace, relations: &Relations, kind: Kind, options: &Options) -> Candidates {
     match kind {
-        Kind::Race if options.all_instances => candidates::all_races(trace, relations),
+        Kind::Race if options.all_instances => candidates::all_races(trace, relations).into(),
         Kind::Race => candidates::races(trace, relations, &options.limits),
         Kind::Deadlock => candidates::deadlocks(trace, relations, &options.limits),
-        Kind::Atomicity => candidates::atomicity_violations(trace, relations, &options.limits),
-        Kind::Order => candidates::uses_before_initialisation(trace, relations, &options.limits),
-        Kind::Nondeterminism => candidates::nondeterministic_reads(trace, relations, &options.limits),
+        Kind::Atomicity => candidates::atomicity_violations(trace, relations, &options.limits).into(),
+        Kind::Order => candidates::uses_before_initialisation(trace, relations, &options.limits).into(),
+        Kind::Nondeterminism => candidates::nondeterministic_reads(trace, relations, &options.limits).into(),
     }
 }
 
@@ -326,7 +331,7 @@ fn add_findings(trace: &Trace, groups: Vec<Group>, endings: Vec<Ending>, every: 
             }
             continue;
         }
-        prediction.tally.left_out += group.instances - group.targets.len() as u64;
+        prediction.tally.left_out += group.instances - group.targets.len() as u64 + group.beyond;
         if let Some((instance, undecided)) = whole.open {
             let suspicion = match undecided.suspected {
                 true => Some(undecided.reason),
