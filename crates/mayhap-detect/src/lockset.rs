@@ -139,6 +139,7 @@ impl Held {
         self.stacks.resize_with(threads, Vec::new);
     }
 
+    #[inline]
     fn sync(&mut self, event: &Event) {
         let thread = event.thread.index();
         let mode = if event.op.is_shared() { Mode::Shared } else { Mode::Exclusive };
@@ -152,6 +153,11 @@ impl Held {
                 let stack = &mut self.stacks[thread];
                 let at = stack.iter().rposition(|h| h.lock == event.object && h.mode == mode);
                 let at = at.expect("a relevant release has its acquire");
+                if at + 1 == stack.len() {
+                    self.now[thread] = stack[at].before;
+                    stack.truncate(at);
+                    return;
+                }
                 self.now[thread] = stack.remove(at).before;
                 // Sections need not be nested: what was taken later is held still.
                 for later in at..self.stacks[thread].len() {

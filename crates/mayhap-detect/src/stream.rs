@@ -121,6 +121,7 @@ struct Reentrancy(Vec<Vec<(u32, bool, u32)>>);
 
 impl Reentrancy {
     /// The event is no re-entrant lock operation.
+    #[inline]
     fn is_relevant(&mut self, event: &Event) -> bool {
         if !event.op.is_lock() {
             return !event.op.is_mark();
@@ -133,6 +134,8 @@ impl Reentrancy {
         let at = holds.iter().rposition(|&(lock, mode, _)| lock == event.object && mode == shared);
         match at {
             None => holds.push((event.object, shared, 1)),
+            // Most sections are closed by the thread's latest hold.
+            Some(at) if at + 1 == holds.len() && event.op.is_release() && holds[at].2 == 1 => drop(holds.pop()),
             Some(at) if event.op.is_acquire() => {
                 holds[at].2 += 1;
                 return false;
@@ -187,6 +190,7 @@ impl Gate {
     }
 
     /// Any event but an access of a thread that is known to run.
+    #[inline]
     fn other<P: Pass>(
         &mut self,
         chunk: &Columns,
