@@ -1,7 +1,8 @@
 //! The writing end of the ring. Everything here is for the holder of the token only.
 //!
-//! The fast path writes one word without asking for room: a slice never lets a thread pass more hooks than there are
-//! free words ([`room`] bounds the slice), and whoever writes a longer record makes room first.
+//! Nothing is written over words that the reader has not taken: [`LIMIT`] is where the room ends that is known of, and
+//! whoever comes to it waits for the reader. A slice is no longer than the room there is ([`room`]), so that the wait
+//! mostly falls between slices.
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -15,6 +16,10 @@ const RESERVE: u64 = 4 * (MAX_FOLLOWING as u64 + 1);
 static HEADER: AtomicPtr<Header> = AtomicPtr::new(core::ptr::null_mut());
 static DATA: AtomicPtr<u64> = AtomicPtr::new(core::ptr::null_mut());
 static MASK: AtomicU64 = AtomicU64::new(0);
+/// How far the reader is known to have come.
+static TAIL: AtomicU64 = AtomicU64::new(0);
+/// The head may come up to here: where the tail was when last looked at, plus the words of the ring.
+static LIMIT: AtomicU64 = AtomicU64::new(0);
 /// The thread whose events the reader believes to read, as its scheduler number.
 static CURRENT: AtomicU32 = AtomicU32::new(0);
 
@@ -36,6 +41,7 @@ pub(crate) unsafe fn claim(address: *mut u8, bytes: usize) -> bool {
     // SAFETY: the words start a page in, which the size just checked covers.
     DATA.store(unsafe { address.add(DATA_OFFSET) }.cast(), Ordering::Relaxed);
     MASK.store(ring.words - 1, Ordering::Relaxed);
+    LIMIT.store(tail(ring) + ring.words, Ordering::Relaxed);
     HEADER.store(header, Ordering::Release);
     true
 }
@@ -47,7 +53,7 @@ pub(crate) fn header() -> Option<&'static Header> {
     unsafe { HEADER.load(Ordering::Relaxed).as_ref() }
 }
 
-/// Appends one word. There is room (see above) and the ring is in use.
+/// Appends one word to the ring in use.
 ///
 /// # Safety
 /// The caller holds the token.
@@ -57,6 +63,9 @@ pub(crate) unsafe fn put(word: u64) {
     unsafe {
         let header = &*HEADER.load(Ordering::Relaxed);
         let head = header.head.0.load(Ordering::Relaxed);
+        if head == LIMIT.load(Ordering::Relaxed) {
+            make_room(1);
+        }
         DATA.load(Ordering::Relaxed).add((head & MASK.load(Ordering::Relaxed)) as usize).write(word);
         header.head.0.store(head + 1, Ordering::Release);
     }
@@ -103,10 +112,21 @@ pub(crate) fn room() -> u64 {
 
 fn free() -> u64 {
     let Some(header) = header() else { return u64::MAX };
-    header.words - (header.head.0.load(Ordering::Relaxed) - header.tail.0.load(Ordering::Acquire))
+    header.words - (header.head.0.load(Ordering::Relaxed) - tail(header))
+}
+
+/// How far the reader has come, or had come when its two words for it last agreed.
+fn tail(header: &Header) -> u64 {
+    let (tail, check) = (header.tail.0.load(Ordering::Acquire), header.tail_check.0.load(Ordering::Acquire));
+    if tail == !check {
+        TAIL.store(tail, Ordering::Relaxed);
+    }
+    TAIL.load(Ordering::Relaxed)
 }
 
 /// Waits until this many words are free. If the reader dies, the recording ends and the program goes on.
+#[cold]
+#[inline(never)]
 fn make_room(words: u64) {
     let mut rounds = 0u32;
     while free() < words {
@@ -117,9 +137,14 @@ fn make_room(words: u64) {
             crate::hook::stop();
             // Nobody reads any more: what is overwritten from here on does not matter.
             if let Some(header) = header() {
-                header.tail.0.store(header.head.0.load(Ordering::Relaxed), Ordering::Release);
+                let head = header.head.0.load(Ordering::Relaxed);
+                header.tail.0.store(head, Ordering::Release);
+                header.tail_check.0.store(!head, Ordering::Release);
             }
         }
+    }
+    if let Some(header) = header() {
+        LIMIT.store(tail(header) + header.words, Ordering::Relaxed);
     }
 }
 

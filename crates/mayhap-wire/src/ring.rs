@@ -56,13 +56,16 @@ pub struct Header {
     pub state: Line<AtomicU32>,
     /// Hooks in signal handlers that interrupted the runtime and so were not recorded.
     pub unrecorded: Line<AtomicU64>,
+    /// The complement of [`Header::tail`], stored after it: a reader that stores through a file may store a word in parts,
+    /// and only a tail that agrees with this one counts.
+    pub tail_check: Line<AtomicU64>,
 }
 
 /// A value on a cache line of its own.
 #[repr(C, align(64))]
 pub struct Line<T>(pub T);
 
-const _: () = assert!(size_of::<Header>() == 6 * 64);
+const _: () = assert!(size_of::<Header>() == 7 * 64);
 
 /// Byte offsets of the fields that the reader reads and writes through a file descriptor.
 pub mod offset {
@@ -90,6 +93,8 @@ pub mod offset {
     pub const STATE: u64 = offset_of!(Header, state) as u64;
     /// Of [`Header::unrecorded`].
     pub const UNRECORDED: u64 = offset_of!(Header, unrecorded) as u64;
+    /// Of [`Header::tail_check`].
+    pub const TAIL_CHECK: u64 = offset_of!(Header, tail_check) as u64;
 }
 
 /// What the writer tells about its end, and what it could not record.

@@ -26,6 +26,7 @@ impl Ring {
         put(offset::SCHEDULE, &(schedule as u32).to_le_bytes())?;
         put(offset::SLICE, &slice.to_le_bytes())?;
         put(offset::RECORDER, &std::process::id().to_le_bytes())?;
+        put(offset::TAIL_CHECK, &u64::MAX.to_le_bytes())?;
         put(offset::MAGIC, &MAGIC.to_le_bytes())?;
         Ok(Ring { file, words, tail: 0, bytes: Vec::new() })
     }
@@ -39,6 +40,18 @@ impl Ring {
         let mut bytes = [0; 8];
         self.file.read_exact_at(&mut bytes, at)?;
         Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// How far the program has written, or a little less while it writes.
+    ///
+    /// Reading a file may see a word half old and half new: with a carry in between, too much. Bytes that two readings
+    /// agree in, from the highest down, are those of a head that was; once the program rests, that is all of them.
+    fn head(&self) -> io::Result<u64> {
+        let (first, second) = (self.word_at(offset::HEAD)?, self.word_at(offset::HEAD)?);
+        let differing = u64::BITS - (first ^ second).leading_zeros();
+        let unsure = differing.next_multiple_of(8);
+        let sure = u64::MAX.checked_shl(unsure).unwrap_or(0);
+        Ok((second & sure).max(self.tail))
     }
 
     /// The process that writes, if one does.
@@ -60,7 +73,7 @@ impl Ring {
     /// Takes what is there, at most `limit` words, into `words`; `false` if nothing is.
     pub(super) fn take(&mut self, limit: u64, words: &mut Vec<u64>) -> io::Result<bool> {
         words.clear();
-        let head = self.word_at(offset::HEAD)?;
+        let head = self.head()?;
         let available = (head - self.tail).min(self.words);
         // Up to the end of the memory, the rest next time; a record may straddle, the splitter copes.
         let start = self.tail % self.words;
@@ -73,6 +86,7 @@ impl Ring {
         words.extend(self.bytes.as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word)));
         self.tail += n;
         self.file.write_all_at(&self.tail.to_le_bytes(), offset::TAIL)?;
+        self.file.write_all_at(&(!self.tail).to_le_bytes(), offset::TAIL_CHECK)?;
         Ok(true)
     }
 
