@@ -1,0 +1,205 @@
+//! The report: one document with everything that is to be shown. Its JSON is specified by `docs/report.schema.json`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::finding::Finding;
+
+/// What the JSON says it is.
+pub const FORMAT: &str = "mayhap-report";
+/// The version of the JSON: raised when a field goes or changes its meaning, not when one is added.
+pub const VERSION: u32 = 1;
+
+/// What was found in one trace.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Report {
+    /// [`FORMAT`].
+    pub format: String,
+    /// [`VERSION`].
+    pub version: u32,
+    /// Who made it.
+    pub tool: Tool,
+    /// The trace that it is about.
+    pub trace: TraceInfo,
+    /// What reorderings preserve of reads: `data`, `branch` or `sync`; of a detector `none`.
+    pub model: String,
+    /// The command line of the recorded program, where it is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub program: Vec<String>,
+    /// The findings: the surest and gravest first.
+    pub findings: Vec<Finding>,
+    /// What is known of all reads, if nondeterministic ones were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nondeterminism: Option<serde_json::Value>,
+    /// Counts.
+    pub summary: Summary,
+    /// What else the reader should know: rules without effect, incomplete files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// Who made a report.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Tool {
+    /// `mayhap`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// The trace that a report is about.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct TraceInfo {
+    /// As it was given.
+    pub path: String,
+    /// How many events it has.
+    pub events: u64,
+    /// How many threads.
+    pub threads: u64,
+    /// How many locks.
+    pub locks: u64,
+    /// How many variables.
+    pub variables: u64,
+}
+
+/// How the candidates ended.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Summary {
+    /// How many there were.
+    pub candidates: u64,
+    /// Proven.
+    pub proven: u64,
+    /// Refuted.
+    pub refuted: u64,
+    /// Neither.
+    pub unknown: u64,
+    /// Findings that are suspected only.
+    pub suspected: u64,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// Findings whose replay showed the bug.
+    #[serde(default)]
+    pub confirmed: u64,
+    /// Findings that a suppression hides.
+    #[serde(default)]
+    pub suppressed: u64,
+    /// Findings that the baseline has already.
+    #[serde(default)]
+    pub known: u64,
+    /// Why the first unknown one is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_unknown: Option<String>,
+    /// Instances decided.
+    #[serde(default)]
+    pub decisions: u64,
+    /// Far instances that were not tried.
+    #[serde(default)]
+    pub instances_left_out: u64,
+    /// Violations that races of the report cover.
+    #[serde(default)]
+    pub covered_by_races: u64,
+    /// Proven candidates by the stage that proved them.
+    #[serde(default)]
+    pub proven_by: Vec<Rung>,
+    /// Refuted candidates by the stage that refuted them.
+    #[serde(default)]
+    pub refuted_by: Vec<Rung>,
+    /// What the engines counted.
+    #[serde(default)]
+    pub counters: BTreeMap<String, u64>,
+    /// Later events of proven races, if all instances were decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub racy_events: Option<u64>,
+    /// Distinct locations of those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub racy_locations: Option<u64>,
+}
+
+/// How many candidates a stage settled.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Rung {
+    /// The stage.
+    pub rung: String,
+    /// How many.
+    pub candidates: u64,
+}
+
+/// Why a text is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// It is not the JSON of a report.
+    #[error("line {}, column {}: {}", .0.line(), .0.column(), without_position(.0))]
+    Json(#[from] serde_json::Error),
+    /// It does not say that it is a report.
+    #[error("this is no report: it has no \"format\": \"{FORMAT}\"")]
+    NoReport,
+    /// Another version.
+    #[error("the report has version {0}; this program reads version {VERSION}")]
+    Version(u32),
+}
+
+fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or(text.clone(), |(message, _)| message.to_string())
+}
+
+impl Report {
+    /// A report without findings.
+    pub fn new(tool_version: &str, trace: TraceInfo, model: &str) -> Self {
+        Report {
+            format: FORMAT.to_string(),
+            version: VERSION,
+            tool: Tool { name: "mayhap".to_string(), version: tool_version.to_string() },
+            trace,
+            model: model.to_string(),
+            program: Vec::new(),
+            findings: Vec::new(),
+            nondeterminism: None,
+            summary: Summary::default(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Reads a saved report.
+    pub fn parse(text: &[u8]) -> Result<Report, ReadError> {
+        #[derive(Deserialize)]
+        struct Start {
+            format: Option<String>,
+            version: Option<u32>,
+        }
+        let start: Start = serde_json::from_slice(text)?;
+        match (start.format.as_deref(), start.version) {
+            (Some(FORMAT), Some(VERSION)) => Ok(serde_json::from_slice(text)?),
+            (Some(FORMAT), Some(version)) => Err(ReadError::Version(version)),
+            _ => Err(ReadError::NoReport),
+        }
+    }
+
+    /// The findings that nothing hides.
+    pub fn shown(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|f| f.is_shown())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_report_is_refused() {
+        let error = |text: &str| Report::parse(text.as_bytes()).unwrap_err().to_string();
+        assert!(error("{\n 1").starts_with("line 2, column 2: "), "{}", error("{\n 1"));
+        assert!(error("{}").contains("no report"));
+        assert!(error(r#"{"format": "mayhap-report", "version": 9}"#).contains("version 9"));
+        assert!(error(r#"{"format": "mayhap-report", "version": 1}"#).contains("missing field `tool`"));
+    }
+
+    #[test]
+    fn reports_survive_their_json() {
+        let mut report = Report::new("0.1.0", TraceInfo::default(), "data");
+        report.summary.counters.insert("nodes".to_string(), 3);
+        let text = serde_json::to_vec(&report).unwrap();
+        assert_eq!(Report::parse(&text).unwrap(), report);
+    }
+}
