@@ -1,4 +1,5 @@
-//! The search against a SAT solver on instances that need decisions: lock-heavy random traces of many threads.
+//! The search with learning, the search with plain backtracking, and a SAT solver, on orders that need decisions: random
+//! ones of lock-heavy traces, and families made to be hard.
 //!
 //! The encoding has a variable for each pair of events (which comes first), clauses for transitivity, program order,
 //! must-order, reads-from, and one clause for each choice between sections or writes. Prints one line a kind of instance.
@@ -8,8 +9,8 @@
 use std::time::{Duration, Instant};
 
 use batsat::{BasicSolver, Lit, SolverInterface, Var, lbool};
-use mayhap_predict::{Answer, Budget, Context, Query, Slice, Solver};
-use mayhap_testkit::{Generator, Profile, Random};
+use mayhap_predict::{Answer, Budget, Context, Query, Search, Slice, Solver};
+use mayhap_testkit::{Generator, Hard, Profile, Random, forbidden_triples};
 use mayhap_trace::{EventId, Op, Relations, Trace};
 use mayhap_witness::Model;
 
@@ -135,55 +136,120 @@ impl<'e> Encoding<'e> {
 struct Sums {
     asked: u32,
     instances: u32,
-    decided: u32,
-    search: Duration,
-    slowest_search: Duration,
-    sat: Duration,
-    slowest_sat: Duration,
+    feasible: u32,
     events: usize,
+    /// Decisions of the search that learns.
     decisions: u64,
+    encoded: u32,
+    learning: Times,
+    chronological: Times,
+    sat: Times,
 }
 
-/// Orders of all events of a trace with some pairs fixed at random; keeps those that the search had to decide something for.
+/// Times of one method.
+#[derive(Default)]
+struct Times {
+    all: Duration,
+    slowest: Duration,
+    given_up: u32,
+}
+
+impl Times {
+    fn add(&mut self, time: Duration, decided: bool) {
+        self.all += time;
+        self.slowest = self.slowest.max(time);
+        self.given_up += u32::from(!decided);
+    }
+
+    fn shown(&self, instances: u32) -> String {
+        if instances == 0 {
+            return "–".to_string();
+        }
+        let each = self.all.as_secs_f64() * 1e3 / f64::from(instances);
+        let given_up = if self.given_up == 0 { String::new() } else { format!(", {} given up", self.given_up) };
+        format!("{each:.2} / {:.1}{given_up}", self.slowest.as_secs_f64() * 1e3)
+    }
+}
+
+/// Nobody waits longer for one order.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Events that are encoded at most: the clauses are cubic in them.
+const MOST_ENCODED: usize = 160;
+
+/// Times all methods on one query over all events, unless there is nothing to decide.
+fn measure(context: &Context, query: &Query, model: Model, sums: &mut Sums) {
+    let Ok(slice) = Slice::of_query(context, query, model) else { return };
+    let budget = Budget { nodes: u64::MAX, time: Some(PATIENCE) };
+    let mut solver = Solver::new(context);
+    let started = Instant::now();
+    let answer = solver.decide_query(query, model, &budget);
+    let time = started.elapsed();
+    sums.asked += 1;
+    if solver.decisions() == 0 {
+        return;
+    }
+    sums.instances += 1;
+    sums.decisions += solver.decisions();
+    sums.events += query.run.len();
+    sums.learning.add(time, !matches!(answer, Answer::Spent));
+    let started = Instant::now();
+    let plain = Solver::new(context).searching(Search::Chronological).decide_query(query, model, &budget);
+    sums.chronological.add(started.elapsed(), !matches!(plain, Answer::Spent));
+    sums.feasible += u32::from(matches!(answer, Answer::Schedule(..)));
+    let decided = [answer, plain].into_iter().filter(|a| !matches!(a, Answer::Spent));
+    let mut said: Vec<bool> = decided.map(|a| matches!(a, Answer::Schedule(..))).collect();
+    if query.run.len() <= MOST_ENCODED {
+        let started = Instant::now();
+        said.push(Encoding::new(context, &slice).solve(model, &query.edges));
+        sums.sat.add(started.elapsed(), true);
+        sums.encoded += 1;
+    }
+    assert!(said.windows(2).all(|w| w[0] == w[1]), "{said:?}: {:?} in {model}", query.edges);
+}
+
+/// Orders of all events of a trace with some pairs fixed at random.
 fn compare(trace: &Trace, seed: u64, model: Model, sums: &mut Sums) {
     let relations = Relations::derive(trace).expect("generated traces are well-formed");
     let context = Context::new(trace, &relations);
-    let all: Vec<EventId> = trace.events().map(|(id, _)| id).filter(|&e| relations.is_relevant(e)).collect();
+    let run: Vec<EventId> = trace.events().map(|(id, _)| id).filter(|&e| relations.is_relevant(e)).collect();
     let mut random = Random::new(seed);
     for attempt in 0..60 {
-        let mut pick = || *random.pick(&all);
-        let edges: Vec<(EventId, EventId)> = (0..3 + attempt % 6)
-            .map(|_| (pick(), pick()))
-            .filter(|(x, y)| context.thread(*x) != context.thread(*y))
-            .collect();
-        let query = Query { run: all.clone(), edges: edges.clone(), ..Query::default() };
-        let Ok(slice) = Slice::of_query(&context, &query, model) else { continue };
-        let mut solver = Solver::new(&context);
-        let started = Instant::now();
-        let answer = solver.decide_query(&query, model, &Budget::default());
-        let search = started.elapsed();
-        let decisions = solver.decisions();
-        sums.asked += 1;
-        if decisions == 0 {
-            continue;
-        }
-        let started = Instant::now();
-        let sat = Encoding::new(&context, &slice).solve(model, &edges);
-        let by_sat = started.elapsed();
-        assert_eq!(matches!(answer, Answer::Schedule(..)), sat, "{edges:?} in {model}");
-        sums.instances += 1;
-        sums.decided += u32::from(sat);
-        sums.decisions += decisions;
-        sums.events += all.len();
-        sums.search += search;
-        sums.slowest_search = sums.slowest_search.max(search);
-        sums.sat += by_sat;
-        sums.slowest_sat = sums.slowest_sat.max(by_sat);
+        let mut pick = || *random.pick(&run);
+        let edges = (0..3 + attempt % 6).map(|_| (pick(), pick()));
+        let edges = edges.filter(|(x, y)| context.thread(*x) != context.thread(*y)).collect();
+        measure(&context, &Query { run: run.clone(), edges, ..Query::default() }, model, sums);
     }
+}
+
+/// The same for an order that was made to be hard.
+fn compare_hard(hard: &Hard, sums: &mut Sums) {
+    let relations = Relations::derive(&hard.trace).expect("generated traces are well-formed");
+    let context = Context::new(&hard.trace, &relations);
+    let run = hard.trace.events().map(|(id, _)| id).collect();
+    measure(&context, &Query { run, edges: hard.edges.clone(), ..Query::default() }, Model::Sync, sums);
+}
+
+fn show(family: &str, sums: &Sums) {
+    let n = sums.instances.max(1);
+    println!(
+        "| {family} | {} of {} | {} | {} | {:.1} | {} | {} | {} |",
+        sums.instances,
+        sums.asked,
+        sums.feasible,
+        sums.events / n as usize,
+        sums.decisions as f64 / f64::from(n),
+        sums.learning.shown(sums.instances),
+        sums.chronological.shown(sums.instances),
+        sums.sat.shown(sums.encoded),
+    );
 }
 
 fn main() {
     let traces = std::env::args().nth(1).map_or(200, |n| n.parse().expect("a number of traces"));
+    println!("Milliseconds: mean / most, of instances that need decisions.\n");
+    println!("| instances | need decisions | feasible | events | decisions | learning | chronological | SAT |");
+    println!("|---|---|---|---|---|---|---|---|");
     for model in [Model::Sync, Model::Data] {
         for threads in [4, 6, 8] {
             let profile = Profile { locks: 4, open: 0, ..Profile::deadlocks() }.sized(threads, 6 * threads);
@@ -191,20 +257,16 @@ fn main() {
             for seed in 0..traces {
                 compare(&Generator::trace(&profile, seed), seed, model, &mut sums);
             }
-            let each = |d: Duration| d / sums.instances.max(1);
-            println!(
-                "{model}, {threads} threads: {} of {} instances need decisions ({} feasible, {} events, {:.1} decisions \
-                 each); search {:?} each, {:?} at most; SAT {:?} each, {:?} at most",
-                sums.instances,
-                sums.asked,
-                sums.decided,
-                sums.events / sums.instances.max(1) as usize,
-                sums.decisions as f64 / f64::from(sums.instances.max(1)),
-                each(sums.search),
-                sums.slowest_search,
-                each(sums.sat),
-                sums.slowest_sat
-            );
+            show(&format!("random, {threads} threads, `{model}`"), &sums);
         }
+    }
+    let hard =
+        [(20, 60, 1), (30, 100, 1), (40, 140, 1), (60, 200, 1), (80, 280, 1), (20, 65, 2), (20, 65, 3), (20, 65, 4)];
+    for (locks, forbidden, families) in hard {
+        let mut sums = Sums::default();
+        for seed in 0..10 {
+            compare_hard(&forbidden_triples(locks, forbidden, families, seed), &mut sums);
+        }
+        show(&format!("{families} × {locks} choices, {forbidden} forbidden triples"), &sums);
     }
 }

@@ -7,6 +7,9 @@
 //!
 //! Cost: O(1) a query, O(changed cells + edges out of changed nodes) an insertion, O(changed cells) an undo.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use crate::verdict::Why;
 
 /// A node of the order.
@@ -29,6 +32,13 @@ pub struct Edge {
 pub struct Mark {
     cells: usize,
     edges: usize,
+}
+
+impl Mark {
+    /// How many edges there were.
+    pub fn edges(&self) -> usize {
+        self.edges
+    }
 }
 
 /// The closed order.
@@ -212,6 +222,40 @@ impl Closure {
         }
     }
 
+    /// The edges, by number, of a path from `a` to `b` among the first `limit` edges, steps along chains left out: of all
+    /// such paths the one that was complete first, since what is old stays longest when a search goes back.
+    pub fn oldest_path(&self, a: Node, b: Node, limit: usize, search: &mut PathSearch) -> Vec<u32> {
+        search.start(self.nodes());
+        search.reach(a, 0, NIL);
+        while let Some(Reverse((age, node))) = search.heap.pop() {
+            if node == b {
+                break;
+            }
+            if search.age[node as usize] < age {
+                continue;
+            }
+            let came = search.came[node as usize];
+            if node + 1 < self.starts[self.chain_of(node) + 1] && self.reaches(node + 1, b) {
+                search.reach(node + 1, age, came);
+            }
+            let mut out = self.first_edge[node as usize];
+            while out != NIL {
+                let to = self.edges[out as usize].to;
+                if (out as usize) < limit && self.reaches(to, b) {
+                    search.reach(to, age.max(out + 1), out);
+                }
+                out = self.next_edge[out as usize];
+            }
+        }
+        let mut path = Vec::new();
+        let mut at = search.came[b as usize];
+        while at != NIL {
+            path.push(at);
+            at = search.came[self.edges[at as usize].from as usize];
+        }
+        path
+    }
+
     /// The edges of a path from `a` to `b`, steps along chains left out. Empty if the two are in one chain.
     pub fn path(&self, a: Node, b: Node) -> Vec<Edge> {
         let mut came: Vec<u32> = vec![NIL; self.nodes()];
@@ -248,6 +292,39 @@ impl Closure {
         }
         path.reverse();
         path
+    }
+}
+
+/// What a search for a path keeps between searches.
+#[derive(Clone, Debug, Default)]
+pub struct PathSearch {
+    /// Per node, one past the newest edge of the best path to it.
+    age: Vec<u32>,
+    /// Per node, the edge that its chain was entered by.
+    came: Vec<u32>,
+    touched: Vec<Node>,
+    heap: BinaryHeap<Reverse<(u32, Node)>>,
+}
+
+impl PathSearch {
+    fn start(&mut self, nodes: usize) {
+        for node in self.touched.drain(..) {
+            self.age[node as usize] = NIL;
+            self.came[node as usize] = NIL;
+        }
+        self.age.resize(nodes.max(self.age.len()), NIL);
+        self.came.resize(nodes.max(self.came.len()), NIL);
+        self.heap.clear();
+    }
+
+    fn reach(&mut self, node: Node, age: u32, came: u32) {
+        let best = &mut self.age[node as usize];
+        if age < *best {
+            *best = age;
+            self.came[node as usize] = came;
+            self.touched.push(node);
+            self.heap.push(Reverse((age, node)));
+        }
     }
 }
 

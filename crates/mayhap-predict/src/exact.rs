@@ -1,7 +1,8 @@
 //! The exact engine: complete for all targets in all models.
 //!
-//! Slice ([`crate::slice`]), late region ([`crate::late`]), polygraph, saturation; then a search with backtracking over
-//! the open choices that running the region into a dead end brings up ([`crate::linearise`]). Around it a second, shallow
+//! Slice ([`crate::slice`]), late region ([`crate::late`]), polygraph, saturation; then a search over the open choices that
+//! running the region into a dead end brings up ([`crate::linearise`]), which learns from contradictions
+//! ([`crate::learn`]). Around it a second, shallow
 //! search decides which of the sections that the slice leaves open are closed:
 //! - a polygraph in which open sections end with their thread is a relaxation, so its refutation refutes every extension;
 //! - a linearisation that starts no section of a lock after one that the slice leaves open is a witness;
@@ -22,6 +23,7 @@ use crate::closure::{Edge, Mark};
 use crate::context::Context;
 use crate::counters::EngineCounters;
 use crate::late::Late;
+use crate::learn::Learner;
 use crate::linearise::{Lineariser, Run};
 use crate::polygraph::{Builder, Plan, Polygraph};
 use crate::polygraph_engine::Guide;
@@ -102,6 +104,19 @@ pub(crate) enum Ordered {
     Spent(Spent),
 }
 
+/// Nodes in order, and the open sections that were passed by.
+type Linear = (Vec<u32>, Vec<u32>);
+
+/// How a search goes on from a contradiction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Search {
+    /// It learns what cannot hold together and goes back to where that matters.
+    #[default]
+    Learning,
+    /// It takes back the last decision.
+    Chronological,
+}
+
 /// The solver shared by the engines of this crate; keeps its tables between questions.
 pub struct Solver<'c, 'a> {
     pub(crate) context: &'c Context<'a>,
@@ -109,6 +124,8 @@ pub struct Solver<'c, 'a> {
     builder: Builder,
     pub(crate) graph: Polygraph,
     lineariser: Lineariser,
+    learner: Learner,
+    search: Search,
     /// Searches the late region only. Off, the whole slice is searched.
     pub(crate) local: bool,
     /// The heuristics of the polygraph paper, if they are wanted.
@@ -123,6 +140,7 @@ pub(crate) struct Counts {
     graphs: u64,
     nodes: u64,
     decisions: u64,
+    conflicts: u64,
 }
 
 impl<'c, 'a> Solver<'c, 'a> {
@@ -134,6 +152,8 @@ impl<'c, 'a> Solver<'c, 'a> {
             builder: Builder::default(),
             graph: Polygraph::default(),
             lineariser: Lineariser::default(),
+            learner: Learner::default(),
+            search: Search::default(),
             local: true,
             guide: None,
             counts: Counts::default(),
@@ -141,9 +161,14 @@ impl<'c, 'a> Solver<'c, 'a> {
     }
 
     pub(crate) fn counters(&self) -> EngineCounters {
-        let Counts { questions, graphs, nodes, decisions } = self.counts;
-        let figures =
-            vec![("questions", questions), ("polygraphs", graphs), ("nodes", nodes), ("decisions", decisions)];
+        let Counts { questions, graphs, nodes, decisions, conflicts } = self.counts;
+        let figures = vec![
+            ("questions", questions),
+            ("polygraphs", graphs),
+            ("nodes", nodes),
+            ("decisions", decisions),
+            ("conflicts", conflicts),
+        ];
         EngineCounters { figures }
     }
 
@@ -171,9 +196,20 @@ impl<'c, 'a> Solver<'c, 'a> {
         self.counts.decisions
     }
 
+    /// Contradictions that the search ran into over all questions so far.
+    pub fn conflicts(&self) -> u64 {
+        self.counts.conflicts
+    }
+
     /// Drops the restriction to the late region: the polygraph of the whole slice, as the paper has it.
     pub fn on_whole_slice(mut self) -> Self {
         self.local = false;
+        self
+    }
+
+    /// Searches in another way than the default.
+    pub fn searching(mut self, search: Search) -> Self {
+        self.search = search;
         self
     }
 
@@ -255,8 +291,7 @@ impl<'c, 'a> Solver<'c, 'a> {
         }
     }
 
-    /// Orders the polygraph: the inner search. Chronological backtracking; the second option of a choice whose first
-    /// option failed holds at the level of the choice.
+    /// Orders the polygraph: the inner search.
     fn order_graph(&mut self, purse: &mut Purse) -> Ordered {
         if let Err(edge) = self.graph.saturate() {
             return Ordered::Impossible(Some(edge));
@@ -270,27 +305,59 @@ impl<'c, 'a> Solver<'c, 'a> {
                 return Ordered::Impossible(None);
             }
         }
-        let mut levels: Vec<(Mark, Edge)> = Vec::new();
-        let mut decisions = 0;
+        let before = self.counts.decisions;
+        let ordered = match self.search {
+            Search::Learning => self.search_learning(purse),
+            Search::Chronological => self.search_chronologically(purse),
+        };
+        match ordered {
+            Ok(Some((order, passed))) => Ordered::Complete { order, passed, decisions: self.counts.decisions - before },
+            Ok(None) => Ordered::Impossible(None),
+            Err(spent) => Ordered::Spent(spent),
+        }
+    }
+
+    /// Decides what holds the run up until it completes; learns from each contradiction and goes back as far as its reason
+    /// does ([`crate::learn`]).
+    fn search_learning(&mut self, purse: &mut Purse) -> Result<Option<Linear>, Spent> {
+        let mut levels: Vec<Mark> = Vec::new();
+        self.learner.start();
         loop {
-            let [first, second] = match self.lineariser.run(&self.graph) {
-                Run::Complete { order, passed } => {
-                    self.counts.decisions += decisions;
-                    return Ordered::Complete { order, passed, decisions };
-                }
+            let [first, _] = match self.lineariser.run(&self.graph) {
+                Run::Complete { order, passed } => return Ok(Some((order, passed))),
                 Run::Stuck(options) => options,
             };
-            if let Err(spent) = purse.pay() {
-                return Ordered::Spent(spent);
+            purse.pay()?;
+            self.counts.decisions += 1;
+            levels.push(self.graph.order.mark());
+            let mut attempt = self.graph.assert(first);
+            while let Err(edge) = attempt {
+                self.counts.conflicts += 1;
+                match self.learner.resolve(&mut self.graph, edge, &mut levels) {
+                    Some(asserted) => attempt = asserted,
+                    None => return Ok(None),
+                }
             }
-            decisions += 1;
+            self.learner.restart(&mut self.graph, &mut levels);
+        }
+    }
+
+    /// The same with plain backtracking, to compare with: the second option of a choice whose first option failed holds at
+    /// the level of the choice.
+    fn search_chronologically(&mut self, purse: &mut Purse) -> Result<Option<Linear>, Spent> {
+        let mut levels: Vec<(Mark, Edge)> = Vec::new();
+        loop {
+            let [first, second] = match self.lineariser.run(&self.graph) {
+                Run::Complete { order, passed } => return Ok(Some((order, passed))),
+                Run::Stuck(options) => options,
+            };
+            purse.pay()?;
+            self.counts.decisions += 1;
             levels.push((self.graph.order.mark(), second));
             let mut attempt = self.graph.assert(first);
             while attempt.is_err() {
-                let Some((mark, other)) = levels.pop() else {
-                    self.counts.decisions += decisions;
-                    return Ordered::Impossible(None);
-                };
+                self.counts.conflicts += 1;
+                let Some((mark, other)) = levels.pop() else { return Ok(None) };
                 self.graph.order.undo(mark);
                 attempt = self.graph.assert(other);
             }

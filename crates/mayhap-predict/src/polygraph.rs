@@ -19,6 +19,8 @@ use mayhap_trace::{EventId, LockId, NONE, Op, ThreadId, VarId};
 use crate::closure::{Closure, Edge, Node};
 use crate::context::Context;
 use crate::late::Late;
+use crate::learn::Clauses;
+use crate::saturate::Reason;
 use crate::slice::{Query, Slice};
 use crate::verdict::Why;
 
@@ -117,7 +119,13 @@ pub struct Polygraph {
     pub(crate) variables: Vec<VarId>,
     /// Runs of adjacent nodes.
     pub(crate) glued: Vec<Vec<Node>>,
-    pub(crate) queue: Vec<Edge>,
+    /// Edges to be added, with what they follow from.
+    pub(crate) queue: Vec<(Edge, Reason)>,
+    /// What each edge of the order follows from.
+    pub(crate) reasons: Vec<Reason>,
+    /// What the edge followed from that last closed a cycle.
+    pub(crate) failed: Reason,
+    pub(crate) clauses: Clauses,
 }
 
 impl Polygraph {
@@ -518,9 +526,11 @@ impl Builder {
         // Edges at adjacent events have to be copied to the whole run, which only an assertion does.
         let glued = |e: &Edge| graph.glued.iter().any(|run| run.contains(&e.from) || run.contains(&e.to));
         let later = |e: &Edge| position(e.from) >= position(e.to) || glued(e);
-        graph.queue.extend(self.edges.iter().filter(|e| later(e)));
+        graph.queue.extend(self.edges.iter().filter(|e| later(e)).map(|&e| (e, Reason::Given)));
         self.edges.retain(|e| !later(e));
         graph.order.close_initial(&self.edges, &order);
+        graph.reasons.clear();
+        graph.clauses.clear();
         for lock in graph.locks.iter() {
             self.lock_seen[lock.index()] = 0;
         }

@@ -8,6 +8,9 @@
 //! A cycle refutes: each edge is implied by those before it. Without a cycle nothing is claimed, although for two threads,
 //! and for nearly all small instances of three, any remaining choice may then be made freely.
 //!
+//! Each edge keeps what it follows from, for [`crate::learn`] to take conflicts apart; clauses learnt there are a third
+//! rule, woken by the cells that falsify them.
+//!
 //! Cost: O(log) a changed cell, beside what [`crate::closure`] takes.
 
 use mayhap_trace::EventId;
@@ -15,6 +18,20 @@ use mayhap_trace::EventId;
 use crate::closure::{Edge, Node};
 use crate::polygraph::{NIL, Polygraph, Role};
 use crate::verdict::{Step, Why};
+
+/// What an edge follows from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Reason {
+    #[default]
+    /// The question itself, or something that needs no reason any more.
+    Given,
+    /// The search chose it.
+    Decision,
+    /// A rule, because the first node reaches the second.
+    Path(Node, Node),
+    /// A learnt clause, because all its other options are contradicted.
+    Clause(u32),
+}
 
 impl Polygraph {
     /// Applies the rules to the whole graph: first the edges that building left in the queue, then every cell.
@@ -31,25 +48,37 @@ impl Polygraph {
         self.drain()
     }
 
-    /// Adds an edge and what follows from it.
+    /// Adds an edge, as a decision, and what follows from it.
     pub(crate) fn assert(&mut self, edge: Edge) -> Result<(), Edge> {
-        self.queue.push(edge);
+        self.assert_because(edge, Reason::Decision)
+    }
+
+    /// Adds an edge and what follows from it.
+    pub(crate) fn assert_because(&mut self, edge: Edge, reason: Reason) -> Result<(), Edge> {
+        self.queue.push((edge, reason));
         self.drain()
     }
 
     fn drain(&mut self) -> Result<(), Edge> {
-        while let Some(edge) = self.queue.pop() {
+        while let Some((edge, reason)) = self.queue.pop() {
             self.spread_over_run(edge);
-            let before = self.order.changed();
+            let (before, edges) = (self.order.changed(), self.order.edges().len());
             if let Err(edge) = self.order.insert(edge) {
                 self.queue.clear();
+                self.failed = reason;
                 return Err(edge);
+            }
+            if self.order.edges().len() > edges {
+                // Undoing the order leaves the reasons of edges that are gone.
+                self.reasons.resize(edges, Reason::Given);
+                self.reasons.push(reason);
             }
             let mut last = None;
             for i in before..self.order.changed() {
                 let cell = self.order.change(i);
                 if last != Some(cell) {
                     self.fire(cell.0, cell.1);
+                    self.wake(cell.0, cell.1);
                 }
                 last = Some(cell);
             }
@@ -62,11 +91,12 @@ impl Polygraph {
         for run in &self.glued {
             let (head, tail) = (run[0], run[run.len() - 1]);
             let inner = run.contains(&edge.from) && run.contains(&edge.to);
+            let reason = Reason::Path(edge.from, edge.to);
             if !inner && run[1..].contains(&edge.to) {
-                self.queue.push(Edge { to: head, ..edge });
+                self.queue.push((Edge { to: head, ..edge }, reason));
             }
             if !inner && run[..run.len() - 1].contains(&edge.from) {
-                self.queue.push(Edge { from: tail, ..edge });
+                self.queue.push((Edge { from: tail, ..edge }, reason));
             }
         }
     }
@@ -94,7 +124,7 @@ impl Polygraph {
                 let v = self.last_write(variable, chain, count);
                 if v != NIL && v != write {
                     let why = Why::Interference(self.variables[variable as usize]);
-                    self.queue.push(Edge { from: v, to: write, why });
+                    self.queue.push((Edge { from: v, to: write, why }, Reason::Path(v, node)));
                 }
             }
             Role::Write(_, variable) => {
@@ -125,7 +155,8 @@ impl Polygraph {
             from => Edge { from, to: s.acquire, why },
         };
         if !self.order.reaches(edge.from, edge.to) {
-            self.queue.push(edge);
+            let rival = self.order.chain(chain).start + rivals[before - 1].acquire;
+            self.queue.push((edge, Reason::Path(rival, release)));
         }
     }
 
@@ -155,7 +186,7 @@ impl Polygraph {
         for i in 0..self.readers.get(number as usize).len() {
             let from = self.readers.get(number as usize)[i];
             if !self.order.reaches(from, later) {
-                self.queue.push(Edge { from, to: later, why });
+                self.queue.push((Edge { from, to: later, why }, Reason::Path(write, later)));
             }
         }
     }

@@ -9,6 +9,7 @@ mod facts;
 pub mod fuzz;
 mod generate;
 pub mod golden;
+mod hard;
 mod judge;
 mod notation;
 mod oracle;
@@ -20,6 +21,7 @@ mod targets;
 
 pub use facts::Facts;
 pub use generate::{Generator, Profile, cases};
+pub use hard::{Hard, forbidden_triples};
 pub use judge::Judge;
 pub use notation::trace;
 pub use oracle::{Oracle, TooBig};

@@ -106,6 +106,7 @@ pub(crate) fn campaign(cases: usize, first_seed: u64, engine: MakeEngine) {
             }
         }
     }
+    println!("{cases} traces, {compared} questions, no disagreement and nothing unknown");
     assert!(compared > cases * 10, "only {compared} targets were compared");
 }
 
