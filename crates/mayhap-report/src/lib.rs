@@ -6,6 +6,7 @@
 
 mod data;
 mod finding;
+pub mod html;
 mod schedules;
 
 pub use data::{FORMAT, ReadError, Report, Rung, Summary, Tool, TraceInfo, VERSION};

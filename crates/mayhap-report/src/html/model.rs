@@ -1,0 +1,271 @@
+//! What the page gets to know: the report with names as tables, and all schedules over one table of steps.
+//!
+//! Findings of one trace share most of their steps, so each step is there once, in observed order, whichever findings show
+//! it; their schedules and stories are lists of places in that table.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use super::encode::{Bytes, Runs};
+use super::excerpts::Excerpts;
+use crate::{Finding, Kind, Report, Row, Schedules, Side, Verdict};
+
+#[derive(Serialize)]
+pub(super) struct Page<'r, 's> {
+    tool: &'r crate::Tool,
+    trace: &'r crate::TraceInfo,
+    model: &'r str,
+    program: &'r [String],
+    summary: Figures,
+    notes: &'r [String],
+    names: Names<'r>,
+    steps: Columns,
+    excerpts: Excerpts<'s>,
+    findings: Vec<PageFinding<'r>>,
+}
+
+#[derive(Serialize)]
+struct Figures {
+    candidates: u64,
+    proven: u64,
+    refuted: u64,
+    unknown: u64,
+}
+
+#[derive(Serialize)]
+struct PageFinding<'r> {
+    id: &'r str,
+    kind: &'static str,
+    verdict: &'static str,
+    severity: &'static str,
+    title: &'r str,
+    message: &'r str,
+    why: &'r str,
+    certainty: &'r str,
+    engine: &'r str,
+    model: &'r str,
+    occurrences: u64,
+    distance: u64,
+    fingerprint: &'r str,
+    replay_command: &'r Option<String>,
+    replay: &'r Option<crate::Replay>,
+    suppressed_by: &'r Option<String>,
+    baseline: Option<crate::Baseline>,
+    events: Vec<PageSide<'r>>,
+    #[serde(flatten)]
+    schedules: Option<PageSchedules>,
+}
+
+/// An event of a finding, and the excerpt that shows it.
+#[derive(Serialize)]
+struct PageSide<'r> {
+    #[serde(flatten)]
+    side: &'r Side,
+    excerpt: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct PageSchedules {
+    observed: Runs,
+    possible: Option<Runs>,
+    /// Events of the finding that are next when `possible` has run.
+    next: Vec<u32>,
+    targets: Vec<u32>,
+    /// Steps that matter.
+    story: Runs,
+    /// Reads that see another write in `possible`.
+    changed: Vec<u32>,
+}
+
+impl<'r, 's> Page<'r, 's> {
+    pub(super) fn of(report: &'r Report, read: &'s dyn Fn(&str) -> Option<String>) -> Self {
+        let shown: Vec<&Finding> = report.shown().collect();
+        let table = Table::of(shown.iter().filter_map(|f| f.schedules.as_ref()));
+        let mut excerpts = Excerpts::new(read);
+        let findings = shown.iter().map(|f| PageFinding::of(f, &table, &mut excerpts)).collect();
+        let s = &report.summary;
+        Page {
+            tool: &report.tool,
+            trace: &report.trace,
+            model: &report.model,
+            program: &report.program,
+            summary: Figures { candidates: s.candidates, proven: s.proven, refuted: s.refuted, unknown: s.unknown },
+            notes: &report.notes,
+            steps: table.columns(),
+            names: table.names,
+            excerpts,
+            findings,
+        }
+    }
+}
+
+impl<'r> PageFinding<'r> {
+    fn of(finding: &'r Finding, table: &Table<'_>, excerpts: &mut Excerpts<'_>) -> Self {
+        let mut side = |side: &'r Side| PageSide { side, excerpt: excerpts.around(side.source.as_ref()) };
+        PageFinding {
+            id: &finding.id,
+            kind: finding.kind.name(),
+            verdict: finding.verdict.name(),
+            severity: finding.severity.name(),
+            title: &finding.title,
+            message: &finding.message,
+            why: &finding.why,
+            certainty: &finding.certainty,
+            engine: &finding.engine,
+            model: &finding.model,
+            occurrences: finding.occurrences,
+            distance: finding.distance,
+            fingerprint: &finding.fingerprint,
+            replay_command: &finding.replay_command,
+            replay: &finding.replay,
+            suppressed_by: &finding.suppressed_by,
+            baseline: finding.baseline,
+            events: finding.events.iter().map(&mut side).collect(),
+            schedules: finding.schedules.as_ref().map(|s| PageSchedules::of(finding, s, table)),
+        }
+    }
+}
+
+impl PageSchedules {
+    fn of(finding: &Finding, schedules: &Schedules, table: &Table<'_>) -> Self {
+        let places: Vec<u32> = schedules.rows.iter().filter_map(|row| table.place(row.event)).collect();
+        let witness: Vec<u32> = schedules.witness.iter().filter_map(|&row| places.get(row as usize).copied()).collect();
+        let proven = finding.verdict != Verdict::Suspected;
+        let ran: std::collections::HashSet<u32> = witness.iter().copied().collect();
+        let is_next = |side: &&Side| match finding.kind {
+            Kind::Race | Kind::Deadlock => true,
+            Kind::Atomicity => false,
+            Kind::Order | Kind::Nondeterminism => side.op == "r",
+        };
+        let place = |side: &Side| table.place(side.event);
+        let next = finding.events.iter().filter(is_next).filter_map(place).filter(|step| !ran.contains(step));
+        let next: Vec<u32> = if proven { next.collect() } else { Vec::new() };
+        let told = finding.story.iter().flat_map(|s| s.observed.iter().chain(&s.possible));
+        let mut story: Vec<u32> = told.filter_map(|step| table.place(step.event)).collect();
+        story.sort_unstable();
+        story.dedup();
+        let skipped = schedules.witness_skipped;
+        PageSchedules {
+            observed: Runs::of(&places, schedules.observed_total.saturating_sub(places.len() as u64)),
+            possible: proven.then(|| Runs::of(&witness, skipped)),
+            next,
+            targets: finding.events.iter().filter_map(place).collect(),
+            story: Runs::of(&story, 0),
+            changed: schedules.changed.iter().filter_map(|c| table.place(c.event)).collect(),
+        }
+    }
+}
+
+/// Names by number.
+#[derive(Default, Serialize)]
+struct Names<'r> {
+    threads: Vec<&'r str>,
+    objects: Vec<&'r str>,
+    locations: Vec<&'r str>,
+}
+
+/// The columns of the steps in base64.
+#[derive(Serialize)]
+struct Columns {
+    count: usize,
+    event: String,
+    thread: String,
+    op: String,
+    object: String,
+    location: String,
+}
+
+/// A step. What it may lack is 0, or a number and one.
+#[derive(Clone, Copy)]
+struct Step {
+    event: u64,
+    thread: u32,
+    op: u8,
+    object: u32,
+    location: u32,
+}
+
+/// All steps that some finding shows, by event number.
+struct Table<'r> {
+    steps: Vec<Step>,
+    names: Names<'r>,
+}
+
+/// Names that are numbered as they come.
+#[derive(Default)]
+struct Interner<'r, K>(HashMap<(K, &'r str), u32>);
+
+impl<'r, K: std::hash::Hash + Eq> Interner<'r, K> {
+    fn number(&mut self, key: K, name: &'r str, names: &mut Vec<&'r str>) -> u32 {
+        *self.0.entry((key, name)).or_insert_with(|| {
+            names.push(name);
+            names.len() as u32 - 1
+        })
+    }
+}
+
+impl<'r> Table<'r> {
+    fn of(schedules: impl Iterator<Item = &'r Schedules>) -> Self {
+        let mut names = Names::default();
+        let (mut threads, mut objects, mut locations) = (Interner::default(), Interner::default(), Interner::default());
+        let mut steps: Vec<Step> = Vec::new();
+        for schedule in schedules {
+            let name = |names: &'r [String], at: u32| names.get(at as usize).map_or("", String::as_str);
+            for row in &schedule.rows {
+                let op = code(row);
+                let object =
+                    row.object.map(|o| objects.number(class(op), name(&schedule.objects, o), &mut names.objects) + 1);
+                let location =
+                    row.location.map(|l| locations.number((), name(&schedule.locations, l), &mut names.locations) + 1);
+                steps.push(Step {
+                    event: row.event,
+                    thread: threads.number((), name(&schedule.threads, row.thread), &mut names.threads),
+                    op,
+                    object: object.unwrap_or(0),
+                    location: location.unwrap_or(0),
+                });
+            }
+        }
+        steps.sort_by_key(|step| step.event);
+        steps.dedup_by_key(|step| step.event);
+        Table { steps, names }
+    }
+
+    /// Where in the table an event is.
+    fn place(&self, event: u64) -> Option<u32> {
+        self.steps.binary_search_by_key(&event, |step| step.event).ok().map(|at| at as u32)
+    }
+
+    fn columns(&self) -> Columns {
+        let column = |cell: &dyn Fn(&Step) -> u64| {
+            let mut bytes = Bytes::default();
+            self.steps.iter().for_each(|step| bytes.number(cell(step)));
+            bytes.text()
+        };
+        let mut events = Bytes::default();
+        let mut last = 0;
+        for step in &self.steps {
+            events.number(step.event - last);
+            last = step.event;
+        }
+        Columns {
+            count: self.steps.len(),
+            event: events.text(),
+            thread: column(&|step| step.thread.into()),
+            op: column(&|step| step.op.into()),
+            object: column(&|step| step.object.into()),
+            location: column(&|step| step.location.into()),
+        }
+    }
+}
+
+/// The operation's code in the native format; a branch, which has no object, for a word that no format knows.
+fn code(row: &Row) -> u8 {
+    mayhap_trace::Op::from_word(row.op.as_bytes()).unwrap_or(mayhap_trace::Op::Branch) as u8
+}
+
+/// What kind of thing an operation names: a lock and a variable may share a name and are still two.
+fn class(op: u8) -> u8 {
+    mayhap_trace::Op::from_code(op).map_or(0, |op| op.names() as u8)
+}

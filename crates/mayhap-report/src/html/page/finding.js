@@ -1,0 +1,148 @@
+// One finding, from the claim down to the evidence.
+
+const VERB_FORMS = {
+  r: 'reads', w: 'writes', acq: 'locks', rel: 'unlocks', racq: 'locks (shared)', rrel: 'unlocks (shared)', fork: 'starts', join: 'joins',
+  wait: 'is woken by', notify: 'notifies', notifyall: 'notifies all of', br: 'branches',
+};
+
+/** The article about a finding. With `paper`, everything is unfolded and nothing moves. */
+function findingView(report, finding, paper = null) {
+  const heading = el('h2', { tabindex: '-1', id: paper ? null : 'title' }, withCode(finding.title));
+  const article = el(
+    'article',
+    { class: 'finding', 'aria-labelledby': paper ? null : 'title' },
+    el('div', { class: 'tags' },
+      el('span', { class: `kind kind-${finding.kind}` }, KINDS[finding.kind]),
+      el('span', { class: `verdict verdict-${finding.verdict}` }, VERDICTS[finding.verdict]),
+      finding.severity && el('span', { class: 'severity' }, finding.severity),
+      finding.baseline && el('span', { class: 'severity' }, finding.baseline === 'new' ? 'new' : 'in the baseline'),
+    ),
+    heading,
+    finding.message && el('p', { class: 'message' }, withCode(finding.message)),
+    finding.why && el('p', { class: 'why' }, el('strong', {}, 'Why nothing prevents it. '), withCode(finding.why)),
+    finding.certainty && el('p', { class: 'sure' }, el('strong', {}, 'How sure. '), withCode(finding.certainty)),
+    finding.suppressed_by && el('p', { class: 'sure' }, el('strong', {}, 'Suppressed by '), el('code', {}, finding.suppressed_by)),
+    el('div', { class: `sides n${Math.min(finding.events.length, 3)}` }, finding.events.map((side) => sideView(report, side, paper))),
+  );
+  const picture = finding.observed ? new Picture(report, finding) : null;
+  if (picture) {
+    const drawing = paper ? picture.still(paper.width, paper.rows) : picture.build();
+    add(article, el('h3', {}, 'How it comes about'), drawing, stepsView(picture, paper));
+  }
+  if (finding.cycle?.length > 0) add(article, el('h3', {}, 'Why it cannot happen'), cycleView(finding.cycle));
+  add(article, el('h3', {}, 'See for yourself'), commandsView(report, finding), factsView(finding));
+  return { article, picture, heading };
+}
+
+/** One event of the finding: who, what, where, under which locks. */
+function sideView(report, side, paper) {
+  const source = side.source ?? {};
+  const excerpt = side.excerpt === undefined || side.excerpt === null ? null : report.excerpts[side.excerpt];
+  const place = source.file ? `${source.file}${source.line ? ':' + source.line : ''}` : side.location ?? '';
+  const name = source.function ?? place;
+  const stack = side.stack ?? [];
+  return el(
+    'section',
+    { class: 'side', 'aria-label': `${side.role || 'event'}: ${visible(side.thread)} ${VERB_FORMS[side.op] ?? side.op} ${visible(side.object)}` },
+    el('header', {},
+      side.role && el('span', { class: 'role' }, side.role),
+      el('p', { class: 'act' }, el('b', { class: 'thread' }, side.thread), ' ', VERB_FORMS[side.op] ?? side.op, ' ', side.object && el('code', {}, side.object)),
+      el('p', { class: 'place' }, source.function && el('span', {}, source.function, ' — '), el('span', { class: 'path' }, place), el('span', { class: 'event' }, `event ${side.event}`)),
+    ),
+    excerpt && excerptView(excerpt, source.line, name),
+    el('dl', { class: 'held' },
+      el('dt', {}, 'Locks held'),
+      el('dd', {}, side.locks?.length > 0 ? side.locks.map(lockView) : el('span', { class: 'none' }, 'none')),
+    ),
+    stack.length > 1 && stackView('Stack', stack, paper),
+    side.created && createdView(side.created, side.thread, paper),
+  );
+}
+
+function lockView(lock) {
+  return el('span', { class: 'lock' }, el('code', {}, lock.name), lock.shared && ' shared', ` since event ${lock.event}`, lock.location && [' at ', lock.location]);
+}
+
+function stackView(label, stack, paper) {
+  const frames = stack.map((frame) => el('li', {}, el('code', {}, frame.function ?? '?'), el('span', { class: 'path' }, place(frame))));
+  return el('details', { class: 'stack', open: Boolean(paper) || stack.length <= 6 }, el('summary', {}, label), el('ol', {}, frames));
+}
+
+function place(frame) {
+  return frame.file ? `${frame.file}${frame.line ? ':' + frame.line : ''}` : '';
+}
+
+function createdView(created, thread, paper) {
+  const label = [`${visible(thread)} was started by ${visible(created.thread)}`, created.location && ` at ${visible(created.location)}`].filter(Boolean).join('');
+  if (!(created.stack?.length > 1)) return el('p', { class: 'created' }, label);
+  return stackView(label, created.stack, paper);
+}
+
+/** The picture as tables: for screen readers, for search, and for copying. */
+function stepsView(picture, paper) {
+  const most = paper ? paper.rows : 400;
+  const fill = (box) => {
+    for (const panel of picture.panels) add(box, stepsTable(picture, panel, most));
+  };
+  if (paper) return null;
+  const box = el('div', { class: 'tables' });
+  const details = el('details', { class: 'as-text' }, el('summary', {}, 'The same as text'), box);
+  details.addEventListener('toggle', () => {
+    if (details.open && box.childElementCount === 0) fill(box);
+  });
+  return details;
+}
+
+function stepsTable(picture, panel, most) {
+  const { order } = panel;
+  const { steps } = picture;
+  const folded = picture.foldable;
+  const rows = order.rows(folded);
+  const body = el('tbody');
+  const first = Math.max(rows - most, 0);
+  for (let row = first; row < rows; row++) {
+    const [start, end] = [order.rowStart(row, folded), order.rowEnd(row, folded)];
+    if (order.isFold(row, folded)) {
+      add(body, el('tr', { class: 'fold' }, el('td', { colspan: 5 }, `${counted(end - start, 'step')} left out`)));
+      continue;
+    }
+    for (let at = start; at < end; at++) {
+      const step = order.list[at];
+      const sees = steps.op[step] === READ && !(picture.kind === 'race' && at >= order.ran) ? `sees ${picture.saw(order.seenAt(at))}` : '';
+      const notes = [at >= order.ran && 'next, has not run', picture.isTarget(step) && 'of the finding', sees, picture.isChanged(step) && 'another write than in the other interleaving'];
+      add(body, el('tr', { class: picture.isTarget(step) ? 'target' : null },
+        el('td', { class: 'number' }, String(steps.event[step])), el('td', {}, steps.threadName(step)), el('td', {}, steps.action(step)),
+        el('td', {}, steps.locationName(step)), el('td', {}, notes.filter(Boolean).join('; '))));
+    }
+  }
+  const head = ['Event', 'Thread', 'Step', 'Location', 'Notes'].map((name) => el('th', { scope: 'col' }, name));
+  const caption = `${panel.options.title}${first > 0 ? `, the last ${counted(most, 'line')} of ${grouped(rows)}` : ''}`;
+  return el('table', {}, el('caption', {}, caption), el('thead', {}, el('tr', {}, head)), body);
+}
+
+function cycleView(cycle) {
+  return el('ol', { class: 'cycle' }, cycle.map((reason) => el('li', {}, withCode(reason))));
+}
+
+function commandsView(report, finding) {
+  const commands = [];
+  const command = (label, text) => commands.push(el('div', { class: 'command' }, el('span', { class: 'label' }, label), el('code', { tabindex: '0' }, text), copyButton(text, `the command: ${label}`)));
+  if (finding.replay_command) command('Replay', finding.replay_command);
+  if (finding.verify_command) command('Check the proof', finding.verify_command);
+  if (finding.fingerprint) command('Suppress', `fingerprint:${finding.fingerprint}`);
+  return el('div', { class: 'commands' }, commands);
+}
+
+function factsView(finding) {
+  const facts = [
+    ['Id', finding.id],
+    finding.occurrences > 1 && ['Instances in the trace', grouped(finding.occurrences)],
+    finding.distance > 0 && ['Events apart', grouped(finding.distance)],
+    ['Engine', finding.engine],
+    ['Model', finding.model],
+    finding.replay && ['Replayed', `${finding.replay.confirmed} of ${finding.replay.runs} runs showed it`],
+    finding.replay?.effect && ['Effect', finding.replay.effect],
+    finding.replay?.diverged && ['Diverged', finding.replay.diverged],
+  ];
+  return el('dl', { class: 'facts' }, facts.filter(Boolean).map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))));
+}
