@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::Finding;
+use crate::fingerprint;
+use crate::sources::SourceText;
 
 /// What the JSON says it is.
 pub const FORMAT: &str = "mayhap-report";
@@ -32,6 +34,9 @@ pub struct Report {
     /// What is known of all reads, if nondeterministic ones were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nondeterminism: Option<serde_json::Value>,
+    /// Lines of source that the findings speak of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<SourceText>,
     /// Counts.
     pub summary: Summary,
     /// What else the reader should know: rules without effect, incomplete files.
@@ -90,6 +95,9 @@ pub struct Summary {
     /// Why the first unknown one is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_unknown: Option<String>,
+    /// Whether reads can see other writes, in a sentence, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub determinism: Option<String>,
     /// Instances decided.
     #[serde(default)]
     pub decisions: u64,
@@ -156,6 +164,7 @@ impl Report {
             program: Vec::new(),
             findings: Vec::new(),
             nondeterminism: None,
+            sources: Vec::new(),
             summary: Summary::default(),
             notes: Vec::new(),
         }
@@ -174,6 +183,31 @@ impl Report {
             (Some(FORMAT), Some(version)) => Err(ReadError::Version(version)),
             _ => Err(ReadError::NoReport),
         }
+    }
+
+    /// Puts the findings in order: one of each id, with its occurrences added up; the surest and gravest first; fingerprints
+    /// told apart.
+    pub fn arrange(&mut self) {
+        let mut place: BTreeMap<String, usize> = BTreeMap::new();
+        let mut findings: Vec<Finding> = Vec::with_capacity(self.findings.len());
+        for finding in self.findings.drain(..) {
+            match place.get(&finding.id) {
+                Some(&at) => {
+                    let occurrences = findings[at].occurrences + finding.occurrences;
+                    if finding.verdict < findings[at].verdict {
+                        findings[at] = finding;
+                    }
+                    findings[at].occurrences = occurrences;
+                }
+                None => {
+                    place.insert(finding.id.clone(), findings.len());
+                    findings.push(finding);
+                }
+            }
+        }
+        findings.sort_by_key(|f| (f.verdict, f.severity));
+        fingerprint::number(&mut findings);
+        self.findings = findings;
     }
 
     /// The findings that nothing hides.

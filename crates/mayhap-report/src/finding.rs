@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::schedules::Schedules;
 
 /// A bug that a reordering contains, or that something which proves nothing points to.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Finding {
     /// Names it within the report, and in other runs: kind and locations.
     pub id: String,
@@ -77,10 +77,11 @@ impl Finding {
 }
 
 /// What kind of bug.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Data race.
+    #[default]
     Race,
     /// Deadlock.
     Deadlock,
@@ -138,7 +139,7 @@ impl From<Kind> for mayhap_witness::Kind {
 }
 
 /// How sure a finding is; the surest first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Replayed: it happened.
@@ -146,6 +147,7 @@ pub enum Verdict {
     /// The kernel accepted a schedule.
     Proven,
     /// Something that proves nothing points to it.
+    #[default]
     Suspected,
 }
 
@@ -216,6 +218,9 @@ pub struct Side {
     /// The calls that led there, innermost first; the first is `source`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<Source>,
+    /// The part of the source line that it is about: first column, from 1, and the column after the last, in characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub highlight: Option<[u32; 2]>,
     /// The locks held just before it.
     #[serde(default)]
     pub locks: Vec<Lock>,

@@ -4,13 +4,27 @@
 //! [`describe`] makes it from traces, targets and proofs. The renderings read the report alone and decide nothing.
 #![forbid(unsafe_code)]
 
+mod baseline;
 mod data;
+pub mod describe;
+pub mod escape;
 mod finding;
+pub mod fingerprint;
 pub mod html;
+pub mod junit;
+pub mod perfetto;
+pub mod places;
+pub mod rules;
+pub mod sarif;
 mod schedules;
+mod sources;
+pub mod suppress;
+pub mod text;
 
 pub use data::{FORMAT, ReadError, Report, Rung, Summary, Tool, TraceInfo, VERSION};
+pub use describe::{Describer, Evidence};
 pub use finding::{
     Baseline, Creation, Finding, Kind, Lock, Mark, Replay, Severity, Side, Source, Step, Story, Verdict,
 };
 pub use schedules::{Changed, Row, Schedules};
+pub use sources::SourceText;

@@ -24,11 +24,8 @@ fn json(run: &Run) -> Value {
 fn a_counter_under_a_lock_has_no_race_but_a_nondeterministic_read() {
     let run = predict("counter.std", &[]);
     assert_eq!(run.code, Some(1), "{}", run.stderr);
-    let text: Vec<&str> = run.stdout.lines().collect();
-    let schedule = text.iter().position(|l| l.contains("The schedule, after which event 9 is next:")).unwrap();
-    let steps: Vec<&str> = text[schedule + 1..].iter().map(|l| l.split_whitespace().next().unwrap_or("")).collect();
-    assert_eq!(steps[..5], ["1", "2", "3", "8", ""], "{}", run.stdout);
-    assert!(run.stdout.contains("event 9 saw event 6 and can see event 1, after 4 steps"), "{}", run.stdout);
+    let title = "Nondeterministic read of `n`: B can see what main writes instead of what A wrote";
+    assert!(run.stdout.contains(title), "{}", run.stdout);
     assert!(run.stdout.contains("nondeterministic: 1 of 3 reads can see another write"), "{}", run.stdout);
     let document = json(&predict("counter.std", &["--format", "json"]));
     let findings = document["findings"].as_array().unwrap();

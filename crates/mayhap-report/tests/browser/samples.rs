@@ -104,6 +104,7 @@ fn side(lines: &[Line<'_>], event: u64, role: &str) -> Side {
             location: Some("main prog.c:40".to_string()),
             ..Creation::default()
         }),
+        ..Side::default()
     }
 }
 

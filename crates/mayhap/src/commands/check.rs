@@ -4,15 +4,21 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use mayhap_detect::candidates;
 use mayhap_predict::{Budget, Context, Step, Verdict, Why};
+use mayhap_report::text::{self, Style};
+use mayhap_report::{Describer, Evidence, Report};
 use mayhap_trace::{EventId, Op, Trace};
 use mayhap_witness::{Model, Target};
 use serde::Serialize;
 
 use crate::events::print_events;
-use crate::input::TraceArgs;
-use crate::output::{Format, FormatArgs, json};
+use crate::input::{Loaded, TraceArgs};
+use crate::options::Environment;
+use crate::output::{Format, json};
 use crate::predict::engines::EngineName;
+use crate::predict::report::{clap_name, trace_info};
+use crate::reporting::{ReportArgs, replay_command};
 use crate::witness_file::{TargetJson, WitnessFile};
 use crate::{Exit, Failure};
 
@@ -42,7 +48,7 @@ pub struct Args {
     witness: Option<PathBuf>,
 
     #[command(flatten)]
-    format: FormatArgs,
+    report: ReportArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -200,17 +206,56 @@ impl Args {
         if let (Some(path), Verdict::Proven(checked, _)) = (&self.witness, &verdict) {
             WitnessFile::of(trace, checked).save(path)?;
         }
-        match self.format.format {
-            Format::Json => json(out, &Answer::new(&target, model, engine.as_ref(), &verdict))?,
-            Format::Text => print(out, trace, &target, model, engine.name(), &verdict)?,
-        }
+        let environment = Environment::read()?;
+        let mut report = self.describe(&loaded, &target, model, &verdict);
+        self.report.complete(&mut report, &environment)?;
+        self.report.write_files(&report)?;
+        let style = self.report.style(&environment);
+        environment.with_output(out, |out| match self.report.format {
+            Format::Json => json(out, &Answer::new(&target, model, engine.as_ref(), &verdict)),
+            Format::Text => print(out, &loaded, &report, &style, &target, model, engine.name(), &verdict),
+        })?;
         Ok(match verdict {
-            Verdict::Proven(..) => Exit::Found,
+            Verdict::Proven(..) => self.report.exit(&report, false, &environment),
             Verdict::Refuted(_) => Exit::Nothing,
             Verdict::Unknown(_) => Exit::Undecided,
         })
     }
+
+    /// The verdict as a report, with one finding if it is proven.
+    fn describe(&self, loaded: &Loaded, target: &Target, model: Model, verdict: &Verdict) -> Report {
+        let (trace, path) = (&loaded.trace, &self.trace.trace);
+        let mut report = Report::new(env!("CARGO_PKG_VERSION"), trace_info(path, trace), model.name());
+        report.summary.candidates = 1;
+        match verdict {
+            Verdict::Proven(checked, _) => {
+                report.summary.proven = 1;
+                let mut finding = Describer::new(trace, &loaded.relations, STEPS).finding(&Evidence {
+                    kind: target.kind().into(),
+                    target,
+                    proof: Some(checked),
+                    suspicion: None,
+                    engine: &clap_name(self.engine.engine),
+                    model,
+                    occurrences: 1,
+                    distance: candidates::distance(target).into(),
+                });
+                finding.witness_file = self.witness.as_ref().map(|path| path.display().to_string());
+                finding.replay_command = self.witness.as_deref().map(replay_command);
+                report.findings.push(finding);
+            }
+            Verdict::Refuted(_) => report.summary.refuted = 1,
+            Verdict::Unknown(undecided) => {
+                report.summary.unknown = 1;
+                report.summary.first_unknown = Some(undecided.reason.clone());
+            }
+        }
+        report
+    }
 }
+
+/// Rows of schedule that the finding keeps.
+const STEPS: usize = 1_000;
 
 #[derive(Serialize)]
 struct Answer {
@@ -288,25 +333,30 @@ fn reason(verdict: &Verdict) -> String {
 /// Steps of a witness that are shown at most; a file has them all.
 const SHOWN: usize = 20;
 
+#[allow(clippy::too_many_arguments)]
 fn print(
     out: &mut dyn Write,
-    trace: &Trace,
+    loaded: &Loaded,
+    report: &Report,
+    style: &Style,
     target: &Target,
     model: Model,
     engine: &str,
     verdict: &Verdict,
 ) -> Result<(), Failure> {
+    let trace = &loaded.trace;
     let how = format!("(model {model}, engine {engine})");
     match verdict {
         Verdict::Proven(checked, _) => {
-            writeln!(out, "proven: {} {how}", reason(verdict))?;
+            writeln!(out, "proven: {} {how}\n", reason(verdict))?;
+            for finding in &report.findings {
+                text::write_finding(out, report, finding, style)?;
+            }
             let schedule = &checked.witness().schedule;
             let from = schedule.len().saturating_sub(SHOWN);
-            writeln!(out, "\nThe target, {}:", target.kind().name())?;
-            print_events(out, trace, &target.events())?;
             match from {
-                0 => writeln!(out, "\nThe schedule:")?,
-                n => writeln!(out, "\nThe end of the schedule, after {n} steps:")?,
+                0 => writeln!(out, "The schedule:")?,
+                n => writeln!(out, "The end of the schedule, after {n} steps:")?,
             }
             print_events(out, trace, &schedule[from..])?;
         }

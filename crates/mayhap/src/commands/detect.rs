@@ -5,14 +5,20 @@ use std::io::{self, Write};
 use std::rc::Rc;
 use std::time::Instant;
 
+use mayhap_detect::candidates;
 use mayhap_detect::{Detection, Options, Order, Race, detect};
+use mayhap_report::{Describer, Evidence, Kind, Report, Summary, text};
 use mayhap_trace::validate::Repaired;
-use mayhap_trace::{Columns, Error, Event, EventId, Missing, Source, Summary, Tables, format};
+use mayhap_trace::{Columns, Error, Event, EventId, Missing, Source, Tables, format};
+use mayhap_witness::{Model, Target};
 use serde::Serialize;
 
 use super::generate::count;
 use crate::input::{MissingJson, Opened, RepairedJson, TraceArgs};
-use crate::output::{Format, FormatArgs, json};
+use crate::options::Environment;
+use crate::output::{Format, json};
+use crate::predict::report::{self, trace_info};
+use crate::reporting::{FailOn, ReportArgs};
 use crate::table::{grouped, shortened};
 use crate::{Exit, Failure};
 
@@ -51,7 +57,7 @@ pub struct Args {
     eraser: bool,
 
     #[command(flatten)]
-    format: FormatArgs,
+    report: ReportArgs,
 }
 
 /// What a pass over a file leaves to be said.
@@ -84,7 +90,7 @@ impl Source for Watched {
         Box::new(self.inner).into_tables()
     }
 
-    fn summary(&self) -> Option<&Summary> {
+    fn summary(&self) -> Option<&mayhap_trace::Summary> {
         self.inner.summary()
     }
 }
@@ -106,18 +112,69 @@ impl Args {
         if detection.events == 0 {
             return Err(self.trace.empty());
         }
-        match self.format.format {
-            Format::Text => print(out, &self, &detection, seconds)?,
-            Format::Json => {
+        let environment = Environment::read()?;
+        let report = match self.report.wants_more() {
+            true => Some(self.describe(&detection, seconds, &environment)?),
+            false => None,
+        };
+        if let Some(report) = &report {
+            self.report.write_files(report)?;
+        }
+        environment.with_output(out, |out| match (self.report.format, &report) {
+            (Format::Text, Some(report)) => {
+                print_header(out, &self, &detection)?;
+                print_counts(out, &detection, seconds)?;
+                writeln!(out)?;
+                Ok(text::write(out, report, &self.report.style(&environment))?)
+            }
+            (Format::Text, None) => Ok(print(out, &self, &detection, seconds)?),
+            (Format::Json, _) => {
                 let document = Document {
                     missing: missing.map(MissingJson::from),
                     repaired: repaired.map(RepairedJson::from),
                     ..Document::of(&detection, seconds)
                 };
-                json(out, &document)?;
+                json(out, &document)
             }
+        })?;
+        let found = match (&report, self.report.fail_on) {
+            (_, Some(FailOn::Proven)) => false,
+            (Some(report), _) => report.shown().count() > 0,
+            (None, _) => detection.racy_events > 0,
+        };
+        Ok(match found {
+            true => environment.exitcode.map_or(Exit::Found, Exit::Program),
+            false => Exit::Nothing,
+        })
+    }
+
+    /// The races as a report. Detecting holds no events; saying what threads hold and how they began needs the whole trace.
+    fn describe(&self, found: &Detection, seconds: f64, environment: &Environment) -> Result<Report, Failure> {
+        let loaded = self.trace.load()?;
+        let mut report = Report::new(env!("CARGO_PKG_VERSION"), trace_info(&self.trace.trace, &loaded.trace), "none");
+        let steps = report::fitting_steps(found.races.len());
+        let describer = Describer::new(&loaded.trace, &loaded.relations, steps);
+        for race in &found.races {
+            let target = Target::Race(race.first.0, race.second.0);
+            let reason = format!("{} leaves the two accesses unordered; {}", found.order, meaning(found.order));
+            let mut finding = describer.finding(&Evidence {
+                kind: Kind::Race,
+                target: &target,
+                proof: None,
+                suspicion: Some(reason.trim_end_matches('.')),
+                engine: found.order.name(),
+                model: Model::Data,
+                occurrences: 1,
+                distance: candidates::distance(&target).into(),
+            });
+            finding.model = "none".to_string();
+            report.findings.push(finding);
         }
-        Ok(if detection.racy_events > 0 { Exit::Found } else { Exit::Nothing })
+        let races = found.races.len() as u64;
+        report.summary = Summary { candidates: races, unknown: races, suspected: races, seconds, ..Summary::default() };
+        report.arrange();
+        self.report.complete(&mut report, environment)?;
+        Ok(report)
     }
 
     fn detect(&self) -> Result<(Detection, Option<Missing>, Option<Repaired>), Failure> {
@@ -237,7 +294,7 @@ fn part(queues: mayhap_detect::Queues) -> f64 {
     queues.longest as f64 / queues.events.max(1) as f64
 }
 
-fn print(out: &mut dyn Write, args: &Args, found: &Detection, seconds: f64) -> io::Result<()> {
+fn print_header(out: &mut dyn Write, args: &Args, found: &Detection) -> io::Result<()> {
     let order = match (found.order, args.eraser) {
         (Order::Lockset, true) => "lockset, Eraser's states".to_string(),
         (order, _) => order.to_string(),
@@ -249,7 +306,11 @@ fn print(out: &mut dyn Write, args: &Args, found: &Detection, seconds: f64) -> i
     if args.first && found.racy_events > 0 {
         writeln!(out, "stopped at the first race")?;
     }
-    writeln!(out)?;
+    writeln!(out)
+}
+
+fn print(out: &mut dyn Write, args: &Args, found: &Detection, seconds: f64) -> io::Result<()> {
+    print_header(out, args, found)?;
     print_counts(out, found, seconds)?;
     for (i, race) in found.races.iter().enumerate() {
         print_race(out, i + 1, race, &found.tables)?;

@@ -14,9 +14,11 @@ pub mod check;
 pub mod convert;
 pub mod detect;
 pub mod generate;
+pub mod manual;
 mod nondeterminism;
 pub mod predict;
 pub mod record;
+pub mod report;
 pub mod stats;
 pub mod verify;
 
@@ -47,6 +49,9 @@ enum Command {
     #[command(name = "c++")]
     Cxx(cc::Args),
     Record(record::Args),
+    Report(report::Args),
+    Completions(manual::Completions),
+    Man(manual::Man),
 }
 
 impl Cli {
@@ -63,6 +68,9 @@ impl Cli {
             Command::Cc(args) => args.run(cc::Language::C),
             Command::Cxx(args) => args.run(cc::Language::Cxx),
             Command::Record(args) => args.run(),
+            Command::Report(args) => args.run(out),
+            Command::Completions(args) => args.run(out),
+            Command::Man(args) => args.run(),
         }
     }
 }

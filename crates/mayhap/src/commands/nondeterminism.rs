@@ -9,15 +9,12 @@ use mayhap_trace::{EventId, Trace};
 use mayhap_witness::{Kind, Target};
 use serde::Serialize;
 
-use super::predict::id;
-use crate::events::{EventJson, print_events};
+use crate::events::EventJson;
 use crate::predict::nondeterminism::Reads;
+use crate::predict::report::id;
 use crate::predict::{Finding, Prediction};
 use crate::table::Align::{Left, Right};
 use crate::table::{Table, grouped};
-
-/// Steps of a schedule that are shown at most; JSON and witness files have them all.
-const SHOWN: usize = 20;
 
 /// The findings about reads of one location.
 struct Place<'p> {
@@ -54,55 +51,8 @@ fn steps(finding: &Finding) -> usize {
     finding.proof.as_ref().map_or(0, |proof| proof.witness().schedule.len())
 }
 
-/// Prints what reads can see, then the verdict on the program.
-pub(super) fn print(out: &mut dyn Write, trace: &Trace, prediction: &Prediction, reads: &Reads) -> io::Result<()> {
-    for place in Place::all(trace, prediction) {
-        print_place(out, trace, &place)?;
-    }
-    writeln!(out, "{}", verdict(reads))
-}
-
-fn print_place(out: &mut dyn Write, trace: &Trace, place: &Place<'_>) -> io::Result<()> {
-    let shortest = place.shortest();
-    let (_, read, _) = triplet(shortest);
-    let word = if shortest.proof.is_some() { "nondeterministic read" } else { "suspected nondeterministic read" };
-    writeln!(out, "{word}: event {read} can see another write")?;
-    print_events(out, trace, &[read])?;
-    for finding in &place.findings {
-        let (write, read, other) = triplet(finding);
-        let name = |write: Option<EventId>| write.map_or("the initial value".to_string(), |w| format!("event {w}"));
-        let times = match finding.occurrences {
-            0 | 1 => String::new(),
-            n => format!(", {} instances", grouped(n)),
-        };
-        let after = match &finding.proof {
-            Some(_) => format!(", after {} steps", grouped(steps(finding) as u64)),
-            None => String::new(),
-        };
-        writeln!(
-            out,
-            "  event {read} saw {} and can see {}{after}{times} [{}]",
-            name(write),
-            name(other),
-            id(trace, finding)
-        )?;
-        let writes: Vec<EventId> = write.into_iter().chain(other).collect();
-        print_events(out, trace, &writes)?;
-    }
-    if let Some(proof) = &shortest.proof {
-        let schedule = &proof.witness().schedule;
-        let from = schedule.len().saturating_sub(SHOWN);
-        match from {
-            0 => writeln!(out, "  The schedule, after which event {read} is next:")?,
-            n => writeln!(out, "  The end of the schedule, after {n} steps; then event {read} is next:")?,
-        }
-        print_events(out, trace, &schedule[from..])?;
-    }
-    writeln!(out)
-}
-
 /// The verdict on the program, in a sentence.
-fn verdict(reads: &Reads) -> String {
+pub(super) fn verdict(reads: &Reads) -> String {
     let all = format!("{} triplets of {} reads", grouped(reads.triplets), grouped(reads.reads));
     if reads.literal {
         let reads_called = format!("{} of {} reads", grouped(reads.nondeterministic), grouped(reads.reads));

@@ -5,6 +5,7 @@
 
 pub mod engines;
 pub mod nondeterminism;
+pub mod report;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;

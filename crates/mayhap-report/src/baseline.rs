@@ -1,0 +1,64 @@
+//! Comparing with an older report: what it has already is not news.
+
+use std::collections::BTreeMap;
+
+use crate::data::Report;
+use crate::finding::{Baseline, Verdict};
+
+impl Report {
+    /// Marks each finding as new or known to `older`, and notes how many of that one's are gone.
+    ///
+    /// A finding is known by its fingerprint or its id. One that was only suspected and is now sure is new.
+    pub fn compare(&mut self, older: &Report) {
+        let mut known: BTreeMap<&str, Verdict> = BTreeMap::new();
+        for finding in &older.findings {
+            for name in [&finding.fingerprint, &finding.id] {
+                known.insert(name, finding.verdict);
+            }
+        }
+        let sure = |verdict: Verdict| verdict != Verdict::Suspected;
+        for finding in &mut self.findings {
+            let before = known.get(finding.fingerprint.as_str()).or_else(|| known.get(finding.id.as_str()));
+            let is_known = before.is_some_and(|&before| sure(before) || !sure(finding.verdict));
+            finding.baseline = Some(if is_known { Baseline::Known } else { Baseline::New });
+        }
+        let is_known = |f: &&crate::Finding| f.baseline == Some(Baseline::Known) && f.suppressed_by.is_none();
+        self.summary.known = self.findings.iter().filter(is_known).count() as u64;
+        let here = |name: &String| self.findings.iter().any(|f| f.fingerprint == *name || f.id == *name);
+        let gone = older.findings.iter().filter(|f| !here(&f.fingerprint) && !here(&f.id)).count();
+        if gone > 0 {
+            self.notes.push(format!("{gone} of the baseline's findings did not come up again"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Finding, TraceInfo};
+
+    #[test]
+    fn what_is_new_is_told_from_what_is_known() {
+        let report = |findings: &[(&str, &str, Verdict)]| {
+            let mut report = Report::new("0", TraceInfo::default(), "data");
+            let finding = |&(id, fingerprint, verdict): &(&str, &str, Verdict)| Finding {
+                id: id.to_string(),
+                fingerprint: fingerprint.to_string(),
+                verdict,
+                ..Finding::default()
+            };
+            report.findings = findings.iter().map(finding).collect();
+            report
+        };
+        use Verdict::{Confirmed, Proven, Suspected};
+        let older = report(&[("a", "fa", Proven), ("b", "fb", Suspected), ("c", "fc", Proven), ("x", "fx", Proven)]);
+        let mut now =
+            report(&[("a2", "fa", Confirmed), ("b", "fb", Proven), ("c", "fc2", Suspected), ("d", "fd", Proven)]);
+        now.compare(&older);
+        let marks: Vec<bool> = now.findings.iter().map(|f| f.baseline == Some(Baseline::Known)).collect();
+        assert_eq!(marks, [true, false, true, false]);
+        assert_eq!(now.summary.known, 2);
+        assert_eq!(now.notes, ["1 of the baseline's findings did not come up again"]);
+        assert_eq!(now.shown().count(), 2);
+    }
+}

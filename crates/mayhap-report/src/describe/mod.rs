@@ -1,0 +1,203 @@
+//! From a target and its proof to a finding that says everything there is to say.
+
+mod story;
+mod window;
+pub(crate) mod words;
+
+use mayhap_trace::{EventId, LocId, LockId, Mode, Relations, ThreadId, Trace};
+use mayhap_witness::{Checked, Model, Target};
+
+use crate::finding::{Creation, Finding, Kind, Lock, Replay, Severity, Side, Source, Verdict};
+use crate::fingerprint;
+use crate::places;
+
+/// What is known of one target.
+#[derive(Clone, Debug)]
+pub struct Evidence<'e> {
+    /// What is to be called.
+    pub kind: Kind,
+    /// The bad state.
+    pub target: &'e Target,
+    /// The proof; `None` for a suspicion.
+    pub proof: Option<&'e Checked>,
+    /// What a suspicion rests on.
+    pub suspicion: Option<&'e str>,
+    /// Who decided.
+    pub engine: &'e str,
+    /// What was to be preserved of reads.
+    pub model: Model,
+    /// How many instances the trace has.
+    pub occurrences: u64,
+    /// How many events lie between the target's events.
+    pub distance: u64,
+}
+
+/// Makes findings of one trace.
+pub struct Describer<'a> {
+    trace: &'a Trace,
+    relations: &'a Relations,
+    steps: usize,
+}
+
+impl<'a> Describer<'a> {
+    /// For a trace. `steps`: how many rows of schedule each finding keeps around its target at most.
+    pub fn new(trace: &'a Trace, relations: &'a Relations, steps: usize) -> Self {
+        Describer { trace, relations, steps }
+    }
+
+    /// The finding.
+    pub fn finding(&self, evidence: &Evidence<'_>) -> Finding {
+        let Evidence { kind, target, .. } = *evidence;
+        let roles = words::roles(kind, target);
+        let sides: Vec<Side> =
+            target.events().into_iter().zip(&roles).map(|(event, role)| self.side(event, role)).collect();
+        let verdict = if evidence.proof.is_some() { Verdict::Proven } else { Verdict::Suspected };
+        let schedule = evidence.proof.map(|p| p.witness().schedule.as_slice());
+        let story = schedule.map(|schedule| story::tell(self, target, schedule));
+        let mut finding = Finding {
+            id: fingerprint::id(kind, &sides),
+            kind,
+            verdict,
+            engine: evidence.engine.to_string(),
+            model: evidence.model.name().to_string(),
+            occurrences: evidence.occurrences,
+            distance: evidence.distance,
+            witness: schedule.iter().flat_map(|s| s.iter().map(|e| e.number())).collect(),
+            reason: evidence.suspicion.map(str::to_string),
+            fingerprint: fingerprint::fingerprint(kind, &sides),
+            title: words::title(kind, target, &sides),
+            severity: severity(kind, verdict),
+            message: words::message(kind, target, &sides),
+            why: words::why(self, target, &sides, story.as_ref()),
+            certainty: String::new(),
+            schedules: (self.steps > 0).then(|| {
+                let changed = story.as_ref().map_or(&[][..], |told| &told.changed);
+                window::around(self, target, schedule.unwrap_or(&[]), changed)
+            }),
+            story: story.map(|told| told.story),
+            witness_file: None,
+            replay_command: None,
+            replay: None,
+            suppressed_by: None,
+            baseline: None,
+            events: sides,
+        };
+        finding.certainty = certainty(&finding);
+        finding
+    }
+
+    /// Everything known of an event.
+    pub(crate) fn side(&self, id: EventId, role: &str) -> Side {
+        let (event, tables) = (self.trace.event(id), self.trace.tables());
+        Side {
+            event: id.number(),
+            thread: tables.thread(event.thread).to_string(),
+            op: event.op.word().to_string(),
+            object: tables.object(event.op, event.object).to_string(),
+            location: self.location(event.location),
+            role: role.to_string(),
+            source: self.source(event.location),
+            stack: Vec::new(),
+            highlight: None,
+            locks: self.locks(id),
+            created: self.created(event.thread),
+        }
+    }
+
+    fn location(&self, location: Option<LocId>) -> Option<String> {
+        self.trace.tables().location(location).map(str::to_string)
+    }
+
+    fn source(&self, location: Option<LocId>) -> Option<Source> {
+        self.trace.tables().location(location).and_then(place)
+    }
+
+    fn locks(&self, id: EventId) -> Vec<Lock> {
+        let held = self.relations.locksets().get(self.relations.held(id));
+        let lock = |&(lock, mode): &(LockId, Mode)| {
+            let acquire = self.acquire(id, lock, mode);
+            Lock {
+                name: self.trace.tables().locks.get(lock.index()).to_string(),
+                shared: mode == Mode::Shared,
+                event: acquire.map_or(0, EventId::number),
+                location: acquire.and_then(|a| self.location(self.trace.event(a).location)),
+            }
+        };
+        held.iter().map(lock).collect()
+    }
+
+    /// The acquire by which the event's thread holds a lock.
+    pub(crate) fn acquire(&self, id: EventId, lock: LockId, mode: Mode) -> Option<EventId> {
+        let before = &self.relations.thread_events(self.trace.event(id).thread)[..self.relations.rank(id)];
+        let takes = |&&e: &&EventId| {
+            let event = self.trace.event(e);
+            event.lock() == Some(lock) && event.op.is_acquire() && event.op.is_shared() == (mode == Mode::Shared)
+        };
+        before.iter().rev().find(takes).copied()
+    }
+
+    fn created(&self, thread: ThreadId) -> Option<Creation> {
+        let fork = self.relations.fork_of(thread)?;
+        let event = self.trace.event(fork);
+        Some(Creation {
+            event: fork.number(),
+            thread: self.trace.tables().thread(event.thread).to_string(),
+            location: self.location(event.location),
+            source: self.source(event.location),
+            stack: Vec::new(),
+        })
+    }
+}
+
+/// The parts of a location, as far as it has any.
+pub(crate) fn place(location: &str) -> Option<Source> {
+    places::source(location).or_else(|| places::function_of(location))
+}
+
+/// What is undefined or hangs is an error; what is only suspected is never one.
+fn severity(kind: Kind, verdict: Verdict) -> Severity {
+    let grave = match kind {
+        Kind::Race | Kind::Deadlock | Kind::Order => Severity::Error,
+        Kind::Atomicity => Severity::Warning,
+        Kind::Nondeterminism => Severity::Note,
+    };
+    if verdict == Verdict::Suspected { grave.max(Severity::Warning) } else { grave }
+}
+
+/// How sure a finding is, and by whose word.
+fn certainty(finding: &Finding) -> String {
+    let steps = words::counted(finding.witness.len() as u64, "step");
+    match (&finding.verdict, &finding.replay) {
+        (Verdict::Suspected, _) => {
+            let reason = finding.reason.as_deref().unwrap_or("nothing that proves it was found");
+            format!("Suspected, not proven: {reason}.")
+        }
+        (Verdict::Confirmed, Some(Replay { runs, confirmed, effect, .. })) => {
+            let effect = effect.as_ref().map_or(String::new(), |e| format!(": {e}"));
+            let proof = format!("The kernel had accepted its schedule of {steps}.");
+            format!("Confirmed: forced onto the program, it happened in {confirmed} of {runs} runs{effect}. {proof}")
+        }
+        (_, replay) => {
+            let replayed = match replay {
+                Some(Replay { runs, diverged: Some(why), .. }) => {
+                    format!(" Replayed {}, it did not happen: {why}.", words::times(*runs))
+                }
+                Some(Replay { runs, .. }) => format!(" Replayed {}, it did not happen.", words::times(*runs)),
+                None => String::new(),
+            };
+            let model = words::model(&finding.model);
+            format!("Proven: the kernel accepted a schedule of {steps} that leads there; {model}.{replayed}")
+        }
+    }
+}
+
+impl Finding {
+    /// Enters what replaying came to, and says so.
+    pub fn replayed(&mut self, replay: Replay) {
+        if replay.confirmed > 0 && self.verdict == Verdict::Proven {
+            self.verdict = Verdict::Confirmed;
+        }
+        self.replay = Some(replay);
+        self.certainty = certainty(self);
+    }
+}

@@ -1,0 +1,330 @@
+//! The schedule as a story: of all steps only those that matter.
+//!
+//! These are the target's events; the sections that they stand in; sections of one lock that the witness runs the other way
+//! round, or that it runs while the one observed before has not begun, since that is what kept the observed run from the
+//! bug; and reads that see another write. Of threads beside the target's, those beyond the fourth are not told of.
+//!
+//! Cost: O(steps of the witness) at most; swapped sections and changed reads are looked for in its last [`NEAR`] steps only.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use mayhap_trace::{EventId, LockId, Op, ThreadId, Trace};
+use mayhap_witness::Target;
+
+use super::Describer;
+use crate::finding::{Mark, Step, Story};
+use crate::places::{brief, short};
+use crate::schedules::Changed;
+
+/// A story, and the acquires of the sections whose order it changes: the one observed first, the one observed second.
+pub(super) struct Told {
+    pub(super) story: Story,
+    /// Reads near the target that see another write.
+    pub(super) changed: Vec<Changed>,
+    pub(super) swapped: Vec<(EventId, EventId)>,
+}
+
+/// How many steps before the target are looked at.
+const NEAR: usize = 50_000;
+/// Threads told of at most.
+const COLUMNS: usize = 4;
+/// Pairs of sections, and changed reads, told of at most.
+const PAIRS: usize = 3;
+
+pub(super) fn tell(describer: &Describer<'_>, target: &Target, schedule: &[EventId]) -> Told {
+    let trace = describer.trace;
+    let near = &schedule[schedule.len().saturating_sub(NEAR)..];
+    let events = target.events();
+    let mut swapped = not_begun(describer, &events, near);
+    swapped.extend(turned_round(trace, near));
+    swapped.truncate(PAIRS);
+    let changed = changed_reads(describer, near, near.len() == schedule.len());
+
+    let mut columns: Vec<ThreadId> = Vec::new();
+    let mut steps: BTreeSet<EventId> = BTreeSet::new();
+    // All threads of the target are told of, however many.
+    for &event in &events {
+        let thread = trace.event(event).thread;
+        if !columns.contains(&thread) {
+            columns.push(thread);
+        }
+        steps.insert(event);
+    }
+    for &event in &events {
+        for (acquire, release) in enclosing(describer, event) {
+            let told: Vec<EventId> = std::iter::once(acquire).chain(release).collect();
+            enter(trace, &mut columns, &mut steps, &told);
+        }
+    }
+    for &(first, second) in &swapped {
+        for acquire in [first, second] {
+            let section: Vec<EventId> = std::iter::once(acquire).chain(describer.relations.partner(acquire)).collect();
+            enter(trace, &mut columns, &mut steps, &section);
+        }
+    }
+    let mine = |c: &&Changed| columns.contains(&thread_of(trace, c.event)) && steps.len() < 40;
+    let told: Vec<Changed> = changed.iter().rev().filter(mine).take(PAIRS).cloned().collect();
+    for change in &told {
+        let read = EventId::from_number(change.event).expect("a read of this trace");
+        let writes = change.sees.and_then(EventId::from_number).into_iter().chain(describer.relations.partner(read));
+        let all: Vec<EventId> = std::iter::once(read).chain(writes).collect();
+        enter(trace, &mut columns, &mut steps, &all);
+    }
+    let teller = Teller { describer, target, events, columns, steps, changed: told };
+    Told { story: teller.story(schedule), changed, swapped }
+}
+
+fn thread_of(trace: &Trace, number: u64) -> ThreadId {
+    trace.event(EventId::from_number(number).expect("an event of this trace")).thread
+}
+
+/// Adds events of threads that have a column or may still get one.
+fn enter(trace: &Trace, columns: &mut Vec<ThreadId>, steps: &mut BTreeSet<EventId>, events: &[EventId]) {
+    for &event in events {
+        let thread = trace.event(event).thread;
+        if !columns.contains(&thread) && columns.len() < COLUMNS {
+            columns.push(thread);
+        }
+        if columns.contains(&thread) {
+            steps.insert(event);
+        }
+    }
+}
+
+/// The sections that an event stands in: acquire and release.
+fn enclosing(describer: &Describer<'_>, event: EventId) -> Vec<(EventId, Option<EventId>)> {
+    let relations = describer.relations;
+    let held = relations.locksets().get(relations.held(event));
+    let acquires = held.iter().filter_map(|&(lock, mode)| describer.acquire(event, lock, mode));
+    acquires.map(|acquire| (acquire, relations.partner(acquire))).collect()
+}
+
+/// Sections of one lock that run in the other order; those nearest to the target first.
+fn turned_round(trace: &Trace, near: &[EventId]) -> Vec<(EventId, EventId)> {
+    let mut last: HashMap<LockId, EventId> = HashMap::new();
+    let mut pairs = Vec::new();
+    for &id in near {
+        let event = trace.event(id);
+        let Some(lock) = event.lock().filter(|_| event.op.is_acquire()) else { continue };
+        if let Some(before) = last.insert(lock, id).filter(|&before| before > id) {
+            let other = trace.event(before);
+            if other.thread != event.thread && !(other.op.is_shared() && event.op.is_shared()) {
+                pairs.push((id, before));
+            }
+        }
+    }
+    pairs.reverse();
+    pairs
+}
+
+/// Sections that the observed run had before one of the witness, and that have not begun when the target is reached: they
+/// come after a target event of their thread. Of each lock one pair.
+fn not_begun(describer: &Describer<'_>, events: &[EventId], near: &[EventId]) -> Vec<(EventId, EventId)> {
+    let (trace, relations) = (describer.trace, describer.relations);
+    let last = events.iter().max().copied().unwrap_or(EventId::at(0));
+    let mut pairs = Vec::new();
+    for &mine in events {
+        let thread = trace.event(mine).thread;
+        let after = &relations.thread_events(thread)[relations.rank(mine)..];
+        let mut first: BTreeMap<LockId, EventId> = BTreeMap::new();
+        for &id in after.iter().take(NEAR).take_while(|&&id| id < last) {
+            let event = trace.event(id);
+            if let Some(lock) = event.lock().filter(|_| event.op.is_acquire()) {
+                first.entry(lock).or_insert(id);
+            }
+        }
+        if first.is_empty() {
+            continue;
+        }
+        let mut found: BTreeMap<LockId, EventId> = BTreeMap::new();
+        for &id in near.iter().rev().take_while(|&&id| id > mine) {
+            let event = trace.event(id);
+            if let Some(lock) = event.lock().filter(|_| event.op.is_acquire() && event.thread != thread)
+                && let Some(&before) = first.get(&lock).filter(|&&before| before < id)
+                && !(trace.event(before).op.is_shared() && event.op.is_shared())
+            {
+                found.insert(lock, id);
+            }
+        }
+        let mut mine: Vec<(EventId, EventId)> = found.into_iter().map(|(lock, id)| (first[&lock], id)).collect();
+        mine.sort_unstable();
+        pairs.extend(mine);
+    }
+    pairs
+}
+
+/// Reads of the last steps that see another write than observed, in the order of the steps. Where these are not the whole
+/// schedule and do not show what a read sees, it is taken to see what it saw.
+fn changed_reads(describer: &Describer<'_>, near: &[EventId], whole: bool) -> Vec<Changed> {
+    let (trace, relations) = (describer.trace, describer.relations);
+    let mut last: HashMap<u32, EventId> = HashMap::new();
+    let mut changed = Vec::new();
+    for &id in near {
+        let event = trace.event(id);
+        match event.op {
+            Op::Write => drop(last.insert(event.object, id)),
+            Op::Read => {
+                let sees = last.get(&event.object).copied();
+                if (sees.is_some() || whole) && sees != relations.partner(id) {
+                    changed.push(Changed { event: id.number(), sees: sees.map(EventId::number) });
+                }
+            }
+            _ => {}
+        }
+    }
+    changed
+}
+
+struct Teller<'d, 'a> {
+    describer: &'d Describer<'a>,
+    target: &'d Target,
+    events: Vec<EventId>,
+    columns: Vec<ThreadId>,
+    steps: BTreeSet<EventId>,
+    changed: Vec<Changed>,
+}
+
+impl Teller<'_, '_> {
+    fn story(&self, schedule: &[EventId]) -> Story {
+        let tables = self.describer.trace.tables();
+        let observed = self.steps.iter().map(|&id| (id.index(), id)).collect();
+        let mut places: Vec<(usize, EventId)> = Vec::new();
+        let mut left = self.steps.len();
+        for (place, &id) in schedule.iter().enumerate().rev() {
+            if left == 0 {
+                break;
+            }
+            if self.steps.contains(&id) {
+                places.push((place, id));
+                left -= 1;
+            }
+        }
+        places.reverse();
+        let next = self.next();
+        places.extend(next.iter().map(|&id| (schedule.len(), id)));
+        Story {
+            threads: self.columns.iter().map(|&t| tables.thread(t).to_string()).collect(),
+            observed: self.told(observed, false),
+            possible: self.told(places, true),
+        }
+    }
+
+    /// The events of the target that have not run when it is reached.
+    fn next(&self) -> Vec<EventId> {
+        match self.target {
+            Target::Race(a, b) => vec![*a, *b],
+            Target::Deadlock(requests) => requests.clone(),
+            Target::Nondeterminism { read, .. } => vec![*read],
+            Target::Atomicity { .. } | Target::Sequence { .. } => Vec::new(),
+        }
+    }
+
+    fn told(&self, places: Vec<(usize, EventId)>, possible: bool) -> Vec<Step> {
+        let trace = self.describer.trace;
+        let mut depths = vec![0usize; self.columns.len()];
+        let mut expected = 0;
+        let mut steps = Vec::new();
+        for (place, id) in places {
+            let event = trace.event(id);
+            let column = self.columns.iter().position(|&t| t == event.thread).expect("steps have columns");
+            let mark = self.mark(id, possible);
+            if event.op.is_release() {
+                depths[column] = depths[column].saturating_sub(1);
+            }
+            steps.push(Step {
+                event: id.number(),
+                column,
+                text: if mark == Mark::Blocked { waits(trace, id) } else { does(trace, id) },
+                location: trace.tables().location(event.location).map(short),
+                mark,
+                remark: self.remark(id, mark, possible),
+                depth: depths[column],
+                skipped: place.saturating_sub(expected) as u64,
+            });
+            if event.op.is_acquire() && mark != Mark::Blocked {
+                depths[column] += 1;
+            }
+            // The target's events are next together: none of them comes after the other.
+            expected = if matches!(mark, Mark::Next | Mark::Blocked) { place } else { place + 1 };
+        }
+        steps
+    }
+
+    fn mark(&self, id: EventId, possible: bool) -> Mark {
+        let is_changed = possible && self.changed.iter().any(|c| c.event == id.number());
+        match self.target {
+            Target::Deadlock(requests) if possible && requests.contains(&id) => Mark::Blocked,
+            _ if possible && self.next().contains(&id) => Mark::Next,
+            _ if is_changed => Mark::Changed,
+            _ if self.events.contains(&id) => Mark::Target,
+            _ => Mark::Plain,
+        }
+    }
+
+    fn remark(&self, id: EventId, mark: Mark, possible: bool) -> Option<String> {
+        let trace = self.describer.trace;
+        let by = |write: Option<EventId>| match write {
+            Some(write) => format!("{}'s write", trace.tables().thread(trace.event(write).thread)),
+            None => "the initial value".to_string(),
+        };
+        match (self.target, mark) {
+            (Target::Deadlock(requests), Mark::Blocked) => {
+                let wanted = trace.event(id).object;
+                let holder = requests
+                    .iter()
+                    .find(|&&r| r != id && trace.event(r).thread != trace.event(id).thread && self.holds(r, wanted))?;
+                Some(format!("{} holds it", trace.tables().thread(trace.event(*holder).thread)))
+            }
+            (Target::Race(..), Mark::Next) => Some("at the same time".to_string()),
+            (Target::Nondeterminism { other, .. }, Mark::Next) => Some(format!("sees {}", by(*other))),
+            (Target::Nondeterminism { write, read, .. }, _) if id == *read && !possible => {
+                Some(format!("sees {}", by(*write)))
+            }
+            (_, Mark::Changed) => {
+                let change = self.changed.iter().find(|c| c.event == id.number())?;
+                let (saw, sees) = (self.describer.relations.partner(id), change.sees.and_then(EventId::from_number));
+                Some(format!("sees {}, not {}", by(sees), by(saw)))
+            }
+            (Target::Atomicity { remote, .. }, _) if id == *remote && possible => Some("in between".to_string()),
+            _ => None,
+        }
+    }
+
+    fn holds(&self, event: EventId, lock: u32) -> bool {
+        let relations = self.describer.relations;
+        LockId::from_cell(lock).is_some_and(|lock| relations.locksets().holds(relations.held(event), lock))
+    }
+}
+
+/// What a blocked acquire waits for.
+fn waits(trace: &Trace, id: EventId) -> String {
+    let event = trace.event(id);
+    format!("waits for {}", brief(trace.tables().object(event.op, event.object)))
+}
+
+/// What an event does, in a word or three.
+fn does(trace: &Trace, id: EventId) -> String {
+    let event = trace.event(id);
+    let object = brief(trace.tables().object(event.op, event.object));
+    let verb = match event.op {
+        Op::Read => "reads",
+        Op::Write => "writes",
+        Op::Acquire => "locks",
+        Op::Release => "unlocks",
+        Op::SharedAcquire => "locks shared",
+        Op::SharedRelease => "unlocks shared",
+        Op::Fork => "starts",
+        Op::Join => "joins",
+        Op::Wait => "is woken by",
+        Op::Notify | Op::NotifyAll => "notifies",
+        Op::Branch => "branches",
+        Op::Begin => "begins",
+        Op::End => "ends",
+    };
+    match (event.op.is_lock(), object.strip_prefix("atomic ")) {
+        (true, Some(variable)) if event.op.is_acquire() => format!("begins atomic {variable}"),
+        (true, Some(variable)) => format!("ends atomic {variable}"),
+        _ if object.is_empty() => verb.to_string(),
+        _ => format!("{verb} {object}"),
+    }
+}

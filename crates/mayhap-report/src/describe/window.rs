@@ -1,0 +1,102 @@
+//! The schedules around the target, for pictures: the last steps of the witness, and what the observed run did near the
+//! target's events, as many as fit.
+
+use std::collections::{BTreeSet, HashMap};
+
+use mayhap_trace::{EventId, Op};
+use mayhap_witness::Target;
+
+use super::Describer;
+use crate::schedules::{Changed, Row, Schedules};
+
+/// Observed and witness schedule, at most `describer.steps` rows besides the target's own.
+pub(super) fn around(
+    describer: &Describer<'_>,
+    target: &Target,
+    schedule: &[EventId],
+    changed: &[Changed],
+) -> Schedules {
+    let events = target.events();
+    let room = describer.steps;
+    // A quarter is for what the observed run did near the target and the witness does not do.
+    let tail = &schedule[schedule.len().saturating_sub(room - room / 4)..];
+    let mut chosen: BTreeSet<EventId> = tail.iter().chain(&events).copied().collect();
+    observed_near(describer, &events, room, &mut chosen);
+
+    let mut tables = Tables::default();
+    let rows: Vec<Row> = chosen.iter().map(|&id| tables.row(describer, id)).collect();
+    let position: HashMap<EventId, u32> = chosen.iter().zip(0u32..).map(|(&id, i)| (id, i)).collect();
+    // Rows that run in the witness before its tail would stand there without their neighbours, so they are left to the
+    // observed side; what is not in `witness` and not beyond it is counted as skipped.
+    let witness: Vec<u32> = tail.iter().map(|id| position[id]).collect();
+    let shown: BTreeSet<u64> = tail.iter().map(|id| id.number()).collect();
+    let changed = changed.iter().filter(|c| shown.contains(&c.event)).cloned().collect();
+    Schedules {
+        threads: tables.threads.names,
+        objects: tables.objects.names,
+        locations: tables.locations.names,
+        rows,
+        witness,
+        changed,
+        observed_total: describer.trace.len() as u64,
+        witness_total: schedule.len() as u64,
+        witness_skipped: (schedule.len() - tail.len()) as u64,
+    }
+}
+
+/// Adds what the observed run did nearest to the target's events, alternately before and after each.
+fn observed_near(describer: &Describer<'_>, events: &[EventId], room: usize, chosen: &mut BTreeSet<EventId>) {
+    let all = describer.trace.len();
+    let mut distance = 1;
+    while chosen.len() < room && distance <= room {
+        for &event in events {
+            let near = [event.index().checked_sub(distance), Some(event.index() + distance)];
+            for index in near.into_iter().flatten().filter(|&i| i < all) {
+                let id = EventId::at(index);
+                if chosen.len() < room && describer.relations.is_relevant(id) {
+                    chosen.insert(id);
+                }
+            }
+        }
+        distance += 1;
+    }
+}
+
+/// Names that rows index, in the order of their appearance.
+#[derive(Default)]
+struct Names<K> {
+    index: HashMap<K, u32>,
+    names: Vec<String>,
+}
+
+impl<K: std::hash::Hash + Eq> Names<K> {
+    fn of(&mut self, key: K, name: &str) -> u32 {
+        *self.index.entry(key).or_insert_with(|| {
+            self.names.push(name.to_string());
+            self.names.len() as u32 - 1
+        })
+    }
+}
+
+#[derive(Default)]
+struct Tables {
+    threads: Names<u32>,
+    objects: Names<(u8, u32)>,
+    locations: Names<u32>,
+}
+
+impl Tables {
+    fn row(&mut self, describer: &Describer<'_>, id: EventId) -> Row {
+        let (event, tables) = (describer.trace.event(id), describer.trace.tables());
+        let object = tables.of(event.op.names()).map(|names| names.get(event.object as usize));
+        let has_partner = event.op.is_lock() || matches!(event.op, Op::Read | Op::Wait);
+        Row {
+            event: id.number(),
+            thread: self.threads.of(event.thread.cell(), tables.thread(event.thread)),
+            op: event.op.word().to_string(),
+            object: object.map(|name| self.objects.of((event.op.names() as u8, event.object), name)),
+            location: event.location.map(|l| self.locations.of(l.cell(), tables.locations.get(l.index()))),
+            partner: describer.relations.partner(id).filter(|_| has_partner).map(EventId::number),
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! What is said of a finding, in plain words.
+
+use mayhap_trace::Trace;
+use mayhap_witness::Target;
+
+use super::Describer;
+use super::story::Told;
+use crate::finding::{Kind, Lock, Side, Source};
+use crate::places::{function_name, short, spoken};
+
+/// `1 step`, `12 steps`.
+pub(crate) fn counted(number: u64, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        n => format!("{} {what}s", grouped(n)),
+    }
+}
+
+/// `once`, `3 times`.
+pub(crate) fn times(number: u32) -> String {
+    match number {
+        1 => "once".to_string(),
+        n => format!("{n} times"),
+    }
+}
+
+/// A number with its digits in groups of three.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn list(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+/// What a model keeps of reads, as the end of a sentence.
+pub(crate) fn model(model: &str) -> &'static str {
+    match model {
+        "data" => "on the way every read sees the write that it saw in the recorded run",
+        "branch" => "on the way a read sees another write only where its thread decides nothing by it",
+        "sync" => "only synchronisation is kept: reads may see other writes, and code could then take other paths",
+        _ => "nothing is known of what reads see",
+    }
+}
+
+/// What each event of the target is.
+pub(super) fn roles(kind: Kind, target: &Target) -> Vec<&'static str> {
+    match target {
+        Target::Race(..) => vec!["first access", "second access"],
+        Target::Deadlock(requests) => vec!["blocked"; requests.len()],
+        Target::Atomicity { .. } => vec!["first access", "access in between", "second access"],
+        Target::Sequence { events, .. } => vec!["event of the sequence"; events.len()],
+        Target::Nondeterminism { write, other, .. } => {
+            let seen = if kind == Kind::Order { "first write" } else { "write that was seen" };
+            let other = other.iter().map(|_| "write that can be seen");
+            write.iter().map(|_| seen).chain(["read"]).chain(other).collect()
+        }
+    }
+}
+
+/// Who does it: the function if it is known, else the thread.
+fn who(side: &Side) -> String {
+    match &side.source {
+        Some(Source { function: Some(function), .. }) => function_name(function),
+        _ => side.thread.clone(),
+    }
+}
+
+/// `worker() at queue.c:12 (thread main.1)`.
+pub(crate) fn whereabouts(side: &Side) -> String {
+    let place = side.location.as_deref().map_or(String::new(), |l| format!(" at {}", short(l)));
+    match &side.source {
+        Some(Source { function: Some(function), .. }) => {
+            format!("{}{place} in thread {}", function_name(function), side.thread)
+        }
+        _ => format!("{}{place}", side.thread),
+    }
+}
+
+fn does(side: &Side) -> &'static str {
+    if side.op == "w" { "writes" } else { "reads" }
+}
+
+/// What a side does, at the place where it is shown.
+pub(crate) fn verb(side: &Side) -> String {
+    let verb = match side.op.as_str() {
+        "r" => "reads",
+        "w" => "writes",
+        "acq" | "racq" if side.role == "blocked" => "waits for",
+        "acq" | "racq" => "locks",
+        "rel" | "rrel" => "unlocks",
+        "fork" => "starts",
+        "join" => "joins",
+        "wait" => "is woken by",
+        "notify" | "notifyall" => "notifies",
+        _ => "passes",
+    };
+    if side.object.is_empty() { verb.to_string() } else { format!("{verb} {}", spoken(&side.object)) }
+}
+
+/// The locks that a side holds, with the places where they were taken.
+pub(crate) fn locks_since(side: &Side) -> Vec<String> {
+    let name = |lock: &Lock| {
+        let shared = if lock.shared { " shared" } else { "" };
+        let since = lock.location.as_deref().map_or(String::new(), |l| format!(" since {}", short(l)));
+        format!("{}{shared}{since}", spoken(&lock.name))
+    };
+    side.locks.iter().filter(|l| !is_atomic(l)).map(name).collect()
+}
+
+fn noun(side: &Side) -> &'static str {
+    if side.op == "w" { "write" } else { "read" }
+}
+
+/// The finding in one line.
+pub(super) fn title(kind: Kind, target: &Target, sides: &[Side]) -> String {
+    let name = kind.title();
+    match (target, sides) {
+        (Target::Race(..), [a, b]) => format!("{name} on {}: {}", spoken(&a.object), race_words(a, b)),
+        (Target::Deadlock(_), _) => {
+            let waits: Vec<String> =
+                sides.iter().map(|s| format!("{} waits for {}", who(s), spoken(&s.object))).collect();
+            format!("{name} of {} threads: {}", sides.len(), list(&waits))
+        }
+        (Target::Atomicity { .. }, [a, c, b]) => {
+            let pair = if a.op == b.op { format!("two {}s", noun(a)) } else { format!("{} and {}", noun(a), noun(b)) };
+            let between = format!("{} {} between {} of {}", who(c), does(c), pair, who(a));
+            let between = if who(c) == who(a) { format!("{between} in another thread") } else { between };
+            format!("{name} on {}: {between}", spoken(&a.object))
+        }
+        (Target::Nondeterminism { other: None, .. }, [w, r]) if kind == Kind::Order => {
+            format!("{name} on {}: {} can read before {} first writes", spoken(&r.object), who(r), who(w))
+        }
+        (Target::Nondeterminism { write, other, .. }, _) => {
+            let read = &sides[usize::from(write.is_some())];
+            let seen = write.map_or("the initial value".to_string(), |_| format!("what {} wrote", who(&sides[0])));
+            let sees = match other {
+                Some(_) => format!("what {} writes", who(&sides[sides.len() - 1])),
+                None => "the initial value".to_string(),
+            };
+            format!("{name} of {}: {} can see {sees} instead of {seen}", spoken(&read.object), who(read))
+        }
+        _ => format!("{name}: {} events can run in another order", sides.len()),
+    }
+}
+
+fn race_words(a: &Side, b: &Side) -> String {
+    match (who(a) == who(b), a.op == b.op) {
+        (true, true) => format!("{} {} in two threads at once", who(a), does(a)),
+        (true, false) => format!("{} {} while it {} in another thread", who(a), does(a), does(b)),
+        (false, _) => format!("{} {} while {} {}", who(a), does(a), who(b), does(b)),
+    }
+}
+
+/// What can happen, in a sentence.
+pub(super) fn message(kind: Kind, target: &Target, sides: &[Side]) -> String {
+    match (target, sides) {
+        (Target::Race(..), [a, b]) => format!(
+            "The {} by {} and the {} by {} can happen at the same time.",
+            noun(a),
+            whereabouts(a),
+            noun(b),
+            whereabouts(b)
+        ),
+        (Target::Deadlock(_), _) => {
+            let waits: Vec<String> =
+                sides.iter().map(|s| format!("{} for {}", whereabouts(s), spoken(&s.object))).collect();
+            format!("These threads can wait for each other for ever: {}.", list(&waits))
+        }
+        (Target::Atomicity { .. }, [a, c, b]) => format!(
+            "The {} by {} can come between the {} by {} and the {}{}, which look meant as one step.",
+            noun(c),
+            whereabouts(c),
+            noun(a),
+            whereabouts(a),
+            noun(b),
+            b.location.as_deref().map_or(String::new(), |l| format!(" at {}", short(l)))
+        ),
+        (Target::Nondeterminism { other: None, .. }, [w, r]) if kind == Kind::Order => format!(
+            "The read by {} can come before the first write, by {}: it then sees memory that nobody has set.",
+            whereabouts(r),
+            whereabouts(w)
+        ),
+        (Target::Nondeterminism { write, other, .. }, _) => {
+            let read = &sides[usize::from(write.is_some())];
+            let saw =
+                write.map_or("the initial value".to_string(), |_| format!("the write by {}", whereabouts(&sides[0])));
+            let sees = match other {
+                Some(_) => format!("the write by {}", whereabouts(&sides[sides.len() - 1])),
+                None => "the initial value".to_string(),
+            };
+            format!("The read by {} saw {saw}; in another order it sees {sees}.", whereabouts(read))
+        }
+        _ => {
+            let steps: Vec<String> = sides.iter().map(|s| format!("event {} ({})", s.event, whereabouts(s))).collect();
+            format!("These can run in this order: {}.", list(&steps))
+        }
+    }
+}
+
+/// An atomic access stands in a section of a lock of its own, which is no lock of the program.
+fn is_atomic(lock: &Lock) -> bool {
+    lock.name.starts_with("atomic ")
+}
+
+/// The locks that a side holds, as people name them.
+pub(crate) fn locks_held(side: &Side) -> Vec<String> {
+    let name = |lock: &Lock| format!("{}{}", spoken(&lock.name), if lock.shared { " (shared)" } else { "" });
+    side.locks.iter().filter(|l| !is_atomic(l)).map(name).collect()
+}
+
+fn holds(side: &Side) -> String {
+    let who = match &side.source {
+        Some(Source { function: Some(function), .. }) => format!("{} in {}", function_name(function), side.thread),
+        _ => side.thread.clone(),
+    };
+    match locks_held(side) {
+        _ if side.locks.iter().any(is_atomic) => format!("{who} is an atomic access"),
+        locks if locks.is_empty() => format!("{who} holds no lock"),
+        locks => format!("{who} holds {}", list(&locks)),
+    }
+}
+
+/// Why nothing prevents it, in a sentence or two.
+pub(super) fn why(describer: &Describer<'_>, target: &Target, sides: &[Side], told: Option<&Told>) -> String {
+    let reason = match (target, sides) {
+        (Target::Race(..), [a, b]) => why_race(a, b),
+        (Target::Deadlock(_), _) => why_deadlock(sides),
+        (Target::Atomicity { .. }, [a, c, b]) => why_atomicity(a, c, b),
+        (Target::Nondeterminism { .. }, _) => {
+            "No lock prevents it: a lock keeps sections apart, but it does not say whose comes first.".to_string()
+        }
+        _ => "Nothing keeps these events in the observed order.".to_string(),
+    };
+    match told.and_then(|told| swapped(describer.trace, told)) {
+        Some(sentence) if !matches!(target, Target::Deadlock(_)) => format!("{reason} {sentence}"),
+        _ => reason,
+    }
+}
+
+fn why_race(a: &Side, b: &Side) -> String {
+    let common: Vec<&Lock> = a.locks.iter().filter(|l| b.locks.iter().any(|m| m.name == l.name)).collect();
+    let (none_a, none_b) = (locks_held(a).is_empty(), locks_held(b).is_empty());
+    match (a.locks.is_empty(), b.locks.is_empty()) {
+        (true, true) => "No lock prevents it: neither thread holds one there.".to_string(),
+        _ if !common.is_empty() => {
+            let names: Vec<String> = common.iter().map(|l| spoken(&l.name)).collect();
+            format!("No lock prevents it: both hold {}, but only for reading.", list(&names))
+        }
+        _ if !none_a && !none_b => {
+            format!("No lock prevents it: {} and {}; they have none in common.", holds(a), holds(b))
+        }
+        _ => {
+            let (holder, other) = if none_a { (b, a) } else { (a, b) };
+            format!("No lock prevents it: {}, but {}.", holds(holder), holds(other))
+        }
+    }
+}
+
+fn why_deadlock(sides: &[Side]) -> String {
+    let wanted: Vec<&str> = sides.iter().map(|s| s.object.as_str()).collect();
+    let held = |side: &Side| {
+        let locks = side.locks.iter().filter(|l| wanted.contains(&l.name.as_str()));
+        let names: Vec<String> = locks
+            .map(|l| match &l.location {
+                Some(place) => format!("{} since {}", spoken(&l.name), short(place)),
+                None => spoken(&l.name),
+            })
+            .collect();
+        format!("{} holds {}", who(side), list(&names))
+    };
+    let parts: Vec<String> = sides.iter().map(held).collect();
+    format!("Nothing prevents it: {}, and no further lock is held by all of them.", list(&parts))
+}
+
+fn why_atomicity(a: &Side, c: &Side, b: &Side) -> String {
+    // The same hold covers both accesses if one acquire gave it.
+    let throughout: Vec<&Lock> = a.locks.iter().filter(|l| b.locks.contains(l)).collect();
+    let interrupted: Vec<String> = (a.locks.iter())
+        .filter(|l| !is_atomic(l) && b.locks.iter().any(|m| m.name == l.name && m.event != l.event))
+        .map(|l| spoken(&l.name))
+        .collect();
+    let names: Vec<String> = throughout.iter().map(|l| spoken(&l.name)).collect();
+    if !names.is_empty() {
+        return format!("No lock prevents it: {} holds {} throughout, but {}.", who(a), list(&names), holds(c));
+    }
+    if !interrupted.is_empty() {
+        let locks = list(&interrupted);
+        return format!(
+            "No lock prevents it: {} gives up {locks} between its two accesses and takes it again.",
+            who(a)
+        );
+    }
+    format!("No lock prevents it: {} holds none from its first access to its second.", who(a))
+}
+
+/// What the observed run owed to chance.
+fn swapped(trace: &Trace, told: &Told) -> Option<String> {
+    let &(earlier, later) = told.swapped.first()?;
+    let (first, second) = (trace.event(earlier), trace.event(later));
+    let tables = trace.tables();
+    let lock = spoken(tables.object(first.op, first.object));
+    if tables.object(first.op, first.object).starts_with("atomic ") {
+        return Some(format!(
+            "In the recorded run {} happened to come first at {}; nothing enforces that.",
+            tables.thread(first.thread),
+            lock.replacen("atomic ", "", 1)
+        ));
+    }
+    let (first, second) = (tables.thread(first.thread), tables.thread(second.thread));
+    Some(format!("The recorded run escaped it because {first} took {lock} before {second} did; nothing enforces that."))
+}

@@ -1,0 +1,66 @@
+//! A report as JUnit XML, which every CI service can show: a test case a finding.
+//!
+//! What is confirmed or proven fails; what is suspected or hidden is skipped. A report without findings is one case that
+//! passes.
+
+use std::io::{self, Write};
+
+use crate::data::Report;
+use crate::escape::xml;
+use crate::finding::{Baseline, Finding, Side, Verdict};
+use crate::text::{Style, write_finding};
+
+/// Writes the XML.
+pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+    let tests = report.findings.len().max(1);
+    let failures = report.findings.iter().filter(|f| skipped(f).is_none()).count();
+    let skips = report.findings.len() - failures;
+    let seconds = report.summary.seconds;
+    let counts =
+        format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skips}\" time=\"{seconds:.3}\"");
+    writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
+    writeln!(out, "<testsuites name=\"mayhap\" {counts}>")?;
+    writeln!(out, "  <testsuite name=\"{}\" {counts}>", xml(&report.trace.path))?;
+    if report.findings.is_empty() {
+        let name = format!("{} events without a finding", report.trace.events);
+        writeln!(out, "    <testcase classname=\"mayhap\" name=\"{name}\" time=\"{seconds:.3}\"/>")?;
+    }
+    for finding in &report.findings {
+        case(out, report, finding)?;
+    }
+    writeln!(out, "  </testsuite>\n</testsuites>")
+}
+
+/// Why a finding does not fail.
+fn skipped(finding: &Finding) -> Option<String> {
+    match (&finding.suppressed_by, finding.baseline, finding.verdict) {
+        (Some(rule), _, _) => Some(format!("suppressed by {rule}")),
+        (_, Some(Baseline::Known), _) => Some("the baseline has it already".to_string()),
+        (_, _, Verdict::Suspected) => Some(finding.certainty.clone()),
+        _ => None,
+    }
+}
+
+fn case(out: &mut dyn Write, report: &Report, finding: &Finding) -> io::Result<()> {
+    let (kind, id) = (finding.kind.name(), xml(&finding.id));
+    write!(out, "    <testcase classname=\"mayhap.{kind}\" name=\"{} ({id})\" time=\"0.000\"", xml(&finding.title))?;
+    if let Some((file, line)) = finding.events.first().and_then(place) {
+        write!(out, " file=\"{}\" line=\"{line}\"", xml(file))?;
+    }
+    writeln!(out, ">")?;
+    if let Some(reason) = skipped(finding) {
+        writeln!(out, "      <skipped message=\"{}\"/>", xml(&reason))?;
+    } else {
+        let mut text = Vec::new();
+        write_finding(&mut text, report, finding, &Style::default())?;
+        let text = String::from_utf8_lossy(&text).lines().map(xml).collect::<Vec<_>>().join("\n");
+        let message = xml(&finding.message);
+        writeln!(out, "      <failure type=\"{kind}\" message=\"{message}\">\n{text}\n      </failure>")?;
+    }
+    writeln!(out, "    </testcase>")
+}
+
+fn place(side: &Side) -> Option<(&str, u32)> {
+    let source = side.source.as_ref()?;
+    Some((source.file.as_deref()?, source.line?))
+}

@@ -1,0 +1,194 @@
+//! Names of a trace in their parts and in plain words: locations, functions, objects.
+//!
+//! A recorded location reads `function file.c:12`, a recorded variable `symbol+8`, `main.1/heap3@file.c:12+8` or
+//! `main.1/stack-504` (`docs/record.md`). Traces of other origin have whatever they have: a number, a class name. What is not
+//! understood stays as it is.
+
+use crate::finding::Source;
+
+/// The parts of a location, where it has the form of a recorded one.
+pub fn source(location: &str) -> Option<Source> {
+    let (before, line) = ends_in_number(location)?;
+    let (before, line, column) = match ends_in_number(before) {
+        Some((before, first)) => (before, first, Some(line)),
+        None => (before, line, None),
+    };
+    if before.is_empty() || line == 0 {
+        return None;
+    }
+    // File names with spaces are rare, function names with them are not; an absolute path begins where a slash does.
+    let cut = before.find(" /").or_else(|| before.rfind(' '));
+    let (function, file) = match cut {
+        Some(at) => (Some(before[..at].to_string()), &before[at + 1..]),
+        None => (None, before),
+    };
+    Some(Source { function, file: Some(file.to_string()), line: Some(line), column })
+}
+
+/// `text:12` as text and number.
+fn ends_in_number(text: &str) -> Option<(&str, u32)> {
+    let (before, number) = text.rsplit_once(':')?;
+    let digits = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    if digits { Some((before, number.parse().ok()?)) } else { None }
+}
+
+/// The function of a location that has one but no line: `worker prog+0x1234`.
+pub fn function_of(location: &str) -> Option<Source> {
+    let (function, rest) = location.rsplit_once(' ')?;
+    let is_address = rest.contains("+0x") || rest.starts_with("0x");
+    is_address.then(|| Source { function: Some(function.to_string()), ..Source::default() })
+}
+
+/// A location in as few words as tell it: `queue.c:12`, else as it stands.
+pub fn short(location: &str) -> String {
+    match source(location) {
+        Some(Source { file: Some(file), line: Some(line), .. }) => format!("{}:{line}", base_name(&file)),
+        _ => location.to_string(),
+    }
+}
+
+/// The last part of a path.
+pub fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// A function without its arguments, template arguments and return type, with empty parentheses: `Queue::push()`.
+pub fn function_name(function: &str) -> String {
+    let plain = function.replace("(anonymous namespace)::", "").replace("{{closure}}", "{closure}");
+    let mut name = String::new();
+    let mut depth = 0usize;
+    for c in plain.chars() {
+        match c {
+            '<' if !name.ends_with("operator") && !name.ends_with("operator<") => depth += 1,
+            '>' if depth > 0 => depth -= 1,
+            '(' if depth == 0 && !name.ends_with("operator") => break,
+            _ if depth == 0 => name.push(c),
+            _ => {}
+        }
+    }
+    let is_operator = name.rsplit("::").next().is_some_and(|last| last.starts_with("operator"));
+    let last = if is_operator { name.as_str() } else { name.rsplit(' ').next().unwrap_or(&name) };
+    let last = if last.is_empty() { plain.as_str() } else { last };
+    if last.ends_with("operator") { format!("{last}()()") } else { format!("{last}()") }
+}
+
+/// A variable or lock in plain words, as it stands in a sentence.
+pub fn spoken(object: &str) -> String {
+    match parts(object) {
+        Object::Heap { thread, site, offset } => {
+            let part = if offset == 0 { "the start".to_string() } else { format!("byte {offset}") };
+            format!("{part} of the block that {thread} allocated at {}", short(site))
+        }
+        Object::Stack { thread } => format!("a variable on the stack of {thread}"),
+        Object::Plain => format!("`{object}`"),
+    }
+}
+
+/// A name for narrow columns: as short as still tells it.
+pub fn brief(object: &str) -> String {
+    match parts(object) {
+        Object::Heap { site, offset: 0, .. } => format!("heap@{}", short(site)),
+        Object::Heap { site, offset, .. } => format!("heap@{}+{offset}", short(site)),
+        Object::Stack { .. } | Object::Plain => object.to_string(),
+    }
+}
+
+/// The name without what differs when lines move or threads allocate otherwise.
+pub fn lasting(object: &str) -> String {
+    match parts(object) {
+        Object::Heap { site, offset, .. } => {
+            let site = source(site).and_then(|s| s.file).unwrap_or_else(|| site.to_string());
+            format!("heap@{}+{offset}", base_name(&site))
+        }
+        Object::Stack { .. } => "stack".to_string(),
+        Object::Plain => object.to_string(),
+    }
+}
+
+enum Object<'o> {
+    Heap { thread: &'o str, site: &'o str, offset: u64 },
+    Stack { thread: &'o str },
+    Plain,
+}
+
+/// Recognises recorded names of heap and stack memory.
+fn parts(object: &str) -> Object<'_> {
+    let Some((thread, rest)) = object.split_once('/') else { return Object::Plain };
+    let rest = without_ordinal(rest);
+    if let Some(number) = rest.strip_prefix("stack").and_then(|r| r.strip_prefix(['-', '+']))
+        && !number.is_empty()
+        && number.bytes().all(|b| b.is_ascii_digit())
+    {
+        return Object::Stack { thread };
+    }
+    let Some((number, place)) = rest.strip_prefix("heap").and_then(|r| r.split_once('@')) else { return Object::Plain };
+    if !number.bytes().all(|b| b.is_ascii_digit()) {
+        return Object::Plain;
+    }
+    let (site, offset) = match place.rsplit_once('+').map(|(site, offset)| (site, offset.parse::<u64>())) {
+        Some((site, Ok(offset))) => (site, offset),
+        _ => (place, 0),
+    };
+    Object::Heap { thread, site, offset }
+}
+
+/// The name without the number that tells it from an older one of the same place: `x#2`.
+fn without_ordinal(name: &str) -> &str {
+    match name.rsplit_once('#') {
+        Some((before, number)) if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) => before,
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(function: Option<&str>, file: &str, line: u32, column: Option<u32>) -> Option<Source> {
+        let function = function.map(str::to_string);
+        Some(Source { function, file: Some(file.to_string()), line: Some(line), column })
+    }
+
+    #[test]
+    fn locations_fall_into_their_parts() {
+        assert_eq!(source("worker src/queue.c:12"), place(Some("worker"), "src/queue.c", 12, None));
+        assert_eq!(
+            source("a::f(int, char const*) /x y/q.cpp:3:7"),
+            place(Some("a::f(int, char const*)"), "/x y/q.cpp", 3, Some(7))
+        );
+        assert_eq!(source("queue.c:12"), place(None, "queue.c", 12, None));
+        for plain in ["374", "check", "Foo.bar(Foo.java)", ":12", "f.c:0", "f.c:99999999999", "worker prog+0x12"] {
+            assert_eq!(source(plain), None, "{plain}");
+        }
+        assert_eq!(function_of("worker prog+0x12").and_then(|s| s.function).as_deref(), Some("worker"));
+        assert_eq!(function_of("374"), None);
+        assert_eq!(short("worker src/queue.c:12"), "queue.c:12");
+        assert_eq!(short("374"), "374");
+    }
+
+    #[test]
+    fn functions_lose_their_arguments() {
+        for (full, name) in [
+            ("worker", "worker()"),
+            ("Queue<int, std::less<int> >::push(int const&)", "Queue::push()"),
+            ("void f<int>(int)", "f()"),
+            ("(anonymous namespace)::go(int)", "go()"),
+            ("F::operator()(int) const", "F::operator()()"),
+            ("prog::main::{{closure}}", "prog::main::{closure}()"),
+        ] {
+            assert_eq!(function_name(full), name);
+        }
+    }
+
+    #[test]
+    fn memory_is_named_in_plain_words() {
+        let heap = "main.1/heap3@push queue.c:12+8";
+        assert_eq!(spoken(heap), "byte 8 of the block that main.1 allocated at queue.c:12");
+        assert_eq!(brief(heap), "heap@queue.c:12+8");
+        assert_eq!(lasting(heap), lasting("main.2/heap9@push lib/queue.c:44+8"));
+        assert_eq!(spoken("main/heap1@q.c:2"), "the start of the block that main allocated at q.c:2");
+        assert_eq!(spoken("main.1/stack-504"), "a variable on the stack of main.1");
+        assert_eq!(spoken("queue+8"), "`queue+8`");
+        assert_eq!(spoken("a/heapx@1"), "`a/heapx@1`");
+    }
+}

@@ -1,0 +1,78 @@
+//! What each kind of finding means and what to do about it, for readers who meet it for the first time.
+
+use crate::finding::Kind;
+
+/// The explanation of a kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// The kind.
+    pub kind: Kind,
+    /// In a line.
+    pub short: &'static str,
+    /// In a paragraph: what it is and why it matters.
+    pub full: &'static str,
+    /// What to do.
+    pub help: &'static str,
+}
+
+/// The explanation of every kind, in the order of [`Kind::ALL`].
+pub const RULES: [Rule; 5] = [
+    Rule {
+        kind: Kind::Race,
+        short: "Two threads can access the same memory at the same time, and one of them writes.",
+        full: "Two accesses of different threads to the same memory, at least one of them a write and not both atomic, can \
+               happen at the same time. In C, C++ and Rust that is undefined behaviour: values may be lost, torn or stale, and \
+               the compiler may assume that it never happens.",
+        help: "Protect both accesses by the same lock, make both atomic, or make one wait for the other (join the thread, wait \
+               for a condition). A lock that only one side takes does not help.",
+    },
+    Rule {
+        kind: Kind::Deadlock,
+        short: "Threads can wait for each other's locks for ever.",
+        full: "Each of these threads can hold a lock that another of them wants, so that none ever goes on. The recorded run \
+               escaped because its threads came at different times.",
+        help: "Take the locks in the same order everywhere, or take them together (std::lock, std::scoped_lock), or release \
+               the first before taking the second.",
+    },
+    Rule {
+        kind: Kind::Atomicity,
+        short: "Another thread's access can come between two that look meant as one step.",
+        full: "A thread accesses a variable twice in a row, as in check-then-act or read-modify-write, and another thread's \
+               access can come between the two so that no serial order of the steps explains the result.",
+        help: "Hold one lock over both accesses, or use one atomic operation (fetch_add, compare_exchange) for both.",
+    },
+    Rule {
+        kind: Kind::Order,
+        short: "A variable can be used before it is first set.",
+        full: "In the recorded run a write came before the read that uses it, but nothing enforces that: the read can come \
+               first and then sees memory that nobody has set.",
+        help: "Set the variable before the reading thread is started, or let the reader wait until it is set (condition \
+               variable, join, once).",
+    },
+    Rule {
+        kind: Kind::Nondeterminism,
+        short: "A read can see different writes from run to run.",
+        full: "Which write this read sees depends on the order in which threads happen to run. That may be meant; where the \
+               result should not depend on timing, it is a bug that tests show now and then.",
+        help: "If the result must not depend on timing, make the reader wait for the write that it should see.",
+    },
+];
+
+impl Kind {
+    /// What it means.
+    pub fn rule(self) -> &'static Rule {
+        &RULES[self as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_its_rule() {
+        for kind in Kind::ALL {
+            assert_eq!(kind.rule().kind, kind);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The lines of source that findings speak of, kept in the report so that it can be shown anywhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::Report;
+use crate::finding::{Side, Source};
+
+/// Some lines of a file, one after the other.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct SourceText {
+    /// The file, as locations name it.
+    pub file: String,
+    /// The number of the first line.
+    pub from: u32,
+    /// The lines, without their ends.
+    pub lines: Vec<String>,
+}
+
+/// Lines kept before and after each line that is spoken of.
+const AROUND: u32 = 6;
+/// Larger files are no source.
+const LARGEST: u64 = 16 << 20;
+/// Longer lines are cut.
+const LONGEST: usize = 1000;
+
+impl Report {
+    /// Reads the lines that its findings speak of, from files as locations name them or below one of `roots`. Of a file that
+    /// is not there, what the report has stays.
+    pub fn gather_sources(&mut self, roots: &[PathBuf]) {
+        let mut wanted: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+        let sides = self.findings.iter().flat_map(|f| &f.events);
+        let places = sides.flat_map(|side| {
+            let created = side.created.iter().flat_map(|c| c.source.iter().chain(&c.stack));
+            side.source.iter().chain(&side.stack).chain(created)
+        });
+        for place in places {
+            if let Source { file: Some(file), line: Some(line), .. } = place {
+                let lines = wanted.entry(file).or_default();
+                lines.extend(line.saturating_sub(AROUND).max(1)..=line.saturating_add(AROUND));
+            }
+        }
+        let kept = std::mem::take(&mut self.sources);
+        let of = |file: &str, lines: &BTreeSet<u32>| match read(file, lines, roots) {
+            found if !found.is_empty() => found,
+            _ => kept.iter().filter(|t| t.file == file).cloned().collect(),
+        };
+        self.sources = wanted.into_iter().flat_map(|(file, lines)| of(file, &lines)).collect();
+        let mut findings = std::mem::take(&mut self.findings);
+        for side in findings.iter_mut().flat_map(|f| &mut f.events) {
+            side.highlight = self.highlight(side);
+        }
+        self.findings = findings;
+    }
+
+    /// The text of a file, or what the report keeps of it, with empty lines for those between.
+    pub fn source_text(&self, file: &str, roots: &[PathBuf]) -> Option<String> {
+        find(file, roots).or_else(|| {
+            let mut lines: Vec<&str> = Vec::new();
+            for text in self.sources.iter().filter(|t| t.file == file) {
+                lines.resize(lines.len().max(text.from.saturating_sub(1) as usize), "");
+                lines.extend(text.lines.iter().map(String::as_str));
+            }
+            (!lines.is_empty()).then(|| lines.join("\n"))
+        })
+    }
+
+    /// Up to so many lines around a line: the number of the first, and the lines. `None` where the line is not kept.
+    pub fn excerpt(&self, file: &str, line: u32, before: u32, after: u32) -> Option<(u32, &[String])> {
+        let holds = |text: &&SourceText| {
+            text.file == file && (text.from..text.from.saturating_add(text.lines.len() as u32)).contains(&line)
+        };
+        let text = self.sources.iter().find(holds)?;
+        let first = text.from.max(line.saturating_sub(before));
+        let end = (text.from + text.lines.len() as u32).min(line.saturating_add(after).saturating_add(1));
+        Some((first, &text.lines[(first - text.from) as usize..(end - text.from) as usize]))
+    }
+}
+
+impl Report {
+    /// Where the side's object stands by its name in the line, if it stands there once.
+    fn highlight(&self, side: &Side) -> Option<[u32; 2]> {
+        let source = side.source.as_ref()?;
+        let (_, lines) = self.excerpt(source.file.as_deref()?, source.line?, 0, 0)?;
+        let name = identifier(&side.object)?;
+        let line = lines.first()?;
+        let part_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+        let mut whole = line.match_indices(name).filter(|(at, _)| {
+            !part_of_word(line[..*at].chars().next_back()) && !part_of_word(line[at + name.len()..].chars().next())
+        });
+        let (at, _) = whole.next().filter(|_| whole.next().is_none())?;
+        let from = line[..at].chars().count() as u32 + 1;
+        Some([from, from + name.chars().count() as u32])
+    }
+}
+
+/// The name by which source would speak of a global: `ns::queue+8` is `queue` there.
+fn identifier(object: &str) -> Option<&str> {
+    let name = object.split(['+', '#', '[', '.']).next()?.rsplit("::").next()?;
+    let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    (is_name && name.chars().all(|c| c.is_alphanumeric() || c == '_')).then_some(name)
+}
+
+/// The wanted lines that a file has, as runs of successive ones.
+fn read(file: &str, wanted: &BTreeSet<u32>, roots: &[PathBuf]) -> Vec<SourceText> {
+    let Some(text) = find(file, roots) else { return Vec::new() };
+    let mut texts: Vec<SourceText> = Vec::new();
+    for (number, line) in (1u32..).zip(text.lines()) {
+        if !wanted.contains(&number) {
+            continue;
+        }
+        let line: String = line.chars().take(LONGEST).collect();
+        match texts.last_mut().filter(|t| t.from + t.lines.len() as u32 == number) {
+            Some(text) => text.lines.push(line),
+            None => texts.push(SourceText { file: file.to_string(), from: number, lines: vec![line] }),
+        }
+    }
+    texts
+}
+
+/// The text of a file as locations name it, or below one of the roots.
+fn find(file: &str, roots: &[PathBuf]) -> Option<String> {
+    let candidates = std::iter::once(PathBuf::from(file)).chain(roots.iter().map(|root| root.join(file)));
+    candidates.into_iter().find_map(|path| contents(&path))
+}
+
+fn contents(path: &Path) -> Option<String> {
+    let about = std::fs::metadata(path).ok()?;
+    if !about.is_file() || about.len() > LARGEST {
+        return None;
+    }
+    Some(String::from_utf8_lossy(&std::fs::read(path).ok()?).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Finding, Side, TraceInfo};
+
+    #[test]
+    fn lines_around_what_is_spoken_of_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let text: String = (1..=40).map(|i| format!("line {i}\n")).collect();
+        std::fs::write(folder.path().join("a.c"), text).unwrap();
+        let side = |line: u32| Side {
+            source: Some(Source { file: Some("a.c".to_string()), line: Some(line), ..Source::default() }),
+            ..Side::default()
+        };
+        let mut report = Report::new("0", TraceInfo::default(), "data");
+        report.findings = vec![Finding { events: vec![side(3), side(38), side(90)], ..Finding::default() }];
+        report.gather_sources(&[folder.path().to_path_buf()]);
+        let spans: Vec<_> = report.sources.iter().map(|t| (t.from, t.lines.len())).collect();
+        assert_eq!(spans, [(1, 9), (32, 9)]);
+        let (first, lines) = report.excerpt("a.c", 3, 1, 1).unwrap();
+        assert_eq!((first, lines), (2, &["line 2", "line 3", "line 4"].map(String::from)[..]));
+        assert_eq!(report.excerpt("a.c", 40, 2, 9).unwrap().1.len(), 3);
+        assert_eq!(report.excerpt("a.c", 20, 1, 1), None);
+        assert_eq!(report.excerpt("b.c", 3, 1, 1), None);
+    }
+}

@@ -1,0 +1,160 @@
+//! Where it happens: lines of source with what matters marked, stacks, locks, and how the threads began.
+
+use super::Style;
+use super::span::{Line, Paint, wrap};
+use crate::data::Report;
+use crate::describe::words::{list, locks_since, verb};
+use crate::finding::{Finding, Side, Source};
+use crate::places::{function_name, short};
+
+/// Lines shown before the line that matters.
+const BEFORE: u32 = 2;
+/// Frames of a stack that are shown at most.
+const FRAMES: usize = 8;
+/// A tab is shown as so many spaces.
+const TAB: &str = "    ";
+
+/// All sides of a finding.
+pub(super) fn sides(report: &Report, finding: &Finding, style: &Style) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (i, side) in finding.events.iter().enumerate() {
+        let paint = if i % 2 == 0 { Paint::First } else { Paint::Second };
+        match excerpt(report, side) {
+            Some(excerpt) => lines.extend(with_source(side, &excerpt, paint, i == 0, style)),
+            None => lines.extend(without_source(side, paint, style)),
+        }
+        lines.extend(stack(&format!("stack of {}", side.thread), &side.stack, style));
+    }
+    lines.extend(creations(finding, style));
+    lines.push(Line::new());
+    lines
+}
+
+struct Excerpt<'r> {
+    first: u32,
+    lines: &'r [String],
+    line: u32,
+}
+
+fn excerpt<'r>(report: &'r Report, side: &Side) -> Option<Excerpt<'r>> {
+    let source = side.source.as_ref()?;
+    let line = source.line?;
+    let (first, lines) = report.excerpt(source.file.as_deref()?, line, BEFORE, 0)?;
+    Some(Excerpt { first, lines, line })
+}
+
+/// What the side does and holds, as a sentence.
+fn doing(side: &Side) -> String {
+    let locks = match locks_since(side) {
+        locks if locks.is_empty() => "no lock held".to_string(),
+        locks => format!("holds {}", list(&locks)),
+    };
+    format!("{} {}; {locks}", side.thread, verb(side))
+}
+
+fn place(source: &Source) -> String {
+    let mut text = source.file.clone().unwrap_or_default();
+    if let Some(line) = source.line {
+        text.push_str(&format!(":{line}"));
+    }
+    if let Some(column) = source.column {
+        text.push_str(&format!(":{column}"));
+    }
+    match &source.function {
+        Some(function) if text.is_empty() => function_name(function),
+        Some(function) => format!("{text} in {}", function_name(function)),
+        None => text,
+    }
+}
+
+fn with_source(side: &Side, excerpt: &Excerpt<'_>, paint: Paint, first: bool, style: &Style) -> Vec<Line> {
+    let digits = excerpt.line.to_string().len().max(2);
+    let gutter = |number: &str| Line::new().add(Paint::Dim, &format!(" {number:>digits$} │ "));
+    let arrow = if first { "-->" } else { ":::" };
+    let source = side.source.as_ref().map(place).unwrap_or_default();
+    let mut lines = vec![Line::new().plain(&" ".repeat(digits)).add(Paint::Dim, arrow).plain(" ").plain(&source)];
+    let room = style.width - digits - 4;
+    let texts: Vec<String> = excerpt.lines.iter().map(|line| line.replace('\t', TAB)).collect();
+    let indents = texts.iter().filter(|t| !t.trim().is_empty()).map(|t| t.len() - t.trim_start_matches(' ').len());
+    let indent = indents.min().unwrap_or(0);
+    for (number, text) in (excerpt.first..).zip(&texts) {
+        let text = text.get(indent..).unwrap_or("");
+        let code = if number == excerpt.line { Line::of(Paint::Plain, text) } else { Line::of(Paint::Dim, text) };
+        lines.push(gutter(&number.to_string()).line(code.cut(room)));
+    }
+    let marked = texts.last().map_or("", |t| t.get(indent..).unwrap_or(""));
+    let (from, width) = underlined(side, marked, excerpt.lines.last().map_or("", |l| l.as_str()), indent);
+    let from = from.min(room / 2);
+    let marks = "^".repeat(width.clamp(1, room - from));
+    let note = doing(side);
+    if from + marks.len() + 1 + note.len() <= room {
+        lines.push(gutter("").plain(&" ".repeat(from)).add(paint, &marks).plain(" ").add(paint, &note));
+    } else {
+        lines.push(gutter("").plain(&" ".repeat(from)).add(paint, &marks));
+        lines.extend(wrap(&note, room).iter().map(|text| gutter("").add(paint, text)));
+    }
+    lines
+}
+
+/// Where the marks stand: under what the report highlights, else under the whole line.
+fn underlined(side: &Side, shown: &str, line: &str, indent: usize) -> (usize, usize) {
+    let width = |text: &str| Line::of(Paint::Plain, &text.replace('\t', TAB)).width();
+    if let Some([from, to]) = side.highlight {
+        let before: String = line.chars().take(from.saturating_sub(1) as usize).collect();
+        let marked: String =
+            line.chars().take(to.saturating_sub(1) as usize).skip(from.saturating_sub(1) as usize).collect();
+        return (width(&before).saturating_sub(indent), width(&marked));
+    }
+    let start = shown.len() - shown.trim_start().len();
+    (start, width(shown.trim()))
+}
+
+fn without_source(side: &Side, paint: Paint, style: &Style) -> Vec<Line> {
+    let at = match (&side.source, &side.location) {
+        (Some(source), _) => format!(" at {}", place(source)),
+        (None, Some(location)) => format!(" at {location}"),
+        (None, None) => String::new(),
+    };
+    let (thread, rest) = (side.thread.clone(), doing(side)[side.thread.len()..].to_string());
+    let (act, held) = rest.split_once(';').unwrap_or((&rest, ""));
+    let text = format!("{thread}{act}{at};{held} (event {})", side.event);
+    let lines = wrap(&text, style.width - 6).into_iter().enumerate();
+    let arrow = |i: usize| {
+        if i == 0 { Line::new().plain("  ").add(paint, "-->").plain(" ") } else { Line::new().plain("      ") }
+    };
+    lines.map(|(i, text)| arrow(i).plain(&text)).collect()
+}
+
+fn stack(name: &str, frames: &[Source], style: &Style) -> Vec<Line> {
+    if frames.len() < 2 {
+        return Vec::new();
+    }
+    let mut lines = vec![Line::new().plain("     ").add(Paint::Dim, name)];
+    for frame in frames.iter().take(FRAMES) {
+        lines.push(Line::new().plain("       ").add(Paint::Dim, &place(frame)).cut(style.width));
+    }
+    if frames.len() > FRAMES {
+        let more = format!("       and {} more", frames.len() - FRAMES);
+        lines.push(Line::new().add(Paint::Dim, &more));
+    }
+    lines
+}
+
+/// How the threads began, each once.
+fn creations(finding: &Finding, style: &Style) -> Vec<Line> {
+    let mut told: Vec<&str> = Vec::new();
+    let mut lines = Vec::new();
+    for side in &finding.events {
+        let Some(created) = side.created.as_ref().filter(|_| !told.contains(&side.thread.as_str())) else { continue };
+        told.push(&side.thread);
+        let at = match (&created.source, &created.location) {
+            (Some(source), _) => format!(" at {}", place(source)),
+            (None, Some(location)) => format!(" at {}", short(location)),
+            (None, None) => String::new(),
+        };
+        let text = format!("{} was started by {}{at}", side.thread, created.thread);
+        lines.extend(wrap(&text, style.width - 5).iter().map(|t| Line::new().plain("     ").add(Paint::Dim, t)));
+        lines.extend(stack(&format!("stack when {} was started", side.thread), &created.stack, style));
+    }
+    lines
+}

@@ -1,0 +1,224 @@
+//! A report for people at a terminal.
+//!
+//! Everything said stands in the report already; here it is only laid out, in lines of at most [`Style::width`] columns.
+//! Lines that people copy (the replay command) and names without a space may be longer.
+
+mod excerpt;
+mod span;
+mod story;
+
+use std::io::{self, Write};
+
+use crate::data::{Report, Summary};
+use crate::describe::words::{counted, grouped};
+use crate::finding::{Finding, Severity, Verdict};
+use span::{Line, Paint, wrap};
+
+/// How much to say.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Detail {
+    /// A line for each finding.
+    Quiet,
+    /// The first [`SCREENS`] findings in full, a line for each other.
+    #[default]
+    Normal,
+    /// All findings in full.
+    Verbose,
+}
+
+/// Findings that are told in full unless all are asked for.
+pub const SCREENS: usize = 20;
+
+/// The narrowest and the widest layout.
+const WIDTHS: std::ops::RangeInclusive<usize> = 60..=140;
+
+/// How a report is laid out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Style {
+    /// Columns.
+    pub width: usize,
+    /// With colours.
+    pub colour: bool,
+    /// How much to say.
+    pub detail: Detail,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Style { width: 100, colour: false, detail: Detail::Normal }
+    }
+}
+
+/// Writes a report.
+pub fn write(out: &mut dyn Write, report: &Report, style: &Style) -> io::Result<()> {
+    let style = Style { width: style.width.clamp(*WIDTHS.start(), *WIDTHS.end()), ..*style };
+    let shown: Vec<&Finding> = report.shown().collect();
+    let full = match style.detail {
+        Detail::Quiet => 0,
+        Detail::Normal => SCREENS,
+        Detail::Verbose => usize::MAX,
+    };
+    for (i, finding) in shown.iter().enumerate() {
+        let lines = if i < full { screen(report, finding, &style) } else { brief(finding, &style) };
+        for line in lines {
+            line.write(out, style.colour)?;
+        }
+    }
+    if shown.len() > full && style.detail == Detail::Normal {
+        let rest = counted((shown.len() - full) as u64, "finding");
+        Line::of(Paint::Dim, &format!("the last {rest} in a line each; --verbose tells all in full"))
+            .write(out, style.colour)?;
+    }
+    if !shown.is_empty() && (style.detail == Detail::Quiet || shown.len() > full) {
+        writeln!(out)?;
+    }
+    for line in summary(report, &shown, &style) {
+        line.write(out, style.colour)?;
+    }
+    Ok(())
+}
+
+/// One finding as the command that decided it alone shows it.
+pub fn write_finding(out: &mut dyn Write, report: &Report, finding: &Finding, style: &Style) -> io::Result<()> {
+    let style = Style { width: style.width.clamp(*WIDTHS.start(), *WIDTHS.end()), ..*style };
+    for line in screen(report, finding, &style) {
+        line.write(out, style.colour)?;
+    }
+    Ok(())
+}
+
+fn severity_paint(severity: Severity) -> Paint {
+    match severity {
+        Severity::Error => Paint::Error,
+        Severity::Warning => Paint::Warning,
+        Severity::Note => Paint::Note,
+    }
+}
+
+/// Title, excerpts, story and sentences.
+fn screen(report: &Report, finding: &Finding, style: &Style) -> Vec<Line> {
+    let mut lines = heading(finding, style);
+    lines.push(facts(finding));
+    lines.push(Line::new());
+    lines.extend(excerpt::sides(report, finding, style));
+    if let Some(told) = &finding.story {
+        lines.extend(story::tables(told, style));
+        lines.push(Line::new());
+    }
+    lines.extend(said("why", &finding.why, style));
+    let sure = match finding.verdict {
+        Verdict::Suspected => "how sure",
+        _ => "proof",
+    };
+    lines.extend(said(sure, &finding.certainty, style));
+    if let Some(command) = &finding.replay_command {
+        lines.push(label(if finding.witness_file.is_some() { "replay" } else { "see" }).plain(command));
+    }
+    lines.push(Line::new());
+    lines
+}
+
+fn heading(finding: &Finding, style: &Style) -> Vec<Line> {
+    let name = finding.severity.name();
+    let title = wrap(&finding.title, style.width - name.len() - 2);
+    let first = Line::of(severity_paint(finding.severity), name).add(Paint::Bold, ": ");
+    let indent = " ".repeat(name.len() + 2);
+    let mut lines = vec![first.add(Paint::Bold, &title[0])];
+    lines.extend(title[1..].iter().map(|text| Line::of(Paint::Plain, &indent).add(Paint::Bold, text)));
+    lines
+}
+
+/// Id, certainty and count in one line.
+fn facts(finding: &Finding) -> Line {
+    let mut parts = vec![finding.verdict.name().to_string(), finding.id.clone()];
+    if finding.occurrences > 1 {
+        parts.push(format!("{} times in this run", grouped(finding.occurrences)));
+    }
+    Line::new().plain("  ").add(Paint::Dim, &parts.join(" · "))
+}
+
+fn brief(finding: &Finding, style: &Style) -> Vec<Line> {
+    let name = finding.severity.name();
+    let mut lines = Vec::new();
+    let title =
+        wrap(&format!("{} [{} {}]", finding.title, finding.verdict.name(), finding.id), style.width - name.len() - 2);
+    for (i, text) in title.iter().enumerate() {
+        lines.push(match i {
+            0 => Line::of(severity_paint(finding.severity), name).plain(": ").plain(text),
+            _ => Line::new().plain(&" ".repeat(name.len() + 2)).plain(text),
+        });
+    }
+    lines
+}
+
+/// The columns that labels take.
+const LABEL: usize = 10;
+
+fn label(name: &str) -> Line {
+    Line::new().plain("  ").add(Paint::Bold, name).padded(LABEL)
+}
+
+/// A sentence behind its label.
+fn said(name: &str, text: &str, style: &Style) -> Vec<Line> {
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let lines = wrap(text, style.width - LABEL).into_iter().enumerate();
+    lines.map(|(i, text)| if i == 0 { label(name).plain(&text) } else { label("").plain(&text) }).collect()
+}
+
+/// What it all came to.
+fn summary(report: &Report, shown: &[&Finding], style: &Style) -> Vec<Line> {
+    let summary = &report.summary;
+    let mut lines: Vec<String> = Vec::new();
+    let by = |verdict: Verdict| shown.iter().filter(|f| f.verdict == verdict).count() as u64;
+    let mut counts = Vec::new();
+    for verdict in [Verdict::Confirmed, Verdict::Proven, Verdict::Suspected] {
+        if by(verdict) > 0 {
+            counts.push(format!("{} {}", grouped(by(verdict)), verdict.name()));
+        }
+    }
+    if !shown.is_empty() {
+        lines.push(format!("{}: {}", counted(shown.len() as u64, "finding"), counts.join(", ")));
+    } else if summary.suppressed + summary.known > 0 {
+        lines.push("nothing new".to_string());
+    } else {
+        lines.push("no findings".to_string());
+    }
+    if summary.suppressed > 0 {
+        lines.push(format!("{} hidden by suppressions", counted(summary.suppressed, "finding")));
+    }
+    if summary.known > 0 {
+        lines.push(format!("{} hidden: the baseline has them already", counted(summary.known, "finding")));
+    }
+    lines.extend(summary.determinism.clone());
+    lines.extend(decided(summary));
+    lines.extend(report.notes.iter().map(|note| format!("note: {note}")));
+    lines.iter().flat_map(|text| wrap(text, style.width)).map(|text| Line::new().plain(&text)).collect()
+}
+
+fn decided(summary: &Summary) -> Vec<String> {
+    let suspected = if summary.suspected > 0 { format!(" ({} suspected)", summary.suspected) } else { String::new() };
+    let mut lines = vec![format!(
+        "{}: {} proven, {} refuted, {} unknown{suspected}; {:.2} s",
+        counted(summary.candidates, "candidate"),
+        grouped(summary.proven),
+        grouped(summary.refuted),
+        grouped(summary.unknown),
+        summary.seconds
+    )];
+    if let (Some(events), Some(locations)) = (summary.racy_events, summary.racy_locations) {
+        lines.push(format!("{} at {}", counted(events, "racy event"), counted(locations, "location")));
+    }
+    if summary.covered_by_races > 0 {
+        lines.push(format!("{} covered by races above", counted(summary.covered_by_races, "further violation")));
+    }
+    if summary.instances_left_out > 0 {
+        let far = counted(summary.instances_left_out, "far instance");
+        lines.push(format!("{far} of refuted candidates not tried (--instances)"));
+    }
+    if let Some(reason) = &summary.first_unknown {
+        lines.push(format!("the first unknown one: {reason}"));
+    }
+    lines
+}

@@ -1,0 +1,105 @@
+//! From a prediction to the report that is shown of it.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+use mayhap_detect::candidates;
+use mayhap_predict::Rung;
+use mayhap_report::{Describer, Evidence, Report, Side, Summary, TraceInfo, fingerprint};
+use mayhap_trace::{EventId, Relations, Trace};
+
+use super::{Finding, Options, Prediction};
+
+/// Rows of schedule that all findings of a report keep together; each keeps between the two numbers that follow.
+const ROWS: usize = 200_000;
+const LEAST: usize = 60;
+const MOST: usize = 1_000;
+
+/// Rows of schedule that each of so many findings keeps.
+pub fn fitting_steps(findings: usize) -> usize {
+    (ROWS / findings.max(1)).clamp(LEAST, MOST)
+}
+
+/// The report of a prediction, arranged. `steps`: rows of schedule that each finding keeps; `None` for what fits.
+pub fn report(
+    path: &Path,
+    trace: &Trace,
+    relations: &Relations,
+    options: &Options,
+    prediction: &Prediction,
+    steps: Option<usize>,
+) -> Report {
+    let mut report = Report::new(env!("CARGO_PKG_VERSION"), trace_info(path, trace), options.model.name());
+    let steps = steps.unwrap_or_else(|| fitting_steps(prediction.findings.len()));
+    let describer = Describer::new(trace, relations, steps);
+    let engine = clap_name(options.engine);
+    let finding = |f: &Finding| {
+        describer.finding(&Evidence {
+            kind: f.kind.into(),
+            target: &f.target,
+            proof: f.proof.as_ref(),
+            suspicion: f.suspicion.as_deref(),
+            engine: &engine,
+            model: options.model,
+            occurrences: f.occurrences,
+            distance: candidates::distance(&f.target).into(),
+        })
+    };
+    report.findings = prediction.findings.iter().map(finding).collect();
+    report.summary = summary(prediction);
+    report.arrange();
+    report
+}
+
+/// The name of a value of an option.
+pub fn clap_name(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or(String::new(), |v| v.get_name().to_string())
+}
+
+/// The id of a finding in the report.
+pub fn id(trace: &Trace, finding: &Finding) -> String {
+    let side = |event: EventId| {
+        let (at, tables) = (trace.event(event), trace.tables());
+        let object = tables.object(at.op, at.object).to_string();
+        Side { object, location: tables.location(at.location).map(str::to_string), ..Side::default() }
+    };
+    let sides: Vec<Side> = finding.target.events().into_iter().map(side).collect();
+    fingerprint::id(finding.kind.into(), &sides)
+}
+
+/// What there is to say of a trace.
+pub fn trace_info(path: &Path, trace: &Trace) -> TraceInfo {
+    let tables = trace.tables();
+    TraceInfo {
+        path: path.display().to_string(),
+        events: trace.len() as u64,
+        threads: tables.threads.len() as u64,
+        locks: tables.locks.len() as u64,
+        variables: tables.variables.len() as u64,
+    }
+}
+
+fn summary(prediction: &Prediction) -> Summary {
+    let tally = &prediction.tally;
+    let rungs = |counts: &std::collections::BTreeMap<Rung, u64>| {
+        counts.iter().map(|(r, &n)| mayhap_report::Rung { rung: r.name().to_string(), candidates: n }).collect()
+    };
+    Summary {
+        candidates: tally.candidates,
+        proven: tally.all_proven(),
+        refuted: tally.all_refuted(),
+        unknown: tally.unknown,
+        suspected: tally.suspected,
+        seconds: prediction.seconds,
+        first_unknown: tally.first_unknown.clone(),
+        decisions: tally.decisions,
+        instances_left_out: tally.left_out,
+        covered_by_races: prediction.covered,
+        proven_by: rungs(&tally.proven),
+        refuted_by: rungs(&tally.refuted),
+        counters: prediction.counters.figures.iter().map(|&(name, n)| (name.to_string(), n)).collect(),
+        racy_events: prediction.racy_events,
+        racy_locations: prediction.racy_locations,
+        ..Summary::default()
+    }
+}

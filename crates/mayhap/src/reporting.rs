@@ -1,0 +1,240 @@
+//! What every reporting command does with its report: hide what is to be hidden, render it wherever it was asked for, print
+//! it, and turn it into an exit code.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use mayhap_report::suppress::Suppressions;
+use mayhap_report::text::{Detail, Style};
+use mayhap_report::{Report, Verdict, html, junit, perfetto, sarif, text};
+use serde::Serialize;
+
+use crate::options::Environment;
+use crate::output::{Format, json};
+use crate::{Exit, Failure};
+
+/// The options of every command that reports.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Report")]
+pub struct ReportArgs {
+    /// What to print: text for people, or one JSON document for programs
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub format: Format,
+
+    /// Also write the report as JSON, for `mayhap report` and `--baseline`
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
+
+    /// Also write one HTML page that needs nothing else
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
+    /// Also write SARIF 2.1.0, for code scanning services and editors
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<PathBuf>,
+
+    /// Also write JUnit XML, for CI services
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+
+    /// Also write both schedules of each finding as a Chrome trace, for ui.perfetto.dev
+    #[arg(long, value_name = "FILE")]
+    pub perfetto: Option<PathBuf>,
+
+    /// Hide findings by the rules in this file: ThreadSanitizer's syntax, or fingerprint:ID (may be repeated)
+    #[arg(long, value_name = "FILE")]
+    pub suppressions: Vec<PathBuf>,
+
+    /// Show only what this older report, saved as JSON, does not have
+    #[arg(long, value_name = "REPORT")]
+    pub baseline: Option<PathBuf>,
+
+    /// Exit with 1 if something at least so sure was found
+    ///
+    /// By default proven; for detect, which proves nothing, suspected.
+    #[arg(long, value_enum, value_name = "CERTAINTY")]
+    pub fail_on: Option<FailOn>,
+
+    /// Look for source files below this folder too (may be repeated)
+    #[arg(long, value_name = "DIR")]
+    pub source_root: Vec<PathBuf>,
+
+    /// A line for each finding
+    #[arg(long, short, conflicts_with = "verbose")]
+    pub quiet: bool,
+
+    /// All findings in full, however many there are
+    #[arg(long, short)]
+    pub verbose: bool,
+
+    /// When to use colours [default: on a terminal, unless NO_COLOR is set]
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub color: Option<When>,
+}
+
+/// What makes a command exit with 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum FailOn {
+    /// Confirmed or proven findings.
+    Proven,
+    /// Suspected ones too.
+    Suspected,
+}
+
+/// When something is done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum When {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl ReportArgs {
+    /// Completes a report: source lines, suppressions, baseline.
+    pub fn complete(&self, report: &mut Report, environment: &Environment) -> Result<(), Failure> {
+        if environment.halt_on_error && report.findings.len() > 1 {
+            let others = report.findings.len() - 1;
+            report.findings.truncate(1);
+            report.notes.push(format!("halt_on_error: {others} further findings are not shown"));
+        }
+        report.gather_sources(&self.roots(report));
+        let mut rules = Suppressions::default();
+        for path in self.suppressions.iter().chain(&environment.suppressions) {
+            let text = std::fs::read_to_string(path).map_err(|e| Failure::at(path, e))?;
+            rules.add(&text, &path.display().to_string()).map_err(|e| Failure::at(path, e))?;
+        }
+        rules.apply(report);
+        if let Some(path) = &self.baseline {
+            report.compare(&load(path)?);
+        }
+        Ok(())
+    }
+
+    /// Where source files may be besides where locations say.
+    fn roots(&self, report: &Report) -> Vec<PathBuf> {
+        let beside = Path::new(&report.trace.path).parent().map(Path::to_path_buf);
+        self.source_root.iter().cloned().chain(beside).collect()
+    }
+
+    /// Writes the files that were asked for.
+    pub fn write_files(&self, report: &Report) -> Result<(), Failure> {
+        if let Some(path) = &self.save {
+            create(path, |out| document(out, report))?;
+        }
+        if let Some(path) = &self.html {
+            let roots = self.roots(report);
+            create(path, |out| html::write(report, &|file| report.source_text(file, &roots), out))?;
+        }
+        if let Some(path) = &self.sarif {
+            create(path, |out| document(out, &sarif::document(report)))?;
+        }
+        if let Some(path) = &self.junit {
+            create(path, |out| junit::write(out, report))?;
+        }
+        if let Some(path) = &self.perfetto {
+            create(path, |out| document(out, &perfetto::document(report)))?;
+        }
+        Ok(())
+    }
+
+    /// Prints the report.
+    pub fn print(&self, out: &mut dyn Write, report: &Report, environment: &Environment) -> Result<(), Failure> {
+        match self.format {
+            Format::Json => json(out, report),
+            Format::Text => Ok(text::write(out, report, &self.style(environment))?),
+        }
+    }
+
+    /// How text is laid out.
+    pub fn style(&self, environment: &Environment) -> Style {
+        let detail = match (self.quiet, self.verbose, environment.verbosity) {
+            (true, _, _) => Detail::Quiet,
+            (_, true, _) => Detail::Verbose,
+            (_, _, Some(0)) | (_, _, None) => Detail::Normal,
+            _ => Detail::Verbose,
+        };
+        let to_terminal = io::stdout().is_terminal() && environment.log_path.is_none();
+        Style { width: width(to_terminal), colour: colour(self.color.or(environment.color), to_terminal), detail }
+    }
+
+    /// The exit code that a report comes to; `undecided`: something stayed open.
+    pub fn exit(&self, report: &Report, undecided: bool, environment: &Environment) -> Exit {
+        let fails = |verdict: Verdict| verdict != Verdict::Suspected || self.fail_on == Some(FailOn::Suspected);
+        match (report.shown().any(|f| fails(f.verdict)), undecided) {
+            (true, _) => environment.exitcode.map_or(Exit::Found, Exit::Program),
+            (false, true) => Exit::Undecided,
+            (false, false) => Exit::Nothing,
+        }
+    }
+
+    /// Something was asked for that needs more than what is printed.
+    pub fn wants_more(&self) -> bool {
+        let files = [&self.save, &self.html, &self.sarif, &self.junit, &self.perfetto, &self.baseline];
+        files.iter().any(|file| file.is_some()) || !self.suppressions.is_empty() || self.verbose
+    }
+
+    /// Completes, writes, prints: all that is left to do with a report that is shown as it is.
+    pub fn finish(&self, out: &mut dyn Write, mut report: Report, undecided: bool) -> Result<Exit, Failure> {
+        let environment = Environment::read()?;
+        self.complete(&mut report, &environment)?;
+        self.write_files(&report)?;
+        environment.with_output(out, |out| self.print(out, &report, &environment))?;
+        Ok(self.exit(&report, undecided, &environment))
+    }
+}
+
+/// The command that replays a witness file.
+pub fn replay_command(witness: &Path) -> String {
+    format!("mayhap replay {} -- PROGRAM ARGUMENTS", shell_word(witness))
+}
+
+/// A path as a shell takes it for one word.
+fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+/// Reads a saved report.
+pub fn load(path: &Path) -> Result<Report, Failure> {
+    let bytes = std::fs::read(path).map_err(|e| Failure::at(path, e))?;
+    Report::parse(&bytes).map_err(|e| Failure::at(path, e))
+}
+
+fn document(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, document)?;
+    writeln!(out)
+}
+
+fn create(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    let failed = |e: io::Error| Failure::at(path, e);
+    let mut out = BufWriter::new(File::create(path).map_err(failed)?);
+    write(&mut out).and_then(|()| out.flush()).map_err(failed)
+}
+
+/// Columns of the terminal, of `COLUMNS`, or a hundred.
+fn width(to_terminal: bool) -> usize {
+    let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let measured = || match to_terminal {
+        true => terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)),
+        false => None,
+    };
+    said.or_else(measured).unwrap_or(Style::default().width)
+}
+
+/// `--color` and `MAYHAP_OPTIONS` first, then `NO_COLOR` and `CLICOLOR_FORCE` as others read them, then the terminal.
+fn colour(asked: Option<When>, to_terminal: bool) -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    match asked {
+        Some(When::Always) => true,
+        Some(When::Never) => false,
+        Some(When::Auto) | None if set("NO_COLOR") => false,
+        _ if set("CLICOLOR_FORCE") && std::env::var_os("CLICOLOR_FORCE").is_some_and(|v| v != "0") => true,
+        _ => to_terminal && std::env::var_os("TERM").is_none_or(|term| term != "dumb"),
+    }
+}
