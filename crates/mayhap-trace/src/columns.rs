@@ -120,6 +120,12 @@ pub trait Source {
     /// The tables, when the source has been read.
     fn into_tables(self: Box<Self>) -> Tables;
 
+    /// Bytes that go with the trace without being events of it, piece by piece: the kind of their block, and they. A file
+    /// that is read delivers none here; [`crate::format::native::attachments`] reads them.
+    fn attachment(&mut self) -> Option<(u8, Vec<u8>)> {
+        None
+    }
+
     /// What is known to be missing from the source, such as the tail of a file that was cut off. Meaningful at the end.
     fn missing(&self) -> Option<Missing> {
         None

@@ -14,6 +14,7 @@ pub mod events;
 pub mod frame;
 pub mod limits;
 pub mod ring;
+pub mod schedule;
 pub mod varint;
 
 pub use frame::{BlockHeader, Codec, FileHeader, Footer, FrameError, Kind};
@@ -40,6 +41,14 @@ pub mod table {
     pub const LOCATIONS: u8 = 4;
     /// How many tables there are.
     pub const COUNT: usize = 5;
+}
+
+/// Kinds of optional blocks: what goes with a trace without being events of it.
+pub mod attachment {
+    /// Which step of which thread each event belongs to: what a replay needs ([`crate::schedule`]).
+    pub const STEPS: u8 = 16;
+    /// How the recorded program was started and how it ended.
+    pub const RUN: u8 = 17;
 }
 
 /// The facts that a [`Kind::Facts`] block may state of objects, one bit each.

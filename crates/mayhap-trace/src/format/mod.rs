@@ -29,6 +29,12 @@ pub trait TraceWriter {
     /// Takes the next events; `tables` names at least their ids and only grows between calls.
     fn write(&mut self, chunk: &Columns, tables: &Tables) -> Result<(), Error>;
 
+    /// Adds bytes that are not events: `code` is the kind of their block ([`mayhap_wire::attachment`]). Formats other than
+    /// the native one cannot carry them and pass over them.
+    fn attach(&mut self, _code: u8, _bytes: &[u8]) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Ends the output; `tables` are the names of the whole trace. Returns what the user should know, such as what the
     /// format could not carry. A writer that is dropped without this leaves no file.
     fn finish(self: Box<Self>, tables: &Tables) -> Result<Vec<String>, Error>;
@@ -152,7 +158,13 @@ pub fn copy(
     let mut chunk = Columns::default();
     while source.next_chunk(&mut chunk)? {
         writer.write(&chunk, source.tables())?;
+        while let Some((code, bytes)) = source.attachment() {
+            writer.attach(code, &bytes)?;
+        }
         watch(source);
+    }
+    while let Some((code, bytes)) = source.attachment() {
+        writer.attach(code, &bytes)?;
     }
     let mut notes = source.notes();
     notes.extend(writer.finish(source.tables())?);

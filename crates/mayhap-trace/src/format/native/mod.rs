@@ -7,7 +7,7 @@ mod read;
 mod totals;
 mod write;
 
-pub use read::NativeReader;
+pub use read::{NativeReader, attachments};
 pub use write::NativeWriter;
 
 use crate::names::{Names, Tables};

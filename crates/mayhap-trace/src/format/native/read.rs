@@ -235,6 +235,8 @@ struct Frames<R> {
     stored: Vec<u8>,
     contents: Vec<u8>,
     decompressor: Decompressor<'static>,
+    /// The kind of optional block that is unpacked too.
+    attachment: Option<Kind>,
 }
 
 impl<R: Read> Frames<R> {
@@ -256,7 +258,7 @@ impl<R: Read> Frames<R> {
     fn at(input: R, offset: u64, sequence: u32) -> Result<Self, Error> {
         let decompressor = Decompressor::new()?;
         let (stored, contents) = (Vec::new(), Vec::new());
-        Ok(Frames { input, offset, sequence, block_at: offset, stored, contents, decompressor })
+        Ok(Frames { input, offset, sequence, block_at: offset, stored, contents, decompressor, attachment: None })
     }
 
     /// Fills `bytes` as far as the input goes; returns how far.
@@ -328,7 +330,7 @@ impl<R: Read> Frames<R> {
     }
 
     fn unpack(&mut self, header: &BlockHeader) -> Result<(), Error> {
-        if header.kind.is_optional() {
+        if header.kind.is_optional() && self.attachment != Some(header.kind) {
             return Ok(());
         }
         if header.codec == Codec::Plain {
@@ -342,6 +344,24 @@ impl<R: Read> Frames<R> {
             Err(error) => {
                 Err(Error::new(self.position(), ErrorKind::Syntax(format!("its contents do not unpack: {error}"))))
             }
+        }
+    }
+}
+
+/// The bytes that the optional blocks of this kind hold together, in their order; `None` if there are no such blocks. Each
+/// block is checked as in a full reading; a file that ends early yields what is there.
+pub fn attachments(input: impl Read, code: u8) -> Result<Option<Vec<u8>>, Error> {
+    let mut frames = Frames::new(input)?;
+    frames.attachment = Some(Kind::Unknown(code));
+    let mut found: Option<Vec<u8>> = None;
+    loop {
+        match frames.next()? {
+            Next::Block(header) if header.kind == Kind::Unknown(code) => {
+                found.get_or_insert_default().extend_from_slice(&frames.contents);
+            }
+            Next::Block(header) if header.kind == Kind::Trailer => return Ok(found),
+            Next::Block(_) => {}
+            Next::Cut(_) => return Ok(found),
         }
     }
 }

@@ -143,6 +143,15 @@ impl<W: Sink> TraceWriter for NativeWriter<W> {
         Ok(())
     }
 
+    fn attach(&mut self, code: u8, bytes: &[u8]) -> Result<(), Error> {
+        for piece in bytes.chunks(limits::BLOCK_RAW) {
+            self.frames.contents.clear();
+            self.frames.contents.extend_from_slice(piece);
+            self.frames.write(Kind::Unknown(code), 1)?;
+        }
+        Ok(())
+    }
+
     fn finish(mut self: Box<Self>, tables: &Tables) -> Result<Vec<String>, Error> {
         if !self.pending.is_empty() {
             self.flush(tables)?;
