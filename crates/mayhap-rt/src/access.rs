@@ -17,6 +17,7 @@
 use core::sync::atomic::Ordering;
 
 use mayhap_wire::ring::{SiteKind, Tag, access_word};
+use mayhap_wire::schedule::{READ, WRITE};
 
 use crate::hook::Hook;
 use crate::tls::{self, Thread};
@@ -25,7 +26,7 @@ use crate::{ring, sched, sites};
 #[inline(always)]
 unsafe extern "C" fn read<const SIZE: u8>(address: u64, pc: u64) {
     let may_pass = tls::active().is_none_or(|thread| thread.pending.load(Ordering::Relaxed) == 0);
-    let Some(hook) = Hook::enter_if(may_pass) else { return };
+    let Some(hook) = Hook::enter_access(may_pass, READ, pc, address) else { return };
     let thread = hook.thread();
     // SAFETY: a hook holds the token.
     let word = access_word(unsafe { sites::number(pc, SiteKind::Read, SIZE) }, address);
@@ -47,7 +48,7 @@ unsafe extern "C" fn read<const SIZE: u8>(address: u64, pc: u64) {
 
 #[inline(always)]
 unsafe extern "C" fn write<const SIZE: u8>(address: u64, pc: u64) {
-    let Some(hook) = Hook::enter() else { return };
+    let Some(hook) = Hook::enter_access(true, WRITE, pc, address) else { return };
     let thread = hook.thread();
     thread.last_read.store(0, Ordering::Relaxed);
     thread.pending.store(1, Ordering::Relaxed);

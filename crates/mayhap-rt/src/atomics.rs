@@ -7,15 +7,17 @@ use libc::c_int;
 use mayhap_wire::ring::{AtomicKind, Tag, atomic_word};
 
 use crate::hook::Hook;
+use crate::replay;
 use crate::tls::{self, exports};
 
 /// Runs an atomic operation under the token and records what kind it turned out to be.
 #[inline(always)]
 fn atomic<T>(address: u64, order: c_int, size: u8, operate: impl FnOnce() -> (AtomicKind, T)) -> T {
     let pc = tls::caller();
-    let hook = Hook::enter();
+    let hook = Hook::enter_for(Tag::Atomic, pc, address).map(|(hook, _)| hook);
     let (kind, result) = operate();
     if let Some(hook) = &hook {
+        replay::check_atomic(hook.thread(), kind as u8, pc, address);
         // Bits above the order are hints (`__ATOMIC_HLE_…`).
         hook.record(Tag::Atomic, pc, &[address, atomic_word(kind, (order & 7) as u8, size)]);
         if kind != AtomicKind::Store {
@@ -64,7 +66,7 @@ macro_rules! widths {
                 /// What was found, and whether it was what was expected and so replaced.
                 unsafe fn compare(p: *mut $type, expected: $type, new: $type, orders: (c_int, c_int)) -> ($type, bool) {
                     let pc = tls::caller();
-                    let hook = Hook::enter();
+                    let hook = Hook::enter_for(Tag::Atomic, pc, p as u64).map(|(hook, _)| hook);
                     // SAFETY: the program's own place.
                     let result = unsafe { at(p) }.compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst);
                     let (kind, order) = match result {
@@ -72,6 +74,7 @@ macro_rules! widths {
                         Err(_) => (AtomicKind::Load, orders.1),
                     };
                     if let Some(hook) = &hook {
+                        replay::check_atomic(hook.thread(), kind as u8, pc, p as u64);
                         hook.record(Tag::Atomic, pc, &[p as u64, atomic_word(kind, (order & 7) as u8, $size)]);
                         hook.thread().dirty.store(1, Ordering::Relaxed);
                         hook.sync_point();

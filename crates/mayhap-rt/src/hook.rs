@@ -4,6 +4,7 @@ use core::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 
 use mayhap_wire::ring::{SiteKind, Tag};
 
+use crate::replay::{self, Go};
 use crate::tls::{self, Thread};
 use crate::{ring, sched, sites, threads};
 
@@ -52,16 +53,35 @@ impl Hook {
         if thread.busy.load(Ordering::Relaxed) != 0 {
             return interrupted();
         }
-        // The order of these three matters to `watch`, and to a signal handler.
-        thread.busy.store(1, Ordering::Relaxed);
-        compiler_fence(Ordering::SeqCst);
-        let left = thread.left.load(Ordering::Relaxed) - 1;
-        thread.left.store(left, Ordering::Relaxed);
-        compiler_fence(Ordering::SeqCst);
-        if left <= 0 || sched::OWNER.load(Ordering::Relaxed) != thread.owner.load(Ordering::Relaxed) {
+        if begin(thread) {
             return slow(thread, may_pass);
         }
         Some(Hook { thread })
+    }
+
+    /// [`Self::enter_if`] for a plain access. A replay wants to know what it is; it takes the slow path always.
+    #[inline(always)]
+    pub(crate) fn enter_access(may_pass: bool, kind: u8, pc: u64, address: u64) -> Option<Hook> {
+        let Some(thread) = tls::active() else {
+            let hook = first_hook()?;
+            replay::gate(hook.thread, kind, pc, address);
+            return Some(hook);
+        };
+        if thread.busy.load(Ordering::Relaxed) != 0 {
+            return interrupted();
+        }
+        if begin(thread) {
+            return slow_access(thread, may_pass, kind, pc, address);
+        }
+        Some(Hook { thread })
+    }
+
+    /// [`Self::enter`] for what a replay must hold back before it is done. The record that follows is then not held back
+    /// again.
+    pub(crate) fn enter_for(tag: Tag, pc: u64, object: u64) -> Option<(Hook, Go)> {
+        let hook = Hook::enter()?;
+        let go = replay::gate(hook.thread, tag as u8, pc, object);
+        Some((hook, go))
     }
 
     /// [`Self::enter`] for functions that the runtime and the C library also call for themselves inside other hooks: that
@@ -85,6 +105,9 @@ impl Hook {
 
     /// Records something other than a plain access.
     pub(crate) fn record(&self, tag: Tag, pc: u64, following: &[u64]) {
+        if replay::active() {
+            self.follow(tag, pc, following);
+        }
         let site = self.site(pc);
         self.thread.last_read.store(0, Ordering::Relaxed);
         self.thread.pending.store(0, Ordering::Relaxed);
@@ -93,6 +116,18 @@ impl Hook {
         // The record took words that the slice had counted on.
         let left = self.thread.left.load(Ordering::Relaxed) - following.len() as i64;
         self.thread.left.store(left, Ordering::Relaxed);
+    }
+
+    /// What a replay makes of a record: it is held back, unless it was before what it tells of.
+    #[cold]
+    fn follow(&self, tag: Tag, pc: u64, following: &[u64]) {
+        let object = following.first().copied().unwrap_or(0);
+        match tag {
+            Tag::Alloc => replay::allocated(self.thread, pc, object),
+            Tag::Renew | Tag::BarrierInit | Tag::WaitBegin | Tag::Fence | Tag::Failed => {}
+            _ if self.thread.gated.swap(0, Ordering::Relaxed) == tag as u32 => {}
+            _ => drop(replay::gate(self.thread, tag as u8, pc, object)),
+        }
     }
 
     /// Runs a call that may block without the token, and has the token again afterwards.
@@ -106,6 +141,7 @@ impl Hook {
     /// Gives the token up before a call that may block. Until [`Self::resume`], hooks of this thread are on their own.
     pub(crate) fn suspend(&self) {
         self.thread.pending.store(0, Ordering::Relaxed);
+        replay::in_call(self.thread, true);
         sched::leave(self.thread);
         self.thread.busy.store(0, Ordering::Relaxed);
     }
@@ -114,13 +150,36 @@ impl Hook {
     pub(crate) fn resume(&self) {
         self.thread.busy.store(1, Ordering::Relaxed);
         compiler_fence(Ordering::SeqCst);
+        let gated = self.thread.gated.load(Ordering::Relaxed);
         sched::ensure(self.thread, true);
+        self.thread.gated.store(gated, Ordering::Relaxed);
+        replay::in_call(self.thread, false);
     }
 
     /// Lets the schedule pass the token on after synchronisation.
     pub(crate) fn sync_point(&self) {
         sched::sync_point(self.thread);
     }
+}
+
+/// Begins a hook of the thread; whether it must ask the scheduler.
+#[inline(always)]
+fn begin(thread: &'static Thread) -> bool {
+    // The order of these three matters to `watch`, and to a signal handler.
+    thread.busy.store(1, Ordering::Relaxed);
+    compiler_fence(Ordering::SeqCst);
+    let left = thread.left.load(Ordering::Relaxed) - 1;
+    thread.left.store(left, Ordering::Relaxed);
+    compiler_fence(Ordering::SeqCst);
+    left <= 0 || sched::OWNER.load(Ordering::Relaxed) != thread.owner.load(Ordering::Relaxed)
+}
+
+#[cold]
+#[inline(never)]
+fn slow_access(thread: &'static Thread, may_pass: bool, kind: u8, pc: u64, address: u64) -> Option<Hook> {
+    let hook = slow(thread, may_pass)?;
+    replay::gate(thread, kind, pc, address);
+    Some(hook)
 }
 
 #[cold]

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use mayhap_wire::ring::ENVIRONMENT;
 
 use crate::hook::{self, Hook};
-use crate::{modules, process, ring, sched, sys, threads};
+use crate::{modules, process, replay, ring, sched, sys, threads};
 
 static DONE: AtomicBool = AtomicBool::new(false);
 
@@ -34,6 +34,7 @@ extern "C" fn init() {
     if !open_ring() {
         return;
     }
+    open_schedule();
     sys::register_barrier();
     process::prepare();
     threads::prepare();
@@ -48,17 +49,30 @@ extern "C" fn init() {
     }
 }
 
+/// The value of an environment variable; null without it.
+fn variable(name: &str) -> *const libc::c_char {
+    let mut text = [0u8; 64];
+    text[..name.len()].copy_from_slice(name.as_bytes());
+    // SAFETY: the name ends in zero; the value is read before anybody changes the environment.
+    unsafe { libc::getenv(text.as_ptr().cast()) }
+}
+
+/// Takes the schedule that the environment names into use, if it does.
+fn open_schedule() {
+    let path = variable(mayhap_wire::schedule::ENVIRONMENT);
+    if !path.is_null() {
+        replay::start(path);
+    }
+}
+
 /// Maps the ring that the environment names, if it does.
 fn open_ring() -> bool {
-    let mut name = [0u8; 64];
-    let n = ENVIRONMENT.len();
-    name[..n].copy_from_slice(ENVIRONMENT.as_bytes());
-    // SAFETY: the name ends in zero; the value is read before anybody changes the environment.
+    let path = variable(ENVIRONMENT);
+    if path.is_null() {
+        return false;
+    }
+    // SAFETY: the path ends in zero.
     unsafe {
-        let path = libc::getenv(name.as_ptr().cast());
-        if path.is_null() {
-            return false;
-        }
         let file = sys::call(libc::SYS_open, [path as usize, (libc::O_RDWR | libc::O_CLOEXEC) as usize, 0, 0, 0, 0]);
         if file < 0 {
             return false;

@@ -33,6 +33,7 @@ mod memory;
 mod modules;
 mod process;
 mod real;
+mod replay;
 mod ring;
 mod sched;
 mod sites;

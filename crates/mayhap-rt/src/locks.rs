@@ -3,11 +3,12 @@
 //! Taking a lock first tries without blocking, holding the token; only if that fails the token goes while the thread
 //! waits. Between the moment the lock is taken and its record no other thread can record anything of the same lock.
 
-use libc::{EBUSY, EOWNERDEAD, c_int, c_void, clockid_t, timespec};
+use libc::{EBUSY, EOWNERDEAD, ETIMEDOUT, c_int, c_void, clockid_t, timespec};
 use mayhap_wire::ring::Tag;
 
 use crate::hook::Hook;
 use crate::real::real;
+use crate::replay::{self, Go};
 use crate::tls::{self, exports};
 
 type Lock = *mut c_void;
@@ -79,19 +80,31 @@ exports! {
 /// Takes a lock: `attempt` never blocks and says `EBUSY` if it would have to, then `wait` is asked.
 fn take(lock: Lock, tag: Tag, attempt: impl FnOnce() -> c_int, wait: Option<impl FnOnce() -> c_int>) -> c_int {
     let pc = tls::caller();
-    let Some(hook) = Hook::enter() else {
+    let Some((hook, go)) = Hook::enter_for(tag, pc, lock as u64) else {
         return match wait {
             Some(wait) => wait(),
             None => attempt(),
         };
     };
-    let mut result = attempt();
-    if let (EBUSY, Some(wait)) = (result, wait) {
-        result = hook.blocking(wait);
+    if let Go::Fail(error) = go {
+        return error;
     }
-    if result == 0 || result == EOWNERDEAD {
-        hook.record(tag, pc, &[lock as u64]);
-        hook.sync_point();
+    let mut result = attempt();
+    if result == EBUSY {
+        replay::would_block(hook.thread(), tag, pc, lock as u64);
+    }
+    if let (EBUSY, Some(wait)) = (result, wait) {
+        replay::blocked(hook.thread());
+        result = hook.blocking(wait);
+        replay::unblocked(hook.thread());
+    }
+    match result {
+        0 | EOWNERDEAD => {
+            hook.record(tag, pc, &[lock as u64]);
+            hook.sync_point();
+        }
+        EBUSY | ETIMEDOUT => hook.record(Tag::Failed, pc, &[lock as u64, result as u64, tag as u64]),
+        _ => {}
     }
     result
 }
@@ -99,7 +112,7 @@ fn take(lock: Lock, tag: Tag, attempt: impl FnOnce() -> c_int, wait: Option<impl
 /// Gives a lock up. Others can take it at once, but not record that before this thread passes the token on.
 fn give(lock: Lock, tag: Tag, call: impl FnOnce() -> c_int) -> c_int {
     let pc = tls::caller();
-    let Some(hook) = Hook::enter() else { return call() };
+    let Some((hook, _)) = Hook::enter_for(tag, pc, lock as u64) else { return call() };
     let result = call();
     // An unlock that fails changes nothing.
     if result == 0 {

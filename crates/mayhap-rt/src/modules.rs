@@ -46,6 +46,7 @@ pub(crate) fn record_all() {
     unsafe {
         libc::dl_iterate_phdr(Some(count), (&raw mut loaded).cast());
         if KNOWN.swap(loaded, Ordering::Relaxed) != loaded {
+            crate::replay::locate_modules();
             libc::dl_iterate_phdr(Some(record), core::ptr::null_mut());
         }
     }
@@ -86,7 +87,7 @@ unsafe extern "C" fn record(info: *mut dl_phdr_info, _size: size_t, _data: *mut 
 }
 
 /// The path of the running program.
-fn program(buffer: &mut [u8]) -> &[u8] {
+pub(crate) fn program(buffer: &mut [u8]) -> &[u8] {
     // SAFETY: the kernel writes at most the buffer's length.
     let length = unsafe {
         let path = c"/proc/self/exe";

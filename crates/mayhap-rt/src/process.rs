@@ -5,7 +5,7 @@ use mayhap_wire::ring::state;
 
 use crate::real::{Real, real};
 use crate::tls::{self, exports};
-use crate::{hook, ring, sched};
+use crate::{hook, replay, ring, sched};
 
 mod libc_real {
     use super::*;
@@ -34,6 +34,7 @@ extern "C" fn forked() {
 extern "C" fn in_child() {
     hook::stop();
     sched::forget();
+    replay::forget();
     tls::finish();
 }
 

@@ -14,7 +14,7 @@ use mayhap_wire::ring::Schedule;
 
 use crate::sys;
 use crate::tls::Thread;
-use crate::{hook, ring, watch};
+use crate::{hook, replay, ring, watch};
 
 /// The value of [`OWNER`] while a holder is being examined.
 pub(crate) const EXAMINED: u32 = u32::MAX;
@@ -23,6 +23,8 @@ pub(crate) const EXAMINED: u32 = u32::MAX;
 const PATIENCE: u64 = 500_000;
 /// How long the others sleep before they look whether they have become the first.
 const DOZE: u64 = 20_000_000;
+/// Hooks between passes in a replay.
+const FUEL: i64 = 256;
 
 pub(crate) static OWNER: AtomicU32 = AtomicU32::new(0);
 static LOCK: AtomicU32 = AtomicU32::new(0);
@@ -88,6 +90,9 @@ pub(crate) fn ensure(thread: &'static Thread, may_pass: bool) {
     let me = thread.owner.load(Ordering::Relaxed);
     // Others may have run: the next read starts a new run of repeats (see `access`).
     thread.last_read.store(0, Ordering::Relaxed);
+    if replay::active() {
+        return follow(thread, may_pass);
+    }
     if OWNER.load(Ordering::Acquire) != me {
         gain(thread);
     } else if thread.left.load(Ordering::Relaxed) <= 0 && may_pass {
@@ -100,6 +105,30 @@ pub(crate) fn ensure(thread: &'static Thread, may_pass: bool) {
     }
     // SAFETY: this thread holds the token now.
     unsafe { ring::switch_to(me) };
+}
+
+/// [`ensure`] in a replay: there are no slices, so that every hook comes here.
+fn follow(thread: &'static Thread, may_pass: bool) {
+    let me = thread.owner.load(Ordering::Relaxed);
+    thread.gated.store(0, Ordering::Relaxed);
+    if OWNER.load(Ordering::Acquire) != me {
+        gain(thread);
+    } else if may_pass && thread.left.load(Ordering::Relaxed) % FUEL == 0 {
+        pass(thread);
+    }
+    // Below zero it still counts down, which shows progress.
+    thread.left.store(thread.left.load(Ordering::Relaxed).min(0), Ordering::Relaxed);
+    // SAFETY: this thread holds the token now.
+    unsafe { ring::switch_to(me) };
+}
+
+/// Waits for the token after having given it up within a hook.
+pub(crate) fn regain(thread: &'static Thread) {
+    if OWNER.load(Ordering::Acquire) != thread.owner.load(Ordering::Relaxed) {
+        gain(thread);
+    }
+    // SAFETY: this thread holds the token now.
+    unsafe { ring::switch_to(thread.owner.load(Ordering::Relaxed)) };
 }
 
 fn new_slice() -> i64 {
@@ -258,6 +287,7 @@ pub(crate) fn leave(thread: &'static Thread) {
     if OWNER.load(Ordering::Relaxed) != thread.owner.load(Ordering::Relaxed) {
         return;
     }
+    replay::settle(thread);
     if let Some(next) = locked(grant_next) {
         sys::futex_wake(&next.granted);
     }

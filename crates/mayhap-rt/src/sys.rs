@@ -69,6 +69,14 @@ pub(crate) fn map(bytes: usize) -> *mut u8 {
     if address < 0 { core::ptr::null_mut() } else { address as *mut u8 }
 }
 
+/// Copies bytes of this process that may not be there; `false` if they are not.
+pub(crate) fn peek(address: u64, to: *mut u8, bytes: usize) -> bool {
+    let (local, remote) = ([to as usize, bytes], [address as usize, bytes]);
+    let args = [process_id() as usize, local.as_ptr() as usize, 1, remote.as_ptr() as usize, 1, 0];
+    // SAFETY: the kernel writes at most the caller's bytes and checks the other side.
+    unsafe { call(libc::SYS_process_vm_readv, args) == bytes as isize }
+}
+
 /// Asks the kernel for the right to use [`barrier`].
 pub(crate) fn register_barrier() {
     // SAFETY: no precondition.

@@ -5,11 +5,12 @@
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-use libc::{c_int, c_void, pthread_attr_t, pthread_t, timespec};
+use libc::{EBUSY, ETIMEDOUT, c_int, c_void, pthread_attr_t, pthread_t, timespec};
 use mayhap_wire::ring::{Tag, state};
 
 use crate::hook::{self, Hook};
 use crate::real::real;
+use crate::replay::{self, Go};
 use crate::tls::{self, Thread, exports};
 use crate::{ring, sched, sys};
 
@@ -28,6 +29,7 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 
 unsafe extern "C" {
+    static __libc_stack_end: *const c_void;
     fn pthread_attr_getdetachstate(attributes: *const pthread_attr_t, state: *mut c_int) -> c_int;
 }
 
@@ -94,10 +96,13 @@ fn new_record() -> Option<&'static Thread> {
     thread.pthread.store(0, Ordering::Relaxed);
     thread.dirty.store(0, Ordering::Relaxed);
     thread.pending.store(0, Ordering::Relaxed);
+    thread.lane.store(0, Ordering::Relaxed);
+    thread.children.store(0, Ordering::Relaxed);
+    thread.in_step.store(0, Ordering::Relaxed);
     Some(thread)
 }
 
-fn all() -> impl Iterator<Item = &'static Thread> {
+pub(crate) fn all() -> impl Iterator<Item = &'static Thread> {
     // SAFETY: records are never given back.
     let mut at = unsafe { ALL.load(Ordering::Acquire).as_ref() };
     core::iter::from_fn(move || {
@@ -163,9 +168,15 @@ pub(crate) fn begin(thread: &'static Thread) {
         }
     }
     let (low, number) = (low as u64, thread.owner.load(Ordering::Relaxed) - 1);
+    let end = low + size as u64;
+    // Above where the first thread's own frames begin lie arguments and environment, whose size changes.
+    // SAFETY: the loader sets the variable before anything else runs.
+    let start = unsafe { __libc_stack_end } as u64;
+    let first_frame = if (low..end).contains(&start) { start } else { end };
+    replay::begins(thread, first_frame);
     // SAFETY: the thread holds the token.
     unsafe {
-        ring::record(Tag::Begin, number, &[low, low + size as u64, u64::from(thread.tid.load(Ordering::Relaxed))]);
+        ring::record(Tag::Begin, number, &[low, end, u64::from(thread.tid.load(Ordering::Relaxed)), first_frame]);
     }
 }
 
@@ -176,12 +187,13 @@ unsafe extern "C-unwind" fn create(
     argument: *mut c_void,
 ) -> c_int {
     let pc = tls::caller();
-    let hook = Hook::enter();
+    let hook = Hook::enter_for(Tag::Fork, pc, 0).map(|(hook, _)| hook);
     let child = hook.as_ref().and_then(|_| new_record());
     let (Some(hook), Some(child)) = (hook, child) else {
         // SAFETY: the caller's own arguments.
         return unsafe { libc_real::pthread_create(handle, attributes, start, argument) };
     };
+    replay::adopts(hook.thread(), child);
     child.start.store(start as usize, Ordering::Relaxed);
     child.argument.store(argument, Ordering::Relaxed);
     let record = core::ptr::from_ref(child).cast_mut().cast();
@@ -202,6 +214,7 @@ unsafe extern "C-unwind" fn create(
     if detached == libc::PTHREAD_CREATE_DETACHED {
         mark(child, FORGOTTEN);
     }
+    hook.thread().children.fetch_add(1, Ordering::Relaxed);
     hook.record(Tag::Fork, pc, &[u64::from(child.owner.load(Ordering::Relaxed) - 1)]);
     hook.sync_point();
     0
@@ -242,6 +255,7 @@ unsafe extern "C" fn destroy(record: *mut c_void) {
 /// The calling thread's last record. Once marked ended, the record may be another thread's.
 fn end(thread: &'static Thread) {
     if let Some(hook) = Hook::enter() {
+        replay::ends(thread);
         // SAFETY: a hook holds the token.
         unsafe { ring::record(Tag::End, 0, &[]) };
         sched::leave(thread);
@@ -256,11 +270,17 @@ fn joining(handle: pthread_t, pc: u64, blocks: bool, call: impl FnOnce() -> c_in
     let Some(hook) = Hook::enter() else { return call() };
     // Looked up now: a handle may be used again as soon as its thread has been joined.
     let child = by_handle(handle);
+    if let Go::Fail(error) = replay::gate(hook.thread(), Tag::Join as u8, pc, replay::lane_number(child)) {
+        return error;
+    }
     let result = if blocks { hook.blocking(call) } else { call() };
     if let (0, Some(child)) = (result, child) {
         hook.record(Tag::Join, pc, &[u64::from(child.owner.load(Ordering::Relaxed) - 1)]);
         mark(child, FORGOTTEN);
         hook.sync_point();
+    } else if let (Some(child), EBUSY | ETIMEDOUT) = (child, result) {
+        let child = u64::from(child.owner.load(Ordering::Relaxed) - 1);
+        hook.record(Tag::Failed, pc, &[child, result as u64, Tag::Join as u64]);
     }
     result
 }

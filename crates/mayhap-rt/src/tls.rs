@@ -61,6 +61,20 @@ pub(crate) struct Thread {
     pub(crate) rounds: AtomicU32,
     pub(crate) start: AtomicUsize,
     pub(crate) argument: AtomicPtr<c_void>,
+    /// In a replay, see [`crate::replay`]: the thread's lane plus 1 and how many children it has created; whether it is in a
+    /// step, which one (plus 1), and whether the hook under way is that step; what the hook under way was taken for; the
+    /// step it waits for (plus 1), and a word that counts calls to look again; the condition it waits on, and whether
+    /// that was notified.
+    pub(crate) lane: AtomicU32,
+    pub(crate) children: AtomicU32,
+    pub(crate) in_step: AtomicU32,
+    pub(crate) step: AtomicU32,
+    pub(crate) at_step: AtomicU32,
+    pub(crate) gated: AtomicU32,
+    pub(crate) waits_for: AtomicU32,
+    pub(crate) turn: AtomicU32,
+    pub(crate) waits_on: AtomicUsize,
+    pub(crate) notified: AtomicU32,
     /// The innermost `pthread_once` under way, see [`crate::waits`].
     pub(crate) once: AtomicPtr<c_void>,
 }

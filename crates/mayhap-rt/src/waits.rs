@@ -2,11 +2,12 @@
 
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use libc::{EAGAIN, EBUSY, c_int, c_uint, c_void, clockid_t, timespec};
+use libc::{EAGAIN, EBUSY, ETIMEDOUT, c_int, c_uint, c_void, clockid_t, timespec};
 use mayhap_wire::ring::{AtomicKind, Tag, atomic_word, order};
 
 use crate::hook::Hook;
 use crate::real::real;
+use crate::replay::{self, Go, conditions};
 use crate::tls::{self, exports};
 
 type Object = *mut c_void;
@@ -22,6 +23,9 @@ mod libc_real {
         fn pthread_cond_clockwait(c: Object, m: Object, k: clockid_t, t: *const timespec) -> c_int;
         fn pthread_cond_signal(c: Object) -> c_int, c"GLIBC_2.3.2";
         fn pthread_cond_broadcast(c: Object) -> c_int, c"GLIBC_2.3.2";
+        fn pthread_mutex_lock(m: Object) -> c_int;
+        fn pthread_mutex_trylock(m: Object) -> c_int;
+        fn pthread_mutex_unlock(m: Object) -> c_int;
         fn sem_init(s: Object, shared: c_int, value: c_uint) -> c_int;
         fn sem_destroy(s: Object) -> c_int;
         fn sem_wait(s: Object) -> c_int;
@@ -113,10 +117,45 @@ fn waiting(condition: Object, mutex: Object, call: impl FnOnce() -> c_int) -> c_
     let Some(hook) = Hook::enter() else { return call() };
     hook.record(Tag::Release, pc, &[mutex as u64]);
     hook.record(Tag::WaitBegin, pc, &[condition as u64]);
+    if replay::active() {
+        return following(&hook, condition, mutex, pc, call);
+    }
     let mut wait = Waiting { hook: &hook, condition, mutex, pc, woken: 0 };
     hook.suspend();
     let result = call();
     wait.woken = u64::from(result == 0);
+    result
+}
+
+/// A wait in a replay: it ends when the schedule says so.
+fn following(hook: &Hook, condition: Object, mutex: Object, pc: u64, call: impl FnOnce() -> c_int) -> c_int {
+    let thread = hook.thread();
+    conditions::wait(thread, condition as usize);
+    // SAFETY: the program waits with this mutex, which it has.
+    unsafe { libc_::pthread_mutex_unlock(mutex) };
+    replay::gate(thread, Tag::WaitEnd as u8, pc, condition as u64);
+    let outcome = replay::outcome(thread);
+    let woken = outcome != Some(0);
+    if outcome.is_some() {
+        conditions::chosen(thread);
+        hook.record(Tag::WaitEnd, pc, &[condition as u64, u64::from(woken)]);
+        replay::gate(thread, Tag::Acquire as u8, pc, mutex as u64);
+    }
+    // SAFETY: as above.
+    if unsafe { libc_::pthread_mutex_trylock(mutex) } != 0 {
+        replay::would_block(thread, Tag::Acquire, pc, mutex as u64);
+        replay::blocked(thread);
+        // SAFETY: as above.
+        hook.blocking(|| unsafe { libc_::pthread_mutex_lock(mutex) });
+        replay::unblocked(thread);
+    }
+    let mut result = if woken { 0 } else { libc::ETIMEDOUT };
+    if outcome.is_none() {
+        // The replay is over: from here on the wait is an ordinary one.
+        result = if conditions::done(thread) { 0 } else { hook.blocking(call) };
+        hook.record(Tag::WaitEnd, pc, &[condition as u64, u64::from(result == 0)]);
+    }
+    hook.record(Tag::Acquire, pc, &[mutex as u64]);
     result
 }
 
@@ -147,12 +186,17 @@ unsafe extern "C-unwind" fn cond_clockwait(c: Object, m: Object, k: clockid_t, t
 
 unsafe extern "C-unwind" fn cond_signal(c: Object) -> c_int {
     // SAFETY: the caller's own arguments.
-    release(c, Tag::Notify, || unsafe { libc_::pthread_cond_signal(c) })
+    release(c, Tag::Notify, || unsafe {
+        if conditions::notify(c as usize, false) { 0 } else { libc_::pthread_cond_signal(c) }
+    })
 }
 
 unsafe extern "C-unwind" fn cond_broadcast(c: Object) -> c_int {
     // SAFETY: the caller's own arguments.
-    release(c, Tag::NotifyAll, || unsafe { libc_::pthread_cond_broadcast(c) })
+    release(c, Tag::NotifyAll, || unsafe {
+        conditions::notify(c as usize, true);
+        libc_::pthread_cond_broadcast(c)
+    })
 }
 
 /// glibc's C11 conditions are its POSIX conditions with other results.
@@ -195,25 +239,40 @@ unsafe extern "C-unwind" fn c11_cond_broadcast(c: Object) -> c_int {
     c11_result(unsafe { cond_broadcast(c) })
 }
 
+/// The calling thread's error number.
+fn errno() -> c_int {
+    // SAFETY: the thread's own.
+    unsafe { *libc::__errno_location() }
+}
+
 fn lower(s: Object, attempt: impl FnOnce() -> c_int, wait: Option<impl FnOnce() -> c_int>) -> c_int {
     let pc = tls::caller();
-    let Some(hook) = Hook::enter() else {
+    let Some((hook, go)) = Hook::enter_for(Tag::SemWait, pc, s as u64) else {
         return match wait {
             Some(wait) => wait(),
             None => attempt(),
         };
     };
+    if let Go::Fail(error) = go {
+        // SAFETY: the calling thread's own errno.
+        unsafe { *libc::__errno_location() = error };
+        return -1;
+    }
     let mut result = attempt();
+    if result != 0 && errno() == EAGAIN {
+        replay::would_block(hook.thread(), Tag::SemWait, pc, s as u64);
+    }
     if let Some(wait) = wait
         && result != 0
-        // SAFETY: the calling thread's own errno.
-        && matches!(unsafe { *libc::__errno_location() }, EAGAIN | EBUSY)
+        && matches!(errno(), EAGAIN | EBUSY)
     {
         result = hook.blocking(wait);
     }
     if result == 0 {
         hook.record(Tag::SemWait, pc, &[s as u64]);
         hook.sync_point();
+    } else if matches!(errno(), EAGAIN | ETIMEDOUT) {
+        hook.record(Tag::Failed, pc, &[s as u64, errno() as u64, Tag::SemWait as u64]);
     }
     result
 }
@@ -302,6 +361,7 @@ unsafe extern "C-unwind" fn once(control: Object, function: Once) -> c_int {
     let current: &AtomicPtr<c_void> = &hook.thread().once;
     let mut call = OnceCall { control, function, pc, ran: false, outer: current.load(Ordering::Relaxed).cast() };
     current.store((&raw mut call).cast(), Ordering::Relaxed);
+    wait_if_seen(&hook, pc, control);
     // SAFETY: the caller's own control; `run_once` finds the function in this thread's record.
     let result = hook.blocking(|| unsafe { libc_::pthread_once(control, run_once) });
     current.store(call.outer.cast(), Ordering::Relaxed);
@@ -309,6 +369,13 @@ unsafe extern "C-unwind" fn once(control: Object, function: Once) -> c_int {
         hook.record(Tag::OnceSeen, pc, &[control as u64]);
     }
     result
+}
+
+/// In a replay, who found it done comes when it is done.
+fn wait_if_seen(hook: &Hook, pc: u64, control: Object) {
+    if replay::is_next(hook.thread(), Tag::OnceSeen as u8, pc, control as u64) {
+        replay::gate(hook.thread(), Tag::OnceSeen as u8, pc, control as u64);
+    }
 }
 
 /// What `pthread_once` runs: the program's function, then the record, before any other thread can find it done.
@@ -337,6 +404,7 @@ unsafe extern "C-unwind" fn guard_acquire(guard: Object) -> c_int {
         // SAFETY: the caller's own argument.
         return unsafe { libc_::__cxa_guard_acquire(guard) };
     };
+    wait_if_seen(&hook, pc, guard);
     // SAFETY: the caller's own argument.
     let result = hook.blocking(|| unsafe { libc_::__cxa_guard_acquire(guard) });
     if result == 0 {

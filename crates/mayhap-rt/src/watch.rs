@@ -38,6 +38,7 @@ pub(crate) fn revoke(holder: &Thread) -> bool {
     let seen = sys::barrier();
     let unmoved = holder.busy.load(Ordering::SeqCst) == 0 && holder.left.load(Ordering::SeqCst) == left;
     if seen && unmoved {
+        crate::replay::settle(holder);
         return true;
     }
     OWNER.store(owner, Ordering::SeqCst);

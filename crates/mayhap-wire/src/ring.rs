@@ -173,7 +173,7 @@ codes! {
         Switch = 1,
         /// Site number `arg` is at [`site_word`].
         Site = 2,
-        /// Thread `arg` begins, with its stack: [lowest address, end, kernel's thread id].
+        /// Thread `arg` begins, with its stack: [lowest address, end, kernel's thread id, where its frames begin].
         Begin = 3,
         /// The current thread ends.
         End = 4,
@@ -227,6 +227,8 @@ codes! {
         Module = 28,
         /// At site `arg` a barrier begins its life: [barrier, how many take part].
         BarrierInit = 29,
+        /// At site `arg` an attempt failed: [object, error number, tag of what was attempted].
+        Failed = 40,
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use mayhap_trace::{EventId, Fingerprint, Trace};
 use mayhap_witness::{Checked, Model, Target, Witness};
@@ -26,6 +26,8 @@ pub struct WitnessFile {
     pub fingerprint: Fingerprint,
     /// How many events that trace has.
     pub events: u64,
+    /// Where that trace is, if that is known.
+    pub path: Option<PathBuf>,
     /// What the schedule preserves of reads.
     pub model: Model,
     /// The state that the schedule leads to.
@@ -40,10 +42,23 @@ impl WitnessFile {
         WitnessFile {
             fingerprint: trace.fingerprint(),
             events: trace.len() as u64,
+            path: None,
             model: checked.model(),
             target: checked.target().clone(),
             witness: checked.witness().clone(),
         }
+    }
+
+    /// The same with where the trace is.
+    pub fn with_path(self, path: &Path) -> Self {
+        WitnessFile { path: Some(std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())), ..self }
+    }
+
+    /// Where a witness file says its trace is.
+    pub fn trace_path(path: &Path) -> Result<Option<PathBuf>, Failure> {
+        let text = std::fs::read(path).map_err(|error| Failure::at(path, error))?;
+        let file: FileJson = serde_json::from_slice(&text).map_err(|e| Failure::at(path, json_error(&e)))?;
+        Ok(file.trace.path)
     }
 
     /// Writes the file.
@@ -60,7 +75,15 @@ impl WitnessFile {
         writeln!(out, "  \"format\": \"{FORMAT}\",")?;
         writeln!(out, "  \"version\": {VERSION},")?;
         writeln!(out, "  \"tool\": {{\"name\": \"mayhap\", \"version\": \"{}\"}},", env!("CARGO_PKG_VERSION"))?;
-        writeln!(out, "  \"trace\": {{\"fingerprint\": \"{}\", \"events\": {}}},", self.fingerprint, self.events)?;
+        let place = match self.path.as_deref().and_then(Path::to_str) {
+            Some(path) => format!(", \"path\": {}", serde_json::to_string(path)?),
+            None => String::new(),
+        };
+        writeln!(
+            out,
+            "  \"trace\": {{\"fingerprint\": \"{}\", \"events\": {}{place}}},",
+            self.fingerprint, self.events
+        )?;
         writeln!(out, "  \"model\": \"{}\",", self.model)?;
         writeln!(out, "  \"target\": {target},")?;
         write!(out, "  \"schedule\": [")?;
@@ -117,7 +140,8 @@ impl WitnessFile {
             trace.by_number(number).ok_or_else(|| format!("step {} of the schedule: {}", i + 1, absent(number, trace)))
         };
         let schedule = file.schedule.into_iter().enumerate().map(step).collect::<Result<_, _>>()?;
-        Ok(WitnessFile { fingerprint, events: trace.len() as u64, model, target, witness: Witness { schedule } })
+        let path = file.trace.path;
+        Ok(WitnessFile { fingerprint, events: trace.len() as u64, path, model, target, witness: Witness { schedule } })
     }
 }
 
@@ -168,6 +192,8 @@ struct ToolJson {
 struct TraceJson {
     fingerprint: String,
     events: u64,
+    #[serde(default)]
+    path: Option<PathBuf>,
 }
 
 /// A target as JSON has it: event numbers from 1, and `"init"` for the initial value.
@@ -291,7 +317,7 @@ mod tests {
 
     fn file(target: Target, schedule: &[usize]) -> WitnessFile {
         let witness = Witness { schedule: schedule.iter().map(|&i| EventId::at(i)).collect() };
-        WitnessFile { fingerprint: trace().fingerprint(), events: 3, model: Model::Branch, target, witness }
+        WitnessFile { fingerprint: trace().fingerprint(), events: 3, path: None, model: Model::Branch, target, witness }
     }
 
     fn text(file: &WitnessFile) -> String {

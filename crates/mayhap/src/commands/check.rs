@@ -104,6 +104,13 @@ fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number).map_err(|_| format!("`{text}` is not a time span"))
 }
 
+impl Default for EngineArgs {
+    fn default() -> Self {
+        let (engine, budget_nodes) = (EngineName::default(), Budget::default().nodes);
+        EngineArgs { engine, literal: false, model: None, budget_nodes, budget_seconds: None }
+    }
+}
+
 impl EngineArgs {
     /// The budget of one answer.
     pub fn budget(&self) -> Budget {
@@ -204,7 +211,7 @@ impl Args {
         let mut engine = self.engine.engine.engine(&context, self.engine.literal);
         let verdict = engine.decide(&target, model, &self.engine.budget());
         if let (Some(path), Verdict::Proven(checked, _)) = (&self.witness, &verdict) {
-            WitnessFile::of(trace, checked).save(path)?;
+            WitnessFile::of(trace, checked).with_path(&self.trace.trace).save(path)?;
         }
         let environment = Environment::read()?;
         let mut report = self.describe(&loaded, &target, model, &verdict);

@@ -12,13 +12,16 @@ use crate::{Exit, Failure};
 pub mod cc;
 pub mod check;
 pub mod convert;
+pub mod demo;
 pub mod detect;
 pub mod generate;
 pub mod manual;
 mod nondeterminism;
 pub mod predict;
 pub mod record;
+pub mod replay;
 pub mod report;
+pub mod run;
 pub mod stats;
 pub mod verify;
 
@@ -49,6 +52,9 @@ enum Command {
     #[command(name = "c++")]
     Cxx(cc::Args),
     Record(record::Args),
+    Replay(replay::Args),
+    Run(run::Args),
+    Demo(demo::Args),
     Report(report::Args),
     Completions(manual::Completions),
     Man(manual::Man),
@@ -68,6 +74,9 @@ impl Cli {
             Command::Cc(args) => args.run(cc::Language::C),
             Command::Cxx(args) => args.run(cc::Language::Cxx),
             Command::Record(args) => args.run(),
+            Command::Replay(args) => args.run(out),
+            Command::Run(args) => args.run(out),
+            Command::Demo(args) => args.run(out),
             Command::Report(args) => args.run(out),
             Command::Completions(args) => args.run(out),
             Command::Man(args) => args.run(),

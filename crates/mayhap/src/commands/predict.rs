@@ -74,7 +74,7 @@ pub struct Args {
 
 /// A kind of finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum KindName {
+pub(super) enum KindName {
     /// Two conflicting accesses at once.
     Race,
     /// Threads that wait for each other.
@@ -88,7 +88,7 @@ enum KindName {
 }
 
 impl KindName {
-    fn kind(self) -> Kind {
+    pub(super) fn kind(self) -> Kind {
         match self {
             KindName::Race => Kind::Race,
             KindName::Deadlock => Kind::Deadlock,
@@ -142,7 +142,7 @@ fn save_witnesses(folder: &Path, trace: &Trace, prediction: &Prediction, report:
         if let Some(checked) = &finding.proof {
             let id = report::id(trace, finding);
             let path = folder.join(format!("{id}.json"));
-            WitnessFile::of(trace, checked).save(&path)?;
+            WitnessFile::of(trace, checked).with_path(Path::new(&report.trace.path)).save(&path)?;
             if let Some(shown) = report.findings.iter_mut().find(|f| f.id == id) {
                 shown.replay_command = Some(replay_command(&path));
                 shown.witness_file = Some(path.display().to_string());

@@ -39,10 +39,20 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum How {
+pub(super) enum How {
     Free,
     Random,
     Pct,
+}
+
+impl From<How> for Schedule {
+    fn from(how: How) -> Self {
+        match how {
+            How::Free => Schedule::Free,
+            How::Random => Schedule::Random,
+            How::Pct => Schedule::Pct,
+        }
+    }
 }
 
 impl Args {

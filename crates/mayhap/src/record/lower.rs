@@ -27,12 +27,14 @@ use mayhap_trace::validate::Validator;
 use mayhap_trace::{
     CHUNK, Columns, Error, Event, EventId, LocId, NONE, NameError, Op, Position, Source, Tables, ThreadId,
 };
+use mayhap_wire::attachment;
 use mayhap_wire::ring::{AtomicKind, SiteKind, Tag, order, split_atomic};
 
 use super::modules::{Block, Blocks, Sites};
 use super::names;
 use super::shadow::{Cell, SHARED, TOUCHED, WRITTEN, granules};
 use super::spool::Replay;
+use super::steps::{Steps, View};
 use super::survey::Facts;
 use super::symbols::Symbols;
 use super::sync::{Objects, Wake};
@@ -75,6 +77,7 @@ pub struct Lowering {
     count: u64,
     dropped: u64,
     finished: bool,
+    steps: Steps,
 }
 
 impl Lowering {
@@ -97,6 +100,7 @@ impl Lowering {
             count: 0,
             dropped: 0,
             finished: false,
+            steps: Steps::default(),
         }
     }
 
@@ -111,6 +115,14 @@ impl Lowering {
     }
 
     fn step(&mut self, word: Word<'_>) -> Result<(), NameError> {
+        let before = self.count;
+        self.lower(word)?;
+        let view = View { sites: &self.sites, blocks: &self.blocks, symbols: &self.symbols };
+        self.steps.note(&view, self.current, word, self.count - before);
+        Ok(())
+    }
+
+    fn lower(&mut self, word: Word<'_>) -> Result<(), NameError> {
         match word {
             Word::Access(number, address) => {
                 let site = self.sites.get(number);
@@ -131,11 +143,12 @@ impl Lowering {
         match tag {
             Tag::Switch => self.current = arg as u16,
             Tag::Site => self.define_site(arg, first),
-            Tag::Module => {}
+            Tag::Module | Tag::Failed => {}
             Tag::Begin => {
                 self.retire_overlapping(first, second);
                 let block = self.blocks.stack(arg as u16, first, second);
                 self.revive(&block);
+                self.steps.begun(arg as u16, body.get(3).copied().unwrap_or(second));
                 self.emit(Op::Begin, NONE, 0)?;
             }
             Tag::End => self.emit(Op::End, NONE, 0)?,
@@ -194,6 +207,7 @@ impl Lowering {
                 let end = first.saturating_add(following(body, 1).max(1));
                 self.retire_overlapping(first, end);
                 let block = self.blocks.allocate(self.current, arg, first, second);
+                self.steps.allocated(self.current, self.sites.get(arg).pc, block.number);
                 self.revive(&block);
             }
             Tag::Free => self.free(arg, first)?,
@@ -553,6 +567,10 @@ impl Source for Lowering {
 
     fn tables(&self) -> &Tables {
         &self.tables
+    }
+
+    fn attachment(&mut self) -> Option<(u8, Vec<u8>)> {
+        self.steps.take(self.finished).map(|bytes| (attachment::STEPS, bytes))
     }
 
     fn into_tables(self: Box<Self>) -> Tables {

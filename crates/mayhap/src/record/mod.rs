@@ -12,11 +12,14 @@ mod modules;
 mod names;
 pub mod program;
 mod ring;
+pub mod run;
 mod shadow;
 mod spool;
+pub mod steps;
 mod survey;
 pub mod symbols;
 mod sync;
 mod words;
 
-pub use program::{Options, Recording, record};
+pub use program::{Monitor, Options, Recording, Taken, Unwatched, command, execute, record};
+pub use run::Run;

@@ -6,14 +6,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use mayhap_trace::format::TraceWriter;
+use mayhap_wire::attachment;
 use mayhap_wire::ring::{ENVIRONMENT, Schedule, state};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use super::calls::constant_calls;
 use super::lower::Lowering;
 use super::ring::Ring;
+use super::run::Run;
 use super::spool::Spool;
 use super::survey::Survey;
 use super::symbols::Symbols;
@@ -50,36 +53,39 @@ pub struct Recording {
     pub notes: Vec<String>,
 }
 
+/// Looks after a program while it runs.
+pub trait Monitor {
+    /// Called every few milliseconds, and when the program has ended; `words` counts what it has recorded so far.
+    fn look(&mut self, child: &mut Child, words: u64) -> Result<(), Failure>;
+}
+
+/// Lets the program run.
+pub struct Unwatched;
+
+impl Monitor for Unwatched {
+    fn look(&mut self, _child: &mut Child, _words: u64) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
 /// Runs a program once and writes its trace.
 pub fn record(program: &[OsString], options: &Options) -> Result<Recording, Failure> {
     let output = &options.output;
     // An unwritable place is an error before the program runs, not after.
     let writer = mayhap_trace::format::create(output).map_err(|error| Failure::at(output, error))?;
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let spool = Spool::create(folder).map_err(|error| Failure::at(folder, error))?;
-    let ring = Ring::create(RING_WORDS, options.seed, options.schedule, options.slice)
-        .map_err(|error| Failure::new(format_args!("no shared memory for the recording: {error}")))?;
-    let child = start(program, &ring)?;
-    let (status, ring, spool, survey) = drain(child, ring, spool)?;
-
-    let facts = survey.finish();
-    let mut notes = what_is_missing(&ring, &spool, status);
-    let symbols = Symbols::load(&facts.modules);
-    let constant = constant_calls(&symbols, &facts.pcs);
-    let failed = |error| Failure::at(output, error);
-    let replay = spool.replay().map_err(|error| Failure::at(folder, error))?;
-    let mut lowering = Lowering::new(replay, facts, symbols, constant);
-    notes.extend(mayhap_trace::format::copy(&mut lowering, writer, |_| {}).map_err(failed)?);
-    if lowering.dropped() > 0 {
-        notes.push(format!("{} events broke a rule of locks or threads and were left out", lowering.dropped()));
-    }
-    Ok(Recording { status, events: lowering.events(), notes })
+    let command = command(program)?;
+    let started = Instant::now();
+    let taken = execute(command, options, folder, &mut Unwatched)?;
+    let run = Run::new(program, taken.status, started.elapsed());
+    taken.write(writer, output, &run)
 }
 
-fn start(program: &[OsString], ring: &Ring) -> Result<Child, Failure> {
+/// A program to be run with recording.
+pub fn command(program: &[OsString]) -> Result<Command, Failure> {
     let Some((name, arguments)) = program.split_first() else { return Err(Failure::new("no program to record")) };
     let mut command = Command::new(name);
-    command.args(arguments).env(ENVIRONMENT, ring.path());
+    command.args(arguments);
     // The runtime of this version comes before the one that the program was linked with, and before libtsan.
     let mut libraries = runtime::folder()?.into_os_string();
     if let Some(others) = std::env::var_os("LD_LIBRARY_PATH").filter(|others| !others.is_empty()) {
@@ -87,17 +93,76 @@ fn start(program: &[OsString], ring: &Ring) -> Result<Child, Failure> {
         libraries.push(others);
     }
     command.env("LD_LIBRARY_PATH", libraries);
-    command.spawn().map_err(|error| Failure::at(Path::new(name), format_args!("cannot be run: {error}")))
+    Ok(command)
+}
+
+/// Runs a program and takes what it records; `folder` is for what is kept until the trace is made.
+pub fn execute(
+    mut command: Command,
+    options: &Options,
+    folder: &Path,
+    monitor: &mut dyn Monitor,
+) -> Result<Taken, Failure> {
+    let spool = Spool::create(folder).map_err(|error| Failure::at(folder, error))?;
+    let ring = Ring::create(RING_WORDS, options.seed, options.schedule, options.slice)
+        .map_err(|error| Failure::new(format_args!("no shared memory for the recording: {error}")))?;
+    command.env(ENVIRONMENT, ring.path());
+    let child = command.spawn();
+    let name = PathBuf::from(command.get_program());
+    // Ends of pipes that the program has are closed here with the command.
+    drop(command);
+    let child = child.map_err(|error| Failure::at(&name, format_args!("cannot be run: {error}")))?;
+    drain(child, ring, spool, monitor)
+}
+
+/// A program that has run, and what it recorded.
+pub struct Taken {
+    /// How the program ended.
+    pub status: ExitStatus,
+    ring: Ring,
+    spool: Spool,
+    survey: Survey,
+}
+
+impl Taken {
+    /// The program recorded something.
+    pub fn is_recorded(&self) -> bool {
+        self.ring.writer().ok().flatten().is_some()
+    }
+
+    /// The names of the program's code.
+    pub fn symbols(&self) -> Symbols {
+        Symbols::load(self.survey.modules())
+    }
+
+    /// Makes the trace.
+    pub fn write(self, mut writer: Box<dyn TraceWriter>, output: &Path, run: &Run) -> Result<Recording, Failure> {
+        let Taken { status, ring, spool, survey } = self;
+        let facts = survey.finish();
+        let mut notes = what_is_missing(&ring, &spool, status);
+        let symbols = Symbols::load(&facts.modules);
+        let constant = constant_calls(&symbols, &facts.pcs);
+        let failed = |error| Failure::at(output, error);
+        writer.attach(attachment::RUN, &run.to_bytes()).map_err(failed)?;
+        let replay = spool.replay().map_err(|error| Failure::at(output, error))?;
+        let mut lowering = Lowering::new(replay, facts, symbols, constant);
+        notes.extend(mayhap_trace::format::copy(&mut lowering, writer, |_| {}).map_err(failed)?);
+        if lowering.dropped() > 0 {
+            notes.push(format!("{} events broke a rule of locks or threads and were left out", lowering.dropped()));
+        }
+        Ok(Recording { status, events: lowering.events(), notes })
+    }
 }
 
 /// Takes words until the program has ended and all were taken.
-fn drain(mut child: Child, mut ring: Ring, mut spool: Spool) -> Result<(ExitStatus, Ring, Spool, Survey), Failure> {
+fn drain(mut child: Child, mut ring: Ring, mut spool: Spool, monitor: &mut dyn Monitor) -> Result<Taken, Failure> {
     let broken = |error| Failure::new(format_args!("the recording's shared memory: {error}"));
     let signals = Signals::catch();
     let mut survey = Survey::default();
     let mut words = Vec::new();
     let mut nap = Duration::from_micros(50);
     let mut ended = None;
+    let mut count = 0;
     loop {
         // First the state, then what was written before it.
         if ended.is_none() {
@@ -115,10 +180,12 @@ fn drain(mut child: Child, mut ring: Ring, mut spool: Spool) -> Result<(ExitStat
             if spool.failure().is_none() {
                 survey.take(&words);
             }
+            count += words.len() as u64;
             took = true;
         }
+        monitor.look(&mut child, count)?;
         if let (false, Some(status)) = (writing, ended) {
-            return Ok((status, ring, spool, survey));
+            return Ok(Taken { status, ring, spool, survey });
         }
         nap = if took { Duration::from_micros(50) } else { (nap * 2).min(NAP) };
         std::thread::sleep(nap);

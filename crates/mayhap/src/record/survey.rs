@@ -147,6 +147,11 @@ impl Survey {
         self.kept[block.number] = kept.into();
     }
 
+    /// The files that were loaded so far.
+    pub(super) fn modules(&self) -> &[Module] {
+        &self.modules
+    }
+
     /// The run is over.
     pub(super) fn finish(mut self) -> Facts {
         for block in self.blocks.drain() {

@@ -58,24 +58,66 @@ impl Symbols {
         self.modules.iter().rev().find(|m| (m.module.low..m.module.end).contains(&address))
     }
 
+    /// The names in files that are not loaded anywhere: [`Self::place_in`] and [`Self::data_in`] find them by number.
+    pub fn of_files(paths: &[PathBuf]) -> Symbols {
+        let module = |path: &PathBuf| Module { base: 0, low: 0, end: 0, path: path.clone() };
+        let modules = paths.iter().map(|path| Loaded::open(module(path))).collect();
+        Symbols { modules, folder: std::env::current_dir().ok() }
+    }
+
     /// The place that returns to `pc`: the innermost function that was inlined there.
-    pub(super) fn place(&self, pc: u64) -> Place {
-        let Some(loaded) = self.module(pc) else { return Place { function: String::new(), line: format!("{pc:#x}") } };
-        let probe = (pc - loaded.module.base).saturating_sub(1);
-        let fallback = || format!("{}+{:#x}", file_name(&loaded.module.path), pc - loaded.module.base);
+    pub fn place(&self, pc: u64) -> Place {
+        match self.module(pc) {
+            Some(loaded) => self.place_of(loaded, pc - loaded.module.base),
+            None => Place { function: String::new(), line: format!("{pc:#x}") },
+        }
+    }
+
+    /// All functions that are inlined where `pc` returns to, innermost first.
+    pub fn frames(&self, pc: u64) -> Vec<Place> {
+        let found = self.module(pc).map(|loaded| (loaded, pc - loaded.module.base));
+        let mut places = Vec::new();
+        if let Some((Loaded { loader: Some(loader), .. }, offset)) = found
+            && let Ok(mut frames) = loader.find_frames(offset.saturating_sub(1))
+        {
+            while let Ok(Some(frame)) = frames.next() {
+                places.push(self.frame(&frame));
+            }
+        }
+        if places.iter().any(|place| place.function.is_empty() || place.line.is_empty()) || places.is_empty() {
+            return vec![self.place(pc)];
+        }
+        places
+    }
+
+    /// A frame as far as its debug information goes.
+    fn frame(&self, frame: &addr2line::Frame<'_, impl addr2line::gimli::Reader>) -> Place {
+        let mut place = Place::default();
+        if let Some(function) = &frame.function {
+            place.function = function.demangle().map(|name| name.into_owned()).unwrap_or_default();
+        }
+        if let Some(location) = &frame.location
+            && let (Some(file), Some(line)) = (location.file, location.line)
+        {
+            place.line = format!("{}:{line}", self.shown(file));
+        }
+        place
+    }
+
+    /// The same for an offset in a file by number.
+    pub fn place_in(&self, file: usize, offset: u64) -> Place {
+        self.place_of(&self.modules[file], offset)
+    }
+
+    fn place_of(&self, loaded: &Loaded, offset: u64) -> Place {
+        let probe = offset.saturating_sub(1);
+        let fallback = || format!("{}+{offset:#x}", file_name(&loaded.module.path));
         let Some(loader) = &loaded.loader else { return Place { function: String::new(), line: fallback() } };
         let mut place = Place::default();
         if let Ok(mut frames) = loader.find_frames(probe)
             && let Ok(Some(frame)) = frames.next()
         {
-            if let Some(function) = &frame.function {
-                place.function = function.demangle().map(|name| name.into_owned()).unwrap_or_default();
-            }
-            if let Some(location) = &frame.location
-                && let (Some(file), Some(line)) = (location.file, location.line)
-            {
-                place.line = format!("{}:{line}", self.shown(file));
-            }
+            place = self.frame(&frame);
         }
         if place.function.is_empty() {
             let symbol = loader.find_symbol(probe).unwrap_or("");
@@ -95,21 +137,35 @@ impl Symbols {
     }
 
     /// The name of the data at an address outside heap and stacks: symbol and offset, or module and offset.
-    pub(super) fn data(&self, address: u64) -> Option<String> {
+    pub fn data(&self, address: u64) -> Option<String> {
         let loaded = self.module(address)?;
-        let offset = address - loaded.module.base;
-        let after = loaded.data.partition_point(|&(start, _, _)| start <= offset);
-        let found = after.checked_sub(1).map(|i| &loaded.data[i]).filter(|(_, end, _)| offset < *end);
-        Some(match found {
-            Some((start, _, name)) if *start == offset => name.clone(),
-            Some((start, _, name)) => format!("{name}+{}", offset - start),
-            None => format!("{}+{offset:#x}", file_name(&loaded.module.path)),
-        })
+        Some(data_of(loaded, address - loaded.module.base))
+    }
+
+    /// The same for an offset in a file by number.
+    pub fn data_in(&self, file: usize, offset: u64) -> String {
+        data_of(&self.modules[file], offset)
+    }
+
+    /// The module that an address lies in, and its number.
+    pub(super) fn module_at(&self, address: u64) -> Option<(usize, &Module)> {
+        let at = self.modules.iter().rposition(|m| (m.module.low..m.module.end).contains(&address))?;
+        Some((at, &self.modules[at].module))
     }
 
     /// Each module's path and base, for what else is to be read from it.
     pub(super) fn modules(&self) -> impl Iterator<Item = &Module> {
         self.modules.iter().map(|loaded| &loaded.module)
+    }
+}
+
+fn data_of(loaded: &Loaded, offset: u64) -> String {
+    let after = loaded.data.partition_point(|&(start, _, _)| start <= offset);
+    let found = after.checked_sub(1).map(|i| &loaded.data[i]).filter(|(_, end, _)| offset < *end);
+    match found {
+        Some((start, _, name)) if *start == offset => name.clone(),
+        Some((start, _, name)) => format!("{name}+{}", offset - start),
+        None => format!("{}+{offset:#x}", file_name(&loaded.module.path)),
     }
 }
 

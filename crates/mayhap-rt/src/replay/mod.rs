@@ -1,0 +1,338 @@
+//! Following a schedule: the token goes where the schedule says.
+//!
+//! Every hook of a thread is compared with the thread's next step. A hook that is the step waits until all steps before it
+//! are done. An access that is not the step is one that the recording dropped (memory of one thread, a read repeated in
+//! a loop) and passes; synchronisation that is not the step means that the program does something else than it did when it
+//! was recorded: the run has *diverged*, which is noted with what was expected and what came, and the program runs on by
+//! itself.
+//!
+//! A step ends, and the next one may begin, when its thread comes to its own next step, stands still, blocks or ends: so
+//! what the recording dropped behind a step happens before other threads go on. When all steps are done and the
+//! targets' threads stand before their accesses, the bad state is reached. Then the accesses are made one by one, and
+//! the program runs on: *guided*, in the order of the recorded run for as long as it does what it did then, so that what
+//! comes of the bad state is not mixed with what else another order may bring.
+//!
+//! Threads that wait here have no token; those that change anything here hold it. Conditions are not waited for in the library
+//! but here ([`conditions`]), since the library wakes whom it likes.
+
+pub(crate) mod conditions;
+mod map;
+mod targets;
+
+use core::cell::Cell;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use libc::c_int;
+use mayhap_wire::ring::Tag;
+use mayhap_wire::schedule::{Lane, READ, Step, WRITE, mode, place, reason};
+
+pub(crate) use map::locate_modules;
+pub(crate) use targets::{blocked, unblocked};
+
+use crate::tls::Thread;
+use crate::{sched, sys, threads};
+
+/// How long a waiting thread sleeps before it looks again by itself, in nanoseconds.
+const DOZE: u64 = 20_000_000;
+/// How often it does so before it takes a guided program to have gone another way.
+const DOZES: u32 = 10;
+
+/// Threads follow the schedule, or the targets are being let go.
+static ACTIVE: AtomicBool = AtomicBool::new(false);
+
+/// What becomes of a call that is a step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Go {
+    /// It is made.
+    On,
+    /// It fails as it did when recorded, with this error number.
+    Fail(c_int),
+}
+
+/// Values of [`Thread::in_step`].
+const NO_STEP: u32 = 0;
+const IN_STEP: u32 = 1;
+const IN_TARGET: u32 = 2;
+
+#[inline(always)]
+pub(crate) fn active() -> bool {
+    ACTIVE.load(Ordering::Relaxed)
+}
+
+/// Takes the schedule at `path` into use, before any thread has the token.
+pub(crate) fn start(path: *const libc::c_char) {
+    if map::open(path) {
+        map::locate_modules();
+        for lane in map::lanes() {
+            lane.cursor.store(lane.first, Ordering::Relaxed);
+        }
+        ACTIVE.store(true, Ordering::Release);
+        targets::look();
+    }
+}
+
+/// A forked child follows nothing.
+pub(crate) fn forget() {
+    ACTIVE.store(false, Ordering::Release);
+}
+
+fn lane(thread: &Thread) -> Option<&'static Lane> {
+    map::lanes().get((thread.lane.load(Ordering::Relaxed) as usize).checked_sub(1)?)
+}
+
+/// The thread begins: the first one, or one whose lane its creator knew.
+pub(crate) fn begins(thread: &Thread, stack: u64) {
+    if thread.owner.load(Ordering::Relaxed) == 1 {
+        thread.lane.store(map::lane_of(0, 0), Ordering::Relaxed);
+    }
+    if let Some(lane) = lane(thread) {
+        lane.stack.store(stack, Ordering::Relaxed);
+        lane.tid.store(thread.tid.load(Ordering::Relaxed), Ordering::Relaxed);
+        lane.place.store(place::RUNNING, Ordering::Release);
+    }
+}
+
+/// The thread is about to create its next child, whose lane is then known.
+pub(crate) fn adopts(parent: &Thread, child: &Thread) {
+    let nth = parent.children.load(Ordering::Relaxed) + 1;
+    let lane = match parent.lane.load(Ordering::Relaxed) {
+        0 => 0,
+        lane => map::lane_of(lane, nth),
+    };
+    child.lane.store(lane, Ordering::Relaxed);
+}
+
+/// The lane of a thread as the object of a step.
+pub(crate) fn lane_number(thread: Option<&Thread>) -> u64 {
+    thread.map_or(u64::MAX, |thread| u64::from(thread.lane.load(Ordering::Relaxed)).wrapping_sub(1))
+}
+
+/// The thread has allocated a block.
+pub(crate) fn allocated(thread: &Thread, pc: u64, address: u64) {
+    if let Some(lane) = lane(thread) {
+        map::allocated(lane, pc, address);
+    }
+}
+
+/// Whether a mismatch is a divergence: accesses may be ones that the recording dropped.
+fn is_synchronisation(kind: u8) -> bool {
+    kind != READ
+        && kind != WRITE
+        && !matches!(Tag::from_code(kind), Some(Tag::Atomic | Tag::RangeRead | Tag::RangeWrite | Tag::Free) | None)
+}
+
+fn is(step: &Step, kind: u8, pc: u64, object: u64) -> bool {
+    let takes =
+        |kind| matches!(Tag::from_code(kind), Some(Tag::Acquire | Tag::SharedAcquire | Tag::SemWait | Tag::Join));
+    let same = step.kind == kind || (step.kind == Tag::Failed as u8 && takes(kind));
+    same && map::is_site(step, pc) && map::is_object(step, object)
+}
+
+/// The thread's next step is this.
+pub(crate) fn is_next(thread: &Thread, kind: u8, pc: u64, object: u64) -> bool {
+    active()
+        && lane(thread)
+            .and_then(|lane| map::steps().get((lane.cursor.load(Ordering::Relaxed) as usize).checked_sub(1)?))
+            .is_some_and(|step| is(step, kind, pc, object))
+}
+
+/// The thread is about to do something. It holds the token, before and after.
+pub(crate) fn gate(thread: &'static Thread, kind: u8, pc: u64, object: u64) -> Go {
+    if !active() {
+        return Go::On;
+    }
+    thread.gated.store(u32::from(kind), Ordering::Relaxed);
+    thread.at_step.store(0, Ordering::Relaxed);
+    let Some(lane) = lane(thread) else { return Go::On };
+    let (Some(head), cursor) = (map::head(), lane.cursor.load(Ordering::Relaxed)) else { return Go::On };
+    let guided = head.mode.load(Ordering::Acquire) >= mode::GUIDED;
+    let within = |cursor: &u32| *cursor > 0 && (guided || *cursor <= head.leading);
+    let Some(step) = Some(cursor).filter(within).and_then(|cursor| map::steps().get(cursor as usize - 1)) else {
+        return if guided { Go::On } else { beyond(thread, lane, kind, pc, object) };
+    };
+    if !is(step, kind, pc, object) {
+        if is_synchronisation(kind) {
+            let why = if kind == Tag::End as u8 { reason::ENDED } else { reason::OTHER };
+            diverge(thread, kind, pc, object, why);
+        }
+        return Go::On;
+    }
+    if !wait_for_turn(thread, lane, cursor - 1) {
+        return Go::On;
+    }
+    lane.cursor.store(step.next, Ordering::Relaxed);
+    thread.in_step.store(IN_STEP, Ordering::Relaxed);
+    thread.at_step.store(1, Ordering::Relaxed);
+    thread.step.store(cursor, Ordering::Relaxed);
+    head.performing.store(cursor, Ordering::Release);
+    if step.kind == Tag::Failed as u8 && !guided { Go::Fail(c_int::from(step.outcome)) } else { Go::On }
+}
+
+/// The outcome that the step under way had when it was recorded; `None` if the thread is in none.
+pub(crate) fn outcome(thread: &Thread) -> Option<u8> {
+    if !active() || thread.in_step.load(Ordering::Relaxed) != IN_STEP {
+        return None;
+    }
+    let index = (thread.step.load(Ordering::Relaxed) as usize).checked_sub(1)?;
+    map::steps().get(index).map(|step| step.outcome)
+}
+
+/// An atomic operation turned out to be of this kind.
+pub(crate) fn check_atomic(thread: &Thread, kind: u8, pc: u64, address: u64) {
+    let matched = active() && thread.at_step.load(Ordering::Relaxed) != 0;
+    if matched && outcome(thread).is_some_and(|expected| expected != kind) {
+        diverge(thread, Tag::Atomic as u8, pc, address, reason::OUTCOME);
+    }
+}
+
+/// A thread without further steps before the goal: it goes on to its target, if it has one, or stands still until the goal
+/// is reached.
+fn beyond(thread: &'static Thread, lane: &Lane, kind: u8, pc: u64, object: u64) -> Go {
+    match (lane.target as usize).checked_sub(1).filter(|&target| !targets::is_gone(target)) {
+        Some(target) if targets::is(target, |step| is(step, kind, pc, object)) => {
+            targets::arrive(thread, lane, target, pc, object);
+            Go::On
+        }
+        Some(_) => {
+            if is_synchronisation(kind) {
+                diverge(thread, kind, pc, object, reason::OTHER);
+            }
+            Go::On
+        }
+        // The library frees while it holds locks of its own.
+        None if kind == Tag::Free as u8 => Go::On,
+        None => {
+            settle(thread);
+            let before_goal = || map::head().is_some_and(|head| head.mode.load(Ordering::Acquire) < mode::GUIDED);
+            stand(thread, lane, place::IDLE, before_goal);
+            gate(thread, kind, pc, object)
+        }
+    }
+}
+
+/// Waits until the step at `index` is next; `false` if the replay has ended in the meantime.
+fn wait_for_turn(thread: &'static Thread, lane: &Lane, index: u32) -> bool {
+    settle(thread);
+    let Some(head) = map::head() else { return false };
+    let before = head.mode.load(Ordering::Acquire);
+    if head.next.load(Ordering::Acquire) != index {
+        thread.waits_for.store(index + 1, Ordering::Relaxed);
+        let (seen, dozes) = (Cell::new(index), Cell::new(0));
+        stand(thread, lane, place::WAITING, || {
+            let next = head.next.load(Ordering::Acquire);
+            dozes.set(if seen.replace(next) == next { dozes.get() + 1 } else { 0 });
+            if before == mode::GUIDED && dozes.get() > DOZES {
+                end(mode::FREE);
+            }
+            next != index && head.mode.load(Ordering::Acquire) == before
+        });
+        thread.waits_for.store(0, Ordering::Relaxed);
+    }
+    head.mode.load(Ordering::Acquire) == before
+}
+
+/// The thread stands still without the token while `still` says so, and has the token again afterwards.
+fn stand(thread: &'static Thread, lane: &Lane, how: u32, still: impl Fn() -> bool) {
+    lane.place.store(how, Ordering::Release);
+    let mut left = false;
+    loop {
+        let seen = thread.turn.load(Ordering::Acquire);
+        notice_abandonment();
+        if !still() {
+            break;
+        }
+        if !left {
+            sched::leave(thread);
+            left = true;
+        }
+        sys::futex_wait(&thread.turn, seen, Some(DOZE));
+    }
+    if left {
+        sched::regain(thread);
+    }
+    lane.place.store(place::RUNNING, Ordering::Release);
+}
+
+/// Somebody outside may have given the replay up.
+fn notice_abandonment() {
+    if map::head().is_some_and(|head| head.mode.load(Ordering::Acquire) >= mode::FREE) {
+        ACTIVE.store(false, Ordering::Release);
+    }
+}
+
+/// What the thread was doing as a step is done: it has come to its next one, stands still, blocks or ends. Also called by
+/// who takes the token from a thread that sleeps.
+pub(crate) fn settle(thread: &Thread) {
+    match thread.in_step.swap(NO_STEP, Ordering::AcqRel) {
+        IN_STEP => {
+            let Some(head) = map::head() else { return };
+            head.performing.store(0, Ordering::Relaxed);
+            let next = head.next.fetch_add(1, Ordering::AcqRel) + 1;
+            wake(|waiter| waiter.waits_for.load(Ordering::Relaxed) == next + 1);
+            targets::look();
+        }
+        IN_TARGET => targets::made(),
+        _ => {}
+    }
+}
+
+/// Makes the threads look again for which `which` holds.
+fn wake(which: impl Fn(&Thread) -> bool) {
+    for thread in threads::all().filter(|thread| which(thread)) {
+        thread.turn.fetch_add(1, Ordering::AcqRel);
+        sys::futex_wake(&thread.turn);
+    }
+}
+
+/// From here on the program runs by itself.
+fn end(how: u32) {
+    if let Some(head) = map::head() {
+        head.mode.fetch_max(how, Ordering::AcqRel);
+    }
+    ACTIVE.store(false, Ordering::Release);
+    wake(|_| true);
+}
+
+/// The thread does something else than its next step.
+pub(crate) fn diverge(thread: &Thread, kind: u8, pc: u64, address: u64, why: u32) {
+    let Some(head) = map::head().filter(|_| active()) else { return };
+    if head.mode.load(Ordering::Acquire) >= mode::REACHED {
+        // What was to be shown has been shown.
+        return end(mode::FREE);
+    }
+    let lane = lane(thread);
+    head.got.lane.store(thread.lane.load(Ordering::Relaxed).wrapping_sub(1), Ordering::Relaxed);
+    let expected = match thread.in_step.load(Ordering::Relaxed) {
+        IN_STEP if why != reason::OTHER => thread.step.load(Ordering::Relaxed),
+        _ => lane.map_or(0, |lane| lane.cursor.load(Ordering::Relaxed)),
+    };
+    head.got.expected.store(expected, Ordering::Relaxed);
+    head.got.kind.store(kind.into(), Ordering::Relaxed);
+    head.got.pc.store(pc, Ordering::Relaxed);
+    head.got.address.store(address, Ordering::Relaxed);
+    head.got.reason.store(why, Ordering::Release);
+    end(mode::DIVERGED);
+}
+
+/// A step would have to wait for what has not happened.
+pub(crate) fn would_block(thread: &Thread, tag: Tag, pc: u64, object: u64) {
+    if active() && thread.in_step.load(Ordering::Relaxed) == IN_STEP {
+        diverge(thread, tag as u8, pc, object, reason::BLOCKS);
+    }
+}
+
+/// The thread goes into a call that may block, or comes back from it.
+pub(crate) fn in_call(thread: &Thread, inside: bool) {
+    if let Some(lane) = lane(thread).filter(|_| active()) {
+        lane.place.store(if inside { place::BLOCKING } else { place::RUNNING }, Ordering::Release);
+    }
+}
+
+/// The thread ends.
+pub(crate) fn ends(thread: &'static Thread) {
+    gate(thread, Tag::End as u8, 0, 0);
+    settle(thread);
+    if let Some(lane) = lane(thread) {
+        lane.place.store(place::ENDED, Ordering::Release);
+    }
+}

@@ -1,0 +1,141 @@
+//! The end of a schedule: the targets' threads stand before their accesses, are shown, and go on.
+
+use core::sync::atomic::Ordering;
+
+use libc::{c_int, c_void};
+use mayhap_wire::schedule::{Head, Lane, STACK, Step, Target, VALUE, arrival, goal, mode, place};
+
+use super::{IN_TARGET, active, end, lane, map, settle, stand};
+use crate::sys;
+use crate::tls::Thread;
+
+unsafe extern "C" {
+    fn backtrace(buffer: *mut *mut c_void, size: c_int) -> c_int;
+}
+
+/// The target looks like what `what` says.
+pub(super) fn is(target: usize, what: impl Fn(&Step) -> bool) -> bool {
+    map::targets().get(target).is_some_and(|target| what(&target.step))
+}
+
+pub(super) fn is_gone(target: usize) -> bool {
+    map::targets().get(target).is_none_or(|target| target.state.load(Ordering::Relaxed) >= arrival::GONE)
+}
+
+/// The thread stands before its target until it is let go.
+pub(super) fn arrive(thread: &'static Thread, lane: &Lane, index: usize, pc: u64, address: u64) {
+    let (Some(head), Some(target)) = (map::head(), map::targets().get(index)) else { return };
+    settle(thread);
+    show(target, pc, address);
+    target.state.store(arrival::STANDS, Ordering::Release);
+    look();
+    let rank = match index as u32 {
+        index if index == head.first => 0,
+        index if index < head.first => index + 1,
+        index => index,
+    };
+    stand(thread, lane, place::ARRIVED, || match head.mode.load(Ordering::Acquire) {
+        mode::FOLLOWING => true,
+        mode::REACHED => head.released.load(Ordering::Acquire) < rank,
+        _ => false,
+    });
+    target.state.store(arrival::GONE, Ordering::Release);
+    if head.mode.load(Ordering::Acquire) == mode::REACHED {
+        thread.in_step.store(IN_TARGET, Ordering::Relaxed);
+    }
+}
+
+/// The target's value and how its thread came there.
+fn show(target: &Target, pc: u64, address: u64) {
+    target.pc.store(pc, Ordering::Relaxed);
+    target.address.store(address, Ordering::Relaxed);
+    let mut value = [0u64; VALUE / 8];
+    let bytes = usize::from(target.step.size).clamp(1, VALUE);
+    if sys::peek(address, value.as_mut_ptr().cast(), bytes) {
+        for (to, from) in target.value.iter().zip(value) {
+            to.store(from, Ordering::Relaxed);
+        }
+        target.has_value.store(1, Ordering::Relaxed);
+    }
+    let mut frames = [core::ptr::null_mut(); STACK];
+    // SAFETY: the library writes at most as many entries as there are.
+    let depth = unsafe { backtrace(frames.as_mut_ptr(), STACK as c_int) }.clamp(0, STACK as c_int) as usize;
+    for (to, from) in target.stack.iter().zip(&frames[..depth]) {
+        to.store(*from as u64, Ordering::Relaxed);
+    }
+    target.depth.store(depth as u32, Ordering::Relaxed);
+}
+
+/// Looks whether all steps are done and all targets have arrived.
+pub(super) fn look() {
+    let Some(head) = map::head().filter(|head| head.mode.load(Ordering::Acquire) == mode::FOLLOWING) else { return };
+    let stand = |target: &Target| target.state.load(Ordering::Acquire) == arrival::STANDS;
+    if head.next.load(Ordering::Acquire) == head.leading && map::targets().iter().all(stand) {
+        reached(head);
+    }
+}
+
+fn reached(head: &Head) {
+    head.mode.store(mode::REACHED, Ordering::Release);
+    mayhap_replay_reached();
+    if head.core != 0 {
+        // SAFETY: the process is to end here, with a core.
+        unsafe {
+            libc::signal(libc::SIGABRT, libc::SIG_DFL);
+            sys::call(libc::SYS_kill, [sys::process_id() as usize, libc::SIGABRT as usize, 0, 0, 0, 0]);
+        }
+        sys::sleep(1_000_000_000);
+    }
+    match head.goal {
+        goal::STAND if !map::targets().is_empty() => super::wake(|_| true),
+        goal::BLOCK => end(mode::FREE),
+        _ => go_on(head),
+    }
+}
+
+/// The goal has been reached and shown: the program runs on.
+fn go_on(head: &Head) {
+    if map::steps().len() > head.leading as usize {
+        head.mode.store(mode::GUIDED, Ordering::Release);
+        super::wake(|_| true);
+    } else {
+        end(mode::FREE);
+    }
+}
+
+/// A debugger stops here: all targets' threads stand before their accesses.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn mayhap_replay_reached() {
+    // SAFETY: does nothing, but must not be optimised away.
+    unsafe { core::arch::asm!("nop", options(nomem, nostack, preserves_flags)) };
+}
+
+/// A target's access has been made: the next one, or the end.
+pub(super) fn made() {
+    let Some(head) = map::head() else { return };
+    let released = head.released.fetch_add(1, Ordering::AcqRel) + 1;
+    if released as usize >= map::targets().len() {
+        go_on(head);
+    } else {
+        super::wake(|_| true);
+    }
+}
+
+/// The thread is about to wait for a lock: a thread of a deadlock's cycle says so.
+pub(crate) fn blocked(thread: &Thread) {
+    change(thread, arrival::GONE, arrival::BLOCKED);
+}
+
+/// The thread got the lock that it waited for.
+pub(crate) fn unblocked(thread: &Thread) {
+    change(thread, arrival::BLOCKED, arrival::GOT_IT);
+}
+
+fn change(thread: &Thread, from: u32, to: u32) {
+    let Some(_) = map::head().filter(|head| head.goal == goal::BLOCK && !active()) else { return };
+    let target = lane(thread).and_then(|lane| map::targets().get((lane.target as usize).checked_sub(1)?));
+    if let Some(target) = target {
+        let _ = target.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,208 @@
+//! `mayhap demo`: the main job on a small program that comes with mayhap, explained step by step.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use mayhap_detect::{Order, detect};
+use mayhap_report::{Kind, Verdict};
+use mayhap_trace::Trace;
+
+use super::check::EngineArgs;
+use super::predict::KindName;
+use super::run::{compile, search};
+use crate::job::{Job, Stage};
+use crate::replay::{Outcome, Replayed};
+use crate::reporting::ReportArgs;
+use crate::{Exit, Failure};
+
+/// The program.
+static BANK: &str = include_str!("../../demo/bank.c");
+
+/// How often it is run by itself.
+const PLAIN_RUNS: u32 = 50;
+
+/// Watch mayhap find, prove and trigger three bugs in a small program whose tests pass
+///
+/// Compiles a bundled C program (gcc or clang is all it takes), records one run in which all goes well, and finds a race,
+/// a deadlock and a violation of atomicity in it; each is then made to happen.
+///
+/// Exit codes: 0 all three bugs happened, 1 one of them did not, 2 there is no compiler or no place for files.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Keep the program, the trace and the witnesses in this folder
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
+impl Args {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
+        let temporary = tempfile::Builder::new().prefix("mayhap-demo-").tempdir();
+        let temporary = temporary.map_err(|error| Failure::new(format_args!("no temporary folder: {error}")))?;
+        let folder = self.keep.clone().unwrap_or_else(|| temporary.path().to_path_buf());
+        std::fs::create_dir_all(&folder).map_err(|error| Failure::at(&folder, error))?;
+        let source = folder.join("bank.c");
+        std::fs::write(&source, BANK).map_err(|error| Failure::at(&source, error))?;
+
+        section(out, "1. A program that works")?;
+        say(out, "bank.c is a small bank: seven threads move money, pay it out and count it.")?;
+        // The program is shown by its own name, wherever it was put.
+        let mut shown = OsString::from("-ffile-prefix-map=");
+        shown.push(&folder);
+        shown.push("/=");
+        let program = compile("cc", &[source.into_os_string()], &folder, &[shown])?;
+        say(out, "`mayhap cc` has compiled it, as gcc would have, with recording built in.")?;
+        let good = plain_runs(&program);
+        say(out, &format!("Run {PLAIN_RUNS} times by itself, it ended well {good} times."))?;
+
+        let job = Job {
+            program,
+            runs: 1,
+            seed: 0,
+            schedule: None,
+            rounds: 1,
+            replays: 1,
+            predict: Box::new(|trace: &Trace| {
+                let kinds = [KindName::Race, KindName::Deadlock, KindName::Atomicity, KindName::Order];
+                search(trace, &kinds, &EngineArgs::default())
+            }),
+            folder: folder.clone(),
+            keep: self.keep.is_some(),
+            timeout: Duration::from_secs(20),
+            patience: Duration::from_secs(2),
+            show_output: false,
+        };
+        let mut failed = Ok(());
+        let done = job.run(&mut |stage| {
+            if failed.is_ok() {
+                failed = tell(out, &stage);
+            }
+        })?;
+        failed?;
+        let confirmed = done.report.findings.iter().filter(|f| f.verdict == Verdict::Confirmed).count();
+        section(out, "5. What you have seen")?;
+        say(out, &format!("{confirmed} bugs that no run had shown, each proven first and then made to happen."))?;
+        say(out, "Do the same with a program of yours:")?;
+        writeln!(out, "\n    mayhap run prog.c\n    mayhap cc -g prog.c -o prog -pthread && mayhap run -- ./prog")?;
+        if let Some(folder) = &self.keep {
+            say(out, &format!("\nProgram, trace and witnesses are in {}.", folder.display()))?;
+        }
+        Ok(if confirmed >= 3 { Exit::Nothing } else { Exit::Found })
+    }
+}
+
+fn section(out: &mut dyn Write, title: &str) -> io::Result<()> {
+    writeln!(out, "{}{title}", if title.starts_with('1') { "" } else { "\n" })
+}
+
+fn say(out: &mut dyn Write, text: &str) -> io::Result<()> {
+    writeln!(out, "   {text}")?;
+    out.flush()
+}
+
+/// How many of some plain runs ended well.
+fn plain_runs(program: &[OsString]) -> u32 {
+    (0..PLAIN_RUNS).filter(|_| ends_well(program).unwrap_or(false)).count() as u32
+}
+
+/// Runs the program by itself. It has a deadlock, which may show one day: nobody waits for that.
+fn ends_well(program: &[OsString]) -> io::Result<bool> {
+    let mut command = Command::new(&program[0]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_secs(5) {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status.success());
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill()?;
+    child.wait().map(|_| false)
+}
+
+/// Explains a stage of the job.
+fn tell(out: &mut dyn Write, stage: &Stage<'_>) -> io::Result<()> {
+    match stage {
+        Stage::Recording { .. } => {
+            section(out, "2. One run is recorded")?;
+            say(out, "Every access to memory that threads share, every lock, every wait: one total order of events.")
+        }
+        Stage::Recorded { trace, run } => {
+            let ended =
+                if run.code == Some(0) { "This run, too, ended well." } else { "This run went wrong by itself." };
+            say(out, &format!("{} threads. {ended}", trace.tables().threads.len()))?;
+            section(out, "3. What else could have happened")?;
+            say(
+                out,
+                "The same events in another order are still a run of this program, as long as locks exclude each other,",
+            )?;
+            say(out, "threads wait for what they waited for, and values that decided something stay the same.")?;
+            say(out, "mayhap looks for such orders that end badly; a small independent kernel checks each one.")?;
+            suspicions(out, trace)
+        }
+        Stage::Predicting => Ok(()),
+        Stage::Predicted { new, .. } => {
+            say(out, &format!("mayhap proves {} bugs:", new.len()))?;
+            for finding in *new {
+                say(out, &format!("- {}", finding.title))?;
+            }
+            section(out, "4. Proof is good, watching it happen is better")?;
+            say(out, "The program runs again and again, its threads held back so that they follow each proven order.")
+        }
+        Stage::Replaying { finding } => {
+            writeln!(out)?;
+            say(out, &format!("{}.", finding.title))?;
+            say(out, explanation(finding.kind))
+        }
+        Stage::Replayed { finding, last } => happened(out, finding, last),
+    }
+}
+
+/// What a tool would say that asks only whether the same lock protects all accesses.
+fn suspicions(out: &mut dyn Write, trace: &Trace) -> io::Result<()> {
+    let mut input: &Trace = trace;
+    let Ok(found) = detect(&mut input, Order::Lockset, &mayhap_detect::Options::default()) else { return Ok(()) };
+    let tables = trace.tables();
+    let mut names: Vec<&str> = found
+        .races
+        .iter()
+        .map(|race| {
+            let event = trace.event(race.first.0);
+            tables.object(event.op, event.object)
+        })
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    say(out, &format!("(A tool that only asks which locks protect what would complain about: {}.", names.join(", ")))?;
+    say(out, " `rate` is used correctly: semaphores make one thread wait for the other.)")
+}
+
+fn explanation(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Race => {
+            "In the recorded run the journal's lock happened to put the two in order; that is why other tools see nothing."
+        }
+        Kind::Deadlock => {
+            "One takes the locks in one order, one in the other. In the recorded run the first was done before the second began."
+        }
+        Kind::Atomicity => "Each step holds the lock, but between the two another thread can do its own.",
+        _ => "",
+    }
+}
+
+/// What a replay showed.
+fn happened(out: &mut dyn Write, finding: &mayhap_report::Finding, last: &Replayed) -> io::Result<()> {
+    if last.outcome != Outcome::Confirmed {
+        return say(out, &format!("=> {}", last.outcome));
+    }
+    for side in &last.sides {
+        say(out, &format!("{} stands before the {}", side.thread, side.what))?;
+    }
+    let effect = finding.replay.as_ref().and_then(|replay| replay.effect.as_deref()).unwrap_or("none seen");
+    say(out, &format!("=> It happened. Effect: {effect}"))
+}

@@ -1,0 +1,222 @@
+//! `mayhap replay`: force a witness onto the program.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use mayhap_witness::{Checker, Kind};
+
+use crate::input::TraceArgs;
+use crate::output::{Format, FormatArgs, json};
+use crate::replay::plan::Plan;
+use crate::replay::session::recorded;
+use crate::replay::steps::Steps;
+use crate::replay::{Options, Outcome, Replayed, Side, replay};
+use crate::table::grouped;
+use crate::witness_file::WitnessFile;
+use crate::{Exit, Failure};
+
+/// Force a witness onto the program, and say whether the bug happened
+///
+/// The program that was recorded runs again, its threads held back so that everything happens in the order of the witness.
+/// For a race both threads are then shown as they stand before their accesses, and go on one after the other; a deadlock is
+/// run into. After that the program runs on to its end, and what came of it is compared with the recorded run.
+///
+/// Exit codes: 0 not confirmed, 1 confirmed, 2 bad usage or bad input.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The witness, as `mayhap predict --witnesses` saves them
+    #[arg(value_name = "WITNESS")]
+    witness: PathBuf,
+
+    /// The recorded trace that the witness is of [default: the one that the witness names]
+    #[arg(long, value_name = "TRACE")]
+    trace: Option<PathBuf>,
+
+    /// Which of two racing accesses is made first, in the order of the witness
+    #[arg(long, value_enum, default_value_t = Order::Both)]
+    order: Order,
+
+    /// Replay so many times and say how many runs confirmed it
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: u32,
+
+    /// End the process with a core where the state is reached
+    #[arg(long)]
+    core: bool,
+
+    /// Seconds without progress before the replay is given up, or the program is taken to hang
+    #[arg(long, value_name = "S", default_value_t = 5.0)]
+    patience: f64,
+
+    /// Seconds that one run may take
+    #[arg(long, value_name = "S", default_value_t = 120.0)]
+    timeout: f64,
+
+    #[command(flatten)]
+    format: FormatArgs,
+
+    /// The program and its arguments, as they were recorded
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROG")]
+    program: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum Order {
+    /// The first access.
+    First,
+    /// The second access.
+    Second,
+    /// Two runs, one each way.
+    Both,
+}
+
+impl Args {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
+        let path = self.trace_path()?;
+        let loaded = TraceArgs { trace: path.clone(), repair: false }.load()?;
+        let (trace, relations) = (&loaded.trace, &loaded.relations);
+        let file = WitnessFile::load(&self.witness, trace)?;
+        // What the kernel does not accept is not worth a run.
+        let checked = Checker::new(trace, relations)
+            .check(&file.target, file.model, file.witness.clone())
+            .map_err(|rejection| Failure::at(&self.witness, format_args!("the kernel rejects it: {rejection}")))?;
+        let steps = Steps::load(&path, trace)?;
+        let plan = Plan::new(trace, relations, &steps, checked.target(), checked.witness())
+            .map_err(|message| Failure::at(&self.witness, message))?;
+        let recorded = recorded(&path);
+        let program = match (&self.program[..], &recorded) {
+            ([], Some(recorded)) => recorded.run.program.iter().map(OsString::from).collect(),
+            ([], None) => return Err(Failure::new("no program to replay: give it after --")),
+            (program, _) => program.to_vec(),
+        };
+        let kind = checked.target().kind();
+        let firsts: &[u32] = match self.order {
+            Order::First => &[0],
+            Order::Second => &[1],
+            Order::Both if kind == Kind::Race && !self.core => &[0, 1],
+            Order::Both => &[0],
+        };
+        let options = |first| Options {
+            first,
+            core: self.core,
+            patience: Duration::from_secs_f64(self.patience.clamp(0.1, 1e6)),
+            timeout: Duration::from_secs_f64(self.timeout.clamp(0.1, 1e6)),
+            capture: (self.format.format == Format::Json).then(Stdio::inherit),
+            recorded: recorded.clone(),
+        };
+        let mut runs = Vec::new();
+        for number in 0..self.repeat {
+            for &first in firsts {
+                let replayed = replay(&program, &steps, &plan, options(first))?;
+                if self.format.format == Format::Text && (number == 0 || self.repeat == 1) {
+                    print(out, kind, first, firsts.len() > 1, &replayed)?;
+                }
+                runs.push(RunJson::new(first, &replayed));
+            }
+        }
+        let confirmed = runs.iter().filter(|run| run.outcome == "confirmed").count();
+        match self.format.format {
+            Format::Json => json(out, &Document { kind: kind.name(), confirmed, runs: &runs })?,
+            Format::Text if runs.len() > 1 => writeln!(out, "confirmed in {confirmed} of {} runs", runs.len())?,
+            Format::Text => {}
+        }
+        Ok(if confirmed > 0 { Exit::Found } else { Exit::Nothing })
+    }
+
+    fn trace_path(&self) -> Result<PathBuf, Failure> {
+        match &self.trace {
+            Some(path) => Ok(path.clone()),
+            None => WitnessFile::trace_path(&self.witness)?
+                .ok_or_else(|| Failure::at(&self.witness, "it does not say where its trace is: name it with --trace")),
+        }
+    }
+}
+
+#[derive(serde::Serialize)]
+struct Document<'a> {
+    kind: &'static str,
+    confirmed: usize,
+    runs: &'a [RunJson],
+}
+
+#[derive(serde::Serialize)]
+struct RunJson {
+    order: &'static str,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expected: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    got: Option<String>,
+    effect: String,
+    steps: usize,
+    of: usize,
+}
+
+impl RunJson {
+    fn new(first: u32, replayed: &Replayed) -> Self {
+        let (step, expected, got) = match &replayed.outcome {
+            Outcome::Confirmed => (None, None, None),
+            Outcome::Diverged { step, expected, got } => (Some(*step), Some(expected.clone()), Some(got.clone())),
+            Outcome::NotReached(why) => (None, None, Some(why.clone())),
+        };
+        RunJson {
+            order: if first == 0 { "first" } else { "second" },
+            outcome: replayed.outcome.word(),
+            step,
+            expected,
+            got,
+            effect: replayed.effect.to_string(),
+            steps: replayed.steps.0,
+            of: replayed.steps.1,
+        }
+    }
+}
+
+fn print(out: &mut dyn Write, kind: Kind, first: u32, both: bool, replayed: &Replayed) -> io::Result<()> {
+    let (made, all) = replayed.steps;
+    let order = match (both, first) {
+        (false, _) => "",
+        (true, 0) => ", the first access first",
+        (true, _) => ", the second access first",
+    };
+    match &replayed.outcome {
+        Outcome::Confirmed => writeln!(
+            out,
+            "confirmed {}: it happened after {} steps{order}",
+            kind.name(),
+            grouped(made.min(all) as u64)
+        )?,
+        Outcome::Diverged { step, expected, got } => {
+            writeln!(out, "diverged at step {} of {}", grouped(*step as u64), grouped(all as u64))?;
+            writeln!(out, "  expected  {expected}")?;
+            writeln!(out, "  got       {got}")?;
+        }
+        Outcome::NotReached(why) => writeln!(out, "not reached: {why}")?,
+    }
+    for side in &replayed.sides {
+        print_side(out, side)?;
+    }
+    writeln!(out, "  effect: {}\n", replayed.effect)
+}
+
+fn print_side(out: &mut dyn Write, side: &Side) -> io::Result<()> {
+    let value = side.value.as_deref().map_or(String::new(), |bytes| format!(", which is {}", number(bytes)));
+    writeln!(out, "  {} stands before the {}{value}", side.thread, side.what)?;
+    for frame in side.stack.iter().skip(1) {
+        writeln!(out, "    called from {frame}")?;
+    }
+    Ok(())
+}
+
+/// A value as a number, where it is as long as one.
+fn number(bytes: &[u8]) -> String {
+    let mut wide = [0; 16];
+    wide[..bytes.len().min(16)].copy_from_slice(&bytes[..bytes.len().min(16)]);
+    let value = u128::from_le_bytes(wide);
+    if value > 9 { format!("{value} ({value:#x})") } else { value.to_string() }
+}

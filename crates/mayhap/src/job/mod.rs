@@ -1,0 +1,449 @@
+//! The main job: a program is recorded, what other interleavings contain is predicted, and every proven finding is
+//! replayed, until nothing new turns up or somebody presses Ctrl-C.
+//!
+//! Each recorded run is analysed for itself; the same bug in several runs is one finding (its fingerprint says so). A replay
+//! leads the program where no run has been: where it executed code that no run before had, its own recording is analysed in
+//! the next round.
+
+mod interrupt;
+mod stdin;
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use mayhap_report::{Replay, Report};
+use mayhap_trace::{Relations, Trace, format};
+use mayhap_wire::ring::Schedule;
+use mayhap_witness::Target;
+
+pub use interrupt::Interrupt;
+pub use stdin::Stdin;
+
+use crate::predict::{self, Prediction, predict};
+use crate::record::{self, Monitor, Run};
+use crate::replay::plan::Plan;
+use crate::replay::session::{Printed, Recorded, keep};
+use crate::replay::steps::Steps;
+use crate::replay::{self, Effect, Outcome, Replayed};
+use crate::witness_file::WitnessFile;
+use crate::{Failure, reporting};
+
+/// The most replays of one round whose recordings are analysed in the next.
+const FOLLOWED: usize = 4;
+
+/// What to do.
+pub struct Job {
+    /// The program and its arguments.
+    pub program: Vec<OsString>,
+    /// Runs to record, each with another seed.
+    pub runs: u32,
+    /// Seed of the first run.
+    pub seed: u64,
+    /// How threads take turns; the first run is free unless one is given.
+    pub schedule: Option<Schedule>,
+    /// Rounds of analysis: 1 analyses the recorded runs only.
+    pub rounds: u32,
+    /// Replays of each finding and order; 0 for none.
+    pub replays: u32,
+    /// How to predict, for a trace.
+    pub predict: Box<dyn Fn(&Trace) -> predict::Options>,
+    /// Where traces and witnesses go.
+    pub folder: PathBuf,
+    /// The folder stays, so the report may point there.
+    pub keep: bool,
+    /// How long a run may take, and how long it may do nothing.
+    pub timeout: Duration,
+    /// See there.
+    pub patience: Duration,
+    /// Passes on what the first recorded run prints.
+    pub show_output: bool,
+}
+
+/// What the job is doing, for whoever wants to tell the user.
+pub enum Stage<'a> {
+    /// A run begins.
+    Recording {
+        /// Its number, from 1.
+        run: u32,
+        /// How many there are to be.
+        of: u32,
+    },
+    /// A run has been recorded.
+    Recorded {
+        /// Its trace.
+        trace: &'a Trace,
+        /// How it ended.
+        run: &'a Run,
+    },
+    /// A trace is analysed.
+    Predicting,
+    /// A trace has been analysed.
+    Predicted {
+        /// What came of it.
+        prediction: &'a Prediction,
+        /// The findings that are new.
+        new: &'a [mayhap_report::Finding],
+    },
+    /// A finding is replayed.
+    Replaying {
+        /// It.
+        finding: &'a mayhap_report::Finding,
+    },
+    /// A finding has been replayed.
+    Replayed {
+        /// It, with what came of it.
+        finding: &'a mayhap_report::Finding,
+        /// The last run.
+        last: &'a Replayed,
+    },
+}
+
+/// What a job came to.
+pub struct Done {
+    /// All findings.
+    pub report: Report,
+    /// Something could not be decided.
+    pub undecided: bool,
+}
+
+struct Work<'a> {
+    job: &'a Job,
+    tell: &'a mut dyn FnMut(Stage<'_>),
+    interrupt: Interrupt,
+    stdin: Stdin,
+    report: Option<Report>,
+    /// Fingerprints of findings.
+    known: HashSet<String>,
+    /// Names of places that some analysed run has been to.
+    places: HashSet<String>,
+    undecided: bool,
+    notes: Vec<String>,
+}
+
+/// A trace to be analysed, with what its run came to.
+struct Recording {
+    path: PathBuf,
+    recorded: Recorded,
+}
+
+impl Job {
+    /// Does the job; `tell` hears of each stage.
+    pub fn run(&self, tell: &mut dyn FnMut(Stage<'_>)) -> Result<Done, Failure> {
+        let mut work = Work {
+            job: self,
+            tell,
+            interrupt: Interrupt::catch(),
+            stdin: Stdin::look(&self.folder)?,
+            report: None,
+            known: HashSet::new(),
+            places: HashSet::new(),
+            undecided: false,
+            notes: Vec::new(),
+        };
+        let mut queue = Vec::new();
+        for run in 1..=self.runs {
+            if !work.interrupt.is_set() {
+                queue.extend(work.record(run)?);
+            }
+        }
+        for round in 1..=self.rounds.max(1) {
+            let mut next = Vec::new();
+            for recording in std::mem::take(&mut queue) {
+                if !work.interrupt.is_set() {
+                    work.analyse(&recording, round, &mut next)?;
+                }
+            }
+            queue = next;
+            if queue.is_empty() {
+                break;
+            }
+        }
+        work.finish()
+    }
+}
+
+impl Work<'_> {
+    /// Records one run; `None` if there is nothing to analyse.
+    fn record(&mut self, run: u32) -> Result<Option<Recording>, Failure> {
+        (self.tell)(Stage::Recording { run, of: self.job.runs });
+        let schedule = self.job.schedule.unwrap_or(if run == 1 { Schedule::Free } else { Schedule::Random });
+        let slice = match schedule {
+            Schedule::Free => 20_000,
+            Schedule::Random => 100,
+            Schedule::Pct => 1_000,
+        };
+        let path = self.job.folder.join(format!("run{run}.mhp"));
+        let seed = self.job.seed + u64::from(run) - 1;
+        let options = record::Options { output: path.clone(), seed, schedule, slice };
+        let mut command = record::command(&self.job.program)?;
+        command.stdin(self.stdin.first()?).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let show = self.job.show_output && run == 1;
+        let mut watch =
+            Limits { started: Instant::now(), timeout: self.job.timeout, show, texts: Vec::new(), late: false };
+        let writer = format::create(&path).map_err(|error| Failure::at(&path, error))?;
+        let taken = record::execute(command, &options, &self.job.folder, &mut watch)?;
+        if !taken.is_recorded() {
+            return Err(Failure::at(Path::new(&self.job.program[0]), NOT_INSTRUMENTED));
+        }
+        let output = watch.printed();
+        let summary = Run::new(&self.job.program, taken.status, watch.started.elapsed());
+        let late = watch.late;
+        let recording = taken.write(writer, &path, &summary)?;
+        self.notes.extend(recording.notes.into_iter().map(|note| format!("run {run}: {note}")));
+        if late {
+            let limit = self.job.timeout.as_secs();
+            self.notes
+                .push(format!("run {run} was ended after {limit} seconds (--timeout); its trace counts up to there"));
+        }
+        self.stdin.keep();
+        if recording.events == 0 {
+            self.notes.push(format!("run {run}: no event was recorded"));
+            return Ok(None);
+        }
+        Ok(Some(Recording { path, recorded: Recorded { run: summary, output: Some(output) } }))
+    }
+
+    /// Predicts what other interleavings of a recording contain, and replays what is proven and new.
+    fn analyse(&mut self, recording: &Recording, round: u32, next: &mut Vec<Recording>) -> Result<(), Failure> {
+        let path = &recording.path;
+        let loaded = format::read(path).map_err(|error| Failure::at(path, error))?;
+        let trace = Arc::new(loaded.trace);
+        if round == 1 {
+            (self.tell)(Stage::Recorded { trace: &trace, run: &recording.recorded.run });
+        } else if !self.is_news(&trace) {
+            return Ok(());
+        }
+        self.remember(&trace);
+        if trace.is_empty() {
+            return Ok(());
+        }
+        let relations = Arc::new(Relations::derive(&trace).map_err(|error| Failure::at(path, error))?);
+        let options = (self.job.predict)(&trace);
+        (self.tell)(Stage::Predicting);
+        let Some(prediction) = self.predict(&trace, &relations, &options)? else {
+            self.notes.push("stopped before the trace was analysed to its end".into());
+            return Ok(());
+        };
+        self.undecided |= prediction.tally.unknown > 0;
+        let mut part = predict::report::report(path, &trace, &relations, &options, &prediction, None);
+        let found = std::mem::take(&mut part.findings);
+        let new: Vec<_> = found.into_iter().filter(|f| self.known.insert(f.fingerprint.clone())).collect();
+        (self.tell)(Stage::Predicted { prediction: &prediction, new: &new });
+        self.merge(part);
+        let replays = Replays { path, trace: &trace, relations: &relations, prediction: &prediction, recording };
+        self.replay_all(&replays, new, round, next)
+    }
+
+    /// Predicts in a thread of its own, which is left alone when somebody presses Ctrl-C.
+    fn predict(
+        &self,
+        trace: &Arc<Trace>,
+        relations: &Arc<Relations>,
+        options: &predict::Options,
+    ) -> Result<Option<Prediction>, Failure> {
+        let (send, receive) = std::sync::mpsc::channel();
+        let (trace, relations, options) = (Arc::clone(trace), Arc::clone(relations), options.clone());
+        std::thread::spawn(move || {
+            // Nobody may be waiting any more.
+            let _ = send.send(predict(&trace, &relations, &options));
+        });
+        loop {
+            match receive.recv_timeout(Duration::from_millis(50)) {
+                Ok(result) => return result.map(Some),
+                Err(std::sync::mpsc::RecvTimeoutError::Timeout) if !self.interrupt.is_set() => {}
+                Err(std::sync::mpsc::RecvTimeoutError::Timeout) => return Ok(None),
+                Err(_) => return Err(Failure::new("predicting ended unexpectedly")),
+            }
+        }
+    }
+
+    fn replay_all(
+        &mut self,
+        replays: &Replays<'_>,
+        new: Vec<mayhap_report::Finding>,
+        round: u32,
+        next: &mut Vec<Recording>,
+    ) -> Result<(), Failure> {
+        let steps = Steps::load(replays.path, replays.trace)?;
+        for mut finding in new {
+            let proof = replays.proof_of(&finding.id);
+            if let Some(proof) = proof {
+                let file = self.job.folder.join(format!("{}.json", finding.id));
+                WitnessFile::of(replays.trace, proof).with_path(replays.path).save(&file)?;
+                if self.job.keep {
+                    finding.replay_command = Some(reporting::replay_command(&file));
+                    finding.witness_file = Some(file.display().to_string());
+                }
+            }
+            if let Some(proof) = proof.filter(|_| self.job.replays > 0 && !self.interrupt.is_set()) {
+                match Plan::new(replays.trace, replays.relations, &steps, proof.target(), proof.witness()) {
+                    Ok(plan) => self.replay(replays, &steps, &plan, &mut finding, proof.target(), (round, next))?,
+                    Err(why) => {
+                        finding.replayed(Replay { runs: 0, confirmed: 0, effect: None, diverged: Some(why) });
+                    }
+                }
+            }
+            if let Some(report) = &mut self.report {
+                report.findings.push(finding);
+            }
+        }
+        Ok(())
+    }
+
+    /// Replays one finding, in both orders where there are two.
+    fn replay(
+        &mut self,
+        replays: &Replays<'_>,
+        steps: &Steps,
+        plan: &Plan,
+        finding: &mut mayhap_report::Finding,
+        target: &Target,
+        (round, next): (u32, &mut Vec<Recording>),
+    ) -> Result<(), Failure> {
+        (self.tell)(Stage::Replaying { finding });
+        let orders = if matches!(target, Target::Race(..)) { 2 } else { 1 };
+        let mut entry = Replay { runs: 0, confirmed: 0, effect: None, diverged: None };
+        let mut gravest = Effect::None;
+        let mut last = None;
+        for number in 0..self.job.replays * orders {
+            if self.interrupt.is_set() {
+                break;
+            }
+            let options = replay::Options {
+                first: number % orders,
+                core: false,
+                patience: self.job.patience,
+                timeout: self.job.timeout,
+                capture: Some(self.stdin.again()?),
+                recorded: Some(replays.recording.recorded.clone()),
+            };
+            let replayed = replay::replay(&self.job.program, steps, plan, options)?;
+            entry.runs += 1;
+            match &replayed.outcome {
+                Outcome::Confirmed => {
+                    entry.confirmed += 1;
+                    if replayed.effect > gravest {
+                        gravest = replayed.effect.clone();
+                    }
+                }
+                outcome => entry.diverged = Some(outcome.to_string()),
+            }
+            last = Some(replayed);
+        }
+        let Some(last) = last else { return Ok(()) };
+        if entry.confirmed > 0 {
+            entry.effect = Some(gravest.to_string());
+        }
+        finding.replayed(entry);
+        (self.tell)(Stage::Replayed { finding, last: &last });
+        if round < self.job.rounds && next.len() < FOLLOWED && last.effect != Effect::Deadlock {
+            let path = self.job.folder.join(format!("replay-{}.mhp", finding.id));
+            let summary = Run::new(&self.job.program, last.status, Duration::ZERO);
+            let writer = format::create(&path).map_err(|error| Failure::at(&path, error))?;
+            last.taken.write(writer, &path, &summary)?;
+            next.push(Recording { path, recorded: replays.recording.recorded.clone() });
+        }
+        Ok(())
+    }
+
+    /// The trace has been to places where no analysed run has been.
+    fn is_news(&self, trace: &Trace) -> bool {
+        trace.tables().locations.iter().any(|name| !self.places.contains(name))
+    }
+
+    fn remember(&mut self, trace: &Trace) {
+        self.places.extend(trace.tables().locations.iter().map(str::to_string));
+    }
+
+    /// Adds the counts of another trace's report.
+    fn merge(&mut self, part: Report) {
+        let Some(report) = &mut self.report else {
+            self.report = Some(part);
+            return;
+        };
+        let (sum, more) = (&mut report.summary, &part.summary);
+        sum.candidates += more.candidates;
+        sum.proven += more.proven;
+        sum.refuted += more.refuted;
+        sum.unknown += more.unknown;
+        sum.suspected += more.suspected;
+        sum.seconds += more.seconds;
+        sum.decisions += more.decisions;
+        sum.instances_left_out += more.instances_left_out;
+        sum.covered_by_races += more.covered_by_races;
+        if sum.first_unknown.is_none() {
+            sum.first_unknown.clone_from(&more.first_unknown);
+        }
+    }
+
+    fn finish(mut self) -> Result<Done, Failure> {
+        if self.interrupt.is_set() {
+            self.notes.push("interrupted: what is here was found until then".into());
+        }
+        let nothing = || Report::new(env!("CARGO_PKG_VERSION"), Default::default(), "branch");
+        let mut report = self.report.take().unwrap_or_else(nothing);
+        report.program = self.job.program.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        report.summary.confirmed =
+            report.findings.iter().filter(|f| f.verdict == mayhap_report::Verdict::Confirmed).count() as u64;
+        report.notes.extend(self.notes);
+        report.arrange();
+        Ok(Done { report, undecided: self.undecided })
+    }
+}
+
+const NOT_INSTRUMENTED: &str = "the program recorded nothing, so it is not built for recording. Build it with CC=\"mayhap cc\" \
+    or CXX=\"mayhap c++\" in place of the compiler (or -fsanitize=thread), a Rust program with `mayhap cargo`, or give a \
+    single source file: mayhap run FILE.c";
+
+/// What replaying the findings of one trace needs.
+struct Replays<'a> {
+    path: &'a Path,
+    trace: &'a Trace,
+    relations: &'a Relations,
+    prediction: &'a Prediction,
+    recording: &'a Recording,
+}
+
+impl Replays<'_> {
+    fn proof_of(&self, id: &str) -> Option<&mayhap_witness::Checked> {
+        self.prediction.findings.iter().find(|f| predict::report::id(self.trace, f) == id)?.proof.as_ref()
+    }
+}
+
+/// Ends a run that takes too long, and keeps what it prints.
+struct Limits {
+    started: Instant,
+    timeout: Duration,
+    show: bool,
+    texts: Vec<JoinHandle<Vec<u8>>>,
+    late: bool,
+}
+
+impl Limits {
+    fn printed(&mut self) -> Printed {
+        let mut texts = std::mem::take(&mut self.texts).into_iter().map(|text| text.join().unwrap_or_default());
+        Printed { out: texts.next().unwrap_or_default(), err: texts.next().unwrap_or_default() }
+    }
+}
+
+impl Monitor for Limits {
+    fn look(&mut self, child: &mut Child, _words: u64) -> Result<(), Failure> {
+        if let Some(out) = child.stdout.take() {
+            self.texts.push(keep(out, self.show));
+        }
+        if let Some(err) = child.stderr.take() {
+            self.texts.push(keep(err, self.show));
+        }
+        if !self.late && self.started.elapsed() >= self.timeout {
+            self.late = true;
+            // It may have ended by itself in the meantime.
+            let _ = child.kill();
+        }
+        Ok(())
+    }
+}

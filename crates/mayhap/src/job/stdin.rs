@@ -1,0 +1,96 @@
+//! Standard input for a program that runs several times: every run gets what the first one got.
+//!
+//! A file is opened anew for each run. What comes through a pipe is kept while the first run reads it. A terminal belongs to the
+//! first run; the others find nothing to read.
+
+use std::fs::File;
+use std::io::{IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::Failure;
+
+/// Where input comes from.
+pub enum Stdin {
+    /// Nothing, or a terminal.
+    Terminal,
+    /// A file, which can be opened again.
+    File,
+    /// A pipe, kept in a file.
+    Pipe {
+        /// The file.
+        kept: PathBuf,
+        /// The first run has had it.
+        done: Arc<AtomicBool>,
+    },
+}
+
+impl Stdin {
+    /// What this process has as its input.
+    pub fn look(folder: &Path) -> Result<Stdin, Failure> {
+        let path = Path::new("/proc/self/fd/0");
+        Ok(match std::fs::metadata(path) {
+            Ok(metadata) if metadata.is_file() => Stdin::File,
+            Ok(_) if std::io::stdin().is_terminal() => Stdin::Terminal,
+            Ok(metadata) if is_null(&metadata) => Stdin::Terminal,
+            Ok(_) => {
+                let kept = folder.join("stdin");
+                File::create(&kept).map_err(|error| Failure::at(&kept, error))?;
+                Stdin::Pipe { kept, done: Arc::default() }
+            }
+            Err(_) => Stdin::Terminal,
+        })
+    }
+
+    /// Input for a recorded run.
+    pub fn first(&self) -> Result<Stdio, Failure> {
+        match self {
+            Stdin::Terminal => Ok(Stdio::inherit()),
+            Stdin::Pipe { kept, done } if !done.load(Ordering::Relaxed) => {
+                let failed = |error| Failure::new(format_args!("standard input: {error}"));
+                let (reader, writer) = std::io::pipe().map_err(failed)?;
+                let file = File::create(kept).map_err(|error| Failure::at(kept, error))?;
+                let done = Arc::clone(done);
+                // Left alone if the program ends before its input does.
+                std::thread::spawn(move || copy(writer, file, &done));
+                Ok(reader.into())
+            }
+            _ => self.again(),
+        }
+    }
+
+    /// The first run has ended: what it has read by now is all that others get.
+    pub fn keep(&self) {
+        if let Stdin::Pipe { done, .. } = self {
+            done.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The same input for another run.
+    pub fn again(&self) -> Result<Stdio, Failure> {
+        let path = match self {
+            Stdin::Terminal => return Ok(Stdio::null()),
+            Stdin::File => Path::new("/proc/self/fd/0"),
+            Stdin::Pipe { kept, .. } => kept,
+        };
+        File::open(path).map(Stdio::from).map_err(|error| Failure::at(path, error))
+    }
+}
+
+fn is_null(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == metadata.rdev() && null.dev() == metadata.dev())
+}
+
+/// Passes input on and keeps it.
+fn copy(mut to: std::io::PipeWriter, mut file: File, done: &AtomicBool) {
+    let mut buffer = [0; 1 << 14];
+    while let Ok(n @ 1..) = std::io::stdin().read(&mut buffer) {
+        if done.load(Ordering::Relaxed) || file.write_all(&buffer[..n]).is_err() || to.write_all(&buffer[..n]).is_err()
+        {
+            return;
+        }
+    }
+}

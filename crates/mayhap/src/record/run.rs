@@ -1,0 +1,52 @@
+//! How a recorded program was started and how it ended: what a replay compares with. Kept with the trace as JSON.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::BufReader;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use mayhap_trace::format::native;
+use mayhap_wire::attachment;
+use serde::{Deserialize, Serialize};
+
+/// A program's run.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Run {
+    /// The program and its arguments, as far as they are text.
+    pub program: Vec<String>,
+    /// Where it ran.
+    pub folder: Option<PathBuf>,
+    /// Its exit code.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// How long it took, recording included.
+    pub seconds: f64,
+}
+
+impl Run {
+    /// A run that ended so.
+    pub fn new(program: &[OsString], status: ExitStatus, time: Duration) -> Run {
+        Run {
+            program: program.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            folder: std::env::current_dir().ok(),
+            code: status.code(),
+            signal: status.signal(),
+            seconds: time.as_secs_f64(),
+        }
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// What a trace file says of the run that it is of.
+    pub fn load(path: &Path) -> Option<Run> {
+        let input = BufReader::new(File::open(path).ok()?);
+        let bytes = native::attachments(input, attachment::RUN).ok()??;
+        serde_json::from_slice(&bytes).ok()
+    }
+}

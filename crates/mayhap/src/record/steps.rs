@@ -1,0 +1,289 @@
+//! What a replay needs of a recording: which events are one step of a thread, where in the code and on what memory.
+//!
+//! Written beside the events while they are made, as an optional block of the native format
+//! ([`mayhap_wire::attachment::STEPS`]); [`crate::replay::steps`] reads it. A stream of items, each a number and its fields,
+//! all varints:
+//!
+//! | item | fields |
+//! |---|---|
+//! | [`MODULE`] | length of the path, the path. Defines the next module, from 0 |
+//! | [`SITE`] | module plus 1 (0: outside all), offset. Defines the next site |
+//! | [`LANE`] | the creating lane plus 1 (0: none), its how manyth child. Defines the next lane, a thread |
+//! | [`BLOCK`] | lane, site, how manyth allocation of the lane at this site. Defines the next heap block |
+//! | [`STEP`] | events, lane, kind, site plus 1, class, index and offset of the object, outcome, size. See [`mayhap_wire::schedule::Step`] |
+//! | [`SKIP`] | events that belong to no step |
+//!
+//! Steps and skips stand in the order of the trace; together they cover its events.
+
+use std::collections::HashMap;
+
+use mayhap_wire::ring::{SiteKind, Tag, split_atomic};
+use mayhap_wire::schedule::{READ, WRITE, class};
+use mayhap_wire::varint;
+
+use super::modules::{Block, BlockKind, Blocks, Sites};
+use super::symbols::Symbols;
+use super::words::{Word, following};
+
+/// Numbers of the items.
+pub const MODULE: u64 = 1;
+/// See the table.
+pub const SITE: u64 = 2;
+/// See the table.
+pub const LANE: u64 = 3;
+/// See the table.
+pub const BLOCK: u64 = 4;
+/// See the table.
+pub const STEP: u64 = 5;
+/// See the table.
+pub const SKIP: u64 = 6;
+
+/// Bytes that are handed on at a time.
+const PIECE: usize = 1 << 18;
+
+/// What the writer of steps looks at.
+pub(super) struct View<'a> {
+    pub(super) sites: &'a Sites,
+    pub(super) blocks: &'a Blocks,
+    pub(super) symbols: &'a Symbols,
+}
+
+/// A thing that a step is about.
+#[derive(Clone, Copy, Default)]
+struct Object {
+    class: u8,
+    index: u64,
+    offset: u64,
+}
+
+/// Writes steps.
+#[derive(Default)]
+pub(super) struct Steps {
+    bytes: Vec<u8>,
+    modules: HashMap<usize, u64>,
+    sites: HashMap<u64, u64>,
+    /// Lane of each thread of the recording, its children so far, and where its frames begin.
+    lanes: Vec<Option<Lane>>,
+    count: u64,
+    /// The how manyth allocation of its thread at its site each block is, by number.
+    nth: Vec<u32>,
+    allocations: HashMap<(u16, u64), u32>,
+    blocks: HashMap<usize, u64>,
+    skipped: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Lane {
+    id: u64,
+    children: u64,
+    stack: u64,
+}
+
+impl Steps {
+    fn put(&mut self, numbers: &[u64]) {
+        for &number in numbers {
+            let mut buffer = [0; varint::LONGEST];
+            let length = varint::put(number, &mut buffer).expect("a number fits its longest form");
+            self.bytes.extend_from_slice(&buffer[..length]);
+        }
+    }
+
+    /// What has been written, once it is enough or `all` is wanted.
+    pub(super) fn take(&mut self, all: bool) -> Option<Vec<u8>> {
+        if all && self.skipped > 0 {
+            let skipped = std::mem::take(&mut self.skipped);
+            self.put(&[SKIP, skipped]);
+        }
+        let enough = self.bytes.len() >= if all { 1 } else { PIECE };
+        enough.then(|| std::mem::take(&mut self.bytes))
+    }
+
+    fn lane(&mut self, thread: u16) -> &mut Lane {
+        let index = usize::from(thread);
+        if self.lanes.len() <= index {
+            self.lanes.resize(index + 1, None);
+        }
+        if self.lanes[index].is_none() {
+            self.define_lane(thread, 0, if index == 0 { 0 } else { u64::from(thread) });
+        }
+        self.lanes[index].get_or_insert(Lane { id: 0, children: 0, stack: 0 })
+    }
+
+    fn define_lane(&mut self, thread: u16, parent: u64, nth: u64) {
+        let index = usize::from(thread);
+        if self.lanes.len() <= index {
+            self.lanes.resize(index + 1, None);
+        }
+        self.put(&[LANE, parent, nth]);
+        self.lanes[index] = Some(Lane { id: self.count, children: 0, stack: 0 });
+        self.count += 1;
+    }
+
+    fn module(&mut self, symbols: &Symbols, address: u64) -> Option<(u64, u64)> {
+        let (index, module) = symbols.module_at(address)?;
+        let id = match self.modules.get(&index) {
+            Some(&id) => id,
+            None => {
+                let path = module.path.as_os_str().as_encoded_bytes().to_vec();
+                self.put(&[MODULE, path.len() as u64]);
+                self.bytes.extend_from_slice(&path);
+                let id = self.modules.len() as u64;
+                self.modules.insert(index, id);
+                id
+            }
+        };
+        Some((id, address - module.base))
+    }
+
+    fn site(&mut self, view: &View<'_>, pc: u64) -> u64 {
+        if let Some(&id) = self.sites.get(&pc) {
+            return id;
+        }
+        let (module, offset) = self.module(view.symbols, pc).map_or((0, pc), |(module, offset)| (module + 1, offset));
+        self.put(&[SITE, module, offset]);
+        let id = self.sites.len() as u64;
+        self.sites.insert(pc, id);
+        id
+    }
+
+    fn object(&mut self, view: &View<'_>, address: u64) -> Object {
+        match view.blocks.containing(address).copied() {
+            Some(Block { kind: BlockKind::Stack, thread, .. }) => {
+                let Lane { id, stack, .. } = *self.lane(thread);
+                Object { class: class::STACK, index: id, offset: stack.wrapping_sub(address) }
+            }
+            Some(block @ Block { kind: BlockKind::Heap { site, .. }, start, .. }) => {
+                let index = self.block(view, &block, site);
+                Object { class: class::HEAP, index, offset: address - start }
+            }
+            None => match self.module(view.symbols, address) {
+                Some((index, offset)) => Object { class: class::GLOBAL, index, offset },
+                None => Object::default(),
+            },
+        }
+    }
+
+    fn block(&mut self, view: &View<'_>, block: &Block, site: u32) -> u64 {
+        if let Some(&id) = self.blocks.get(&block.number) {
+            return id;
+        }
+        let lane = self.lane(block.thread).id;
+        let site = self.site(view, view.sites.get(site).pc);
+        let nth = self.nth.get(block.number).copied().unwrap_or(0);
+        self.put(&[BLOCK, lane, site, nth.into()]);
+        let id = self.blocks.len() as u64;
+        self.blocks.insert(block.number, id);
+        id
+    }
+
+    /// A block of this number was allocated.
+    pub(super) fn allocated(&mut self, thread: u16, pc: u64, number: usize) {
+        let nth = self.allocations.entry((thread, pc)).or_insert(0);
+        *nth += 1;
+        if self.nth.len() <= number {
+            self.nth.resize(number + 1, 0);
+        }
+        self.nth[number] = *nth;
+    }
+
+    /// A thread begins, and its frames begin at `stack`.
+    pub(super) fn begun(&mut self, thread: u16, stack: u64) {
+        self.lane(thread).stack = stack;
+    }
+
+    /// What a word said became this many events.
+    pub(super) fn note(&mut self, view: &View<'_>, thread: u16, word: Word<'_>, events: u64) {
+        match word {
+            Word::Access(number, address) if events > 0 => {
+                let site = view.sites.get(number);
+                let kind = match site.kind {
+                    SiteKind::Read => READ,
+                    SiteKind::Write => WRITE,
+                    _ => return self.skipped += events,
+                };
+                let object = self.object(view, address);
+                self.step(view, thread, events, kind, site.pc, object, (0, site.size));
+            }
+            Word::Access(..) => {}
+            Word::Record(tag, argument, body) => self.record(view, thread, events, tag, argument, body),
+        }
+    }
+
+    fn record(&mut self, view: &View<'_>, thread: u16, events: u64, tag: Tag, argument: u32, body: &[u64]) {
+        let (first, second) = (following(body, 0), following(body, 1));
+        let pc = view.sites.get(argument).pc;
+        let (kind, mut outcome, mut size) = (tag as u8, 0, 0);
+        let object = match tag {
+            Tag::Fork => {
+                let Lane { id, children, .. } = *self.lane(thread);
+                self.lane(thread).children += 1;
+                self.define_lane(first as u16, id + 1, children + 1);
+                Object::default()
+            }
+            Tag::End => {
+                return self.step(view, thread, events, kind, 0, Object::default(), (0, 0));
+            }
+            Tag::Failed => {
+                outcome = second as u8;
+                match following(body, 2) {
+                    attempted if attempted == Tag::Join as u64 => self.lane_object(first),
+                    _ => self.object(view, first),
+                }
+            }
+            Tag::Join => self.lane_object(first),
+            Tag::WaitEnd => {
+                outcome = second as u8;
+                self.object(view, first)
+            }
+            Tag::Atomic if events > 0 => {
+                if let Some((kind, _, bytes)) = split_atomic(second) {
+                    (outcome, size) = (kind as u8, bytes);
+                }
+                self.object(view, first)
+            }
+            Tag::RangeRead | Tag::RangeWrite | Tag::Free if events > 0 => {
+                size = second.min(u8::MAX.into()) as u8;
+                self.object(view, first)
+            }
+            Tag::Acquire
+            | Tag::Release
+            | Tag::SharedAcquire
+            | Tag::AnyRelease
+            | Tag::Notify
+            | Tag::NotifyAll
+            | Tag::SemPost
+            | Tag::SemWait
+            | Tag::BarrierArrive
+            | Tag::BarrierLeave
+            | Tag::OnceDone
+            | Tag::OnceSeen => self.object(view, first),
+            _ => return self.skipped += events,
+        };
+        self.step(view, thread, events, kind, pc, object, (outcome, size));
+    }
+
+    fn lane_object(&mut self, thread: u64) -> Object {
+        Object { class: class::LANE, index: self.lane(thread as u16).id, offset: 0 }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the fields of one item")]
+    fn step(
+        &mut self,
+        view: &View<'_>,
+        thread: u16,
+        events: u64,
+        kind: u8,
+        pc: u64,
+        object: Object,
+        (outcome, size): (u8, u8),
+    ) {
+        if self.skipped > 0 {
+            let skipped = std::mem::take(&mut self.skipped);
+            self.put(&[SKIP, skipped]);
+        }
+        let lane = self.lane(thread).id;
+        let site = if pc == 0 { 0 } else { self.site(view, pc) + 1 };
+        let Object { class, index, offset } = object;
+        self.put(&[STEP, events, lane, kind.into(), site, class.into(), index, offset, outcome.into(), size.into()]);
+    }
+}

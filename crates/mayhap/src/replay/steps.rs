@@ -1,0 +1,195 @@
+//! Reads which events of a trace are one step of a thread: [`crate::record::steps`] writes it and describes the format.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::BufReader;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use mayhap_trace::format::native;
+use mayhap_trace::{EventId, Trace};
+use mayhap_wire::schedule::class;
+use mayhap_wire::{attachment, varint};
+
+use crate::Failure;
+use crate::record::steps::{BLOCK, LANE, MODULE, SITE, SKIP, STEP};
+
+/// A place in the code: a module, if it lies in one, and the offset.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Site {
+    /// Index into [`Steps::modules`].
+    pub module: Option<u32>,
+    /// The offset, or the address outside all modules.
+    pub offset: u64,
+}
+
+/// A thread, by who created it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lane {
+    /// The creating lane.
+    pub parent: Option<u32>,
+    /// The how manyth child, from 1; 0 for the first thread.
+    pub nth: u32,
+}
+
+/// A heap block, by who allocated it where.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Block {
+    /// The allocating lane.
+    pub lane: u32,
+    /// Where.
+    pub site: u32,
+    /// The how manyth allocation of the lane there, from 1.
+    pub nth: u32,
+}
+
+/// What a step is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Object {
+    /// One of [`mayhap_wire::schedule::class`].
+    pub class: u8,
+    /// Module, block or lane.
+    pub index: u32,
+    /// The offset in it.
+    pub offset: u64,
+}
+
+/// One thing that a thread did in one go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// Its first event; where it has none, the next event of the trace.
+    pub start: u32,
+    /// How many events it became.
+    pub events: u32,
+    /// The thread.
+    pub lane: u32,
+    /// See [`mayhap_wire::schedule::Step::kind`].
+    pub kind: u8,
+    /// Where in the code, if that is known.
+    pub site: Option<u32>,
+    /// On what.
+    pub object: Object,
+    /// What came of it.
+    pub outcome: u8,
+    /// Bytes accessed, 0 if unknown.
+    pub size: u8,
+}
+
+impl Step {
+    /// Its events.
+    pub fn events(&self) -> impl Iterator<Item = EventId> + use<> {
+        (self.start..self.start + self.events).map(|e| EventId::at(e as usize))
+    }
+}
+
+/// All steps of a recorded run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Steps {
+    /// Files that were loaded.
+    pub modules: Vec<PathBuf>,
+    /// Places in the code.
+    pub sites: Vec<Site>,
+    /// Threads.
+    pub lanes: Vec<Lane>,
+    /// Heap blocks.
+    pub blocks: Vec<Block>,
+    /// Steps in the order of the trace.
+    pub steps: Vec<Step>,
+}
+
+impl Steps {
+    /// Reads the steps of a recorded trace.
+    pub fn load(path: &Path, trace: &Trace) -> Result<Steps, Failure> {
+        let file = File::open(path).map_err(|error| Failure::at(path, error))?;
+        let none = "the trace does not say how to replay it: record the program with `mayhap record -o TRACE.mhp`";
+        let bytes = native::attachments(BufReader::with_capacity(1 << 17, file), attachment::STEPS)
+            .map_err(|_| Failure::at(path, none))?
+            .ok_or_else(|| Failure::at(path, none))?;
+        Steps::parse(&bytes, trace.len() as u64)
+            .ok_or_else(|| Failure::at(path, "the steps for a replay are damaged or of another version"))
+    }
+
+    /// Reads the items; `None` where they make no sense for a trace of so many events.
+    pub fn parse(mut bytes: &[u8], events: u64) -> Option<Steps> {
+        let mut all = Steps::default();
+        let mut at = 0u64;
+        while !bytes.is_empty() {
+            let item = varint::take(&mut bytes)?;
+            let mut field = || varint::take(&mut bytes);
+            let small = |value: u64| u32::try_from(value).ok();
+            match item {
+                MODULE => {
+                    let length = usize::try_from(field()?).ok()?;
+                    let (path, rest) = bytes.split_at_checked(length)?;
+                    bytes = rest;
+                    all.modules.push(PathBuf::from(OsStr::from_bytes(path)));
+                }
+                SITE => {
+                    let module = small(field()?)?.checked_sub(1);
+                    let offset = field()?;
+                    all.sites.push(Site { module, offset });
+                }
+                LANE => {
+                    let parent = small(field()?)?.checked_sub(1);
+                    all.lanes.push(Lane { parent, nth: small(field()?)? });
+                }
+                BLOCK => {
+                    let block = Block { lane: small(field()?)?, site: small(field()?)?, nth: small(field()?)? };
+                    all.blocks.push(block);
+                }
+                STEP => {
+                    let mut field = || field().and_then(small);
+                    let (count, lane, kind) = (field()?, field()?, field()? as u8);
+                    let site = field()?.checked_sub(1);
+                    let (class, index) = (field()? as u8, field()?);
+                    let offset = varint::take(&mut bytes)?;
+                    let (outcome, size) = (varint::take(&mut bytes)? as u8, varint::take(&mut bytes)? as u8);
+                    let object = Object { class, index, offset };
+                    all.steps.push(Step { start: small(at)?, events: count, lane, kind, site, object, outcome, size });
+                    at += u64::from(count);
+                }
+                SKIP => at += field()?,
+                _ => return None,
+            }
+        }
+        (at <= events && all.is_whole()).then_some(all)
+    }
+
+    /// Everything that is named is there.
+    fn is_whole(&self) -> bool {
+        let (modules, sites, lanes) = (self.modules.len(), self.sites.len(), self.lanes.len());
+        self.sites.iter().all(|site| site.module.is_none_or(|m| (m as usize) < modules))
+            && self.lanes.iter().all(|lane| lane.parent.is_none_or(|p| (p as usize) < lanes))
+            && self.blocks.iter().all(|block| (block.lane as usize) < lanes && (block.site as usize) < sites)
+            && self.steps.iter().all(|step| {
+                let objects = match step.object.class {
+                    class::GLOBAL => modules,
+                    class::HEAP => self.blocks.len(),
+                    class::STACK | class::LANE => lanes,
+                    _ => usize::MAX,
+                };
+                (step.lane as usize) < lanes
+                    && step.site.is_none_or(|site| (site as usize) < sites)
+                    && (step.object.index as usize) < objects
+            })
+    }
+
+    /// The step that an event belongs to.
+    pub fn of(&self, event: EventId) -> Option<usize> {
+        let event = event.index() as u32;
+        // Of several steps that start there, all but the last have no events.
+        let at = self.steps.partition_point(|step| step.start <= event).checked_sub(1)?;
+        let step = &self.steps[at];
+        (event < step.start + step.events).then_some(at)
+    }
+
+    /// The name of a lane, as traces name threads.
+    pub fn lane_name(&self, lane: u32) -> String {
+        match self.lanes.get(lane as usize) {
+            Some(Lane { parent: Some(parent), nth }) if *parent < lane => format!("{}.{nth}", self.lane_name(*parent)),
+            Some(Lane { nth: 0, .. }) => "main".into(),
+            Some(Lane { nth, .. }) => format!("thread{nth}"),
+            None => "?".into(),
+        }
+    }
+}
