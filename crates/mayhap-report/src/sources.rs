@@ -55,18 +55,6 @@ impl Report {
         self.findings = findings;
     }
 
-    /// The text of a file, or what the report keeps of it, with empty lines for those between.
-    pub fn source_text(&self, file: &str, roots: &[PathBuf]) -> Option<String> {
-        find(file, roots).or_else(|| {
-            let mut lines: Vec<&str> = Vec::new();
-            for text in self.sources.iter().filter(|t| t.file == file) {
-                lines.resize(lines.len().max(text.from.saturating_sub(1) as usize), "");
-                lines.extend(text.lines.iter().map(String::as_str));
-            }
-            (!lines.is_empty()).then(|| lines.join("\n"))
-        })
-    }
-
     /// Up to so many lines around a line: the number of the first, and the lines. `None` where the line is not kept.
     pub fn excerpt(&self, file: &str, line: u32, before: u32, after: u32) -> Option<(u32, &[String])> {
         let holds = |text: &&SourceText| {

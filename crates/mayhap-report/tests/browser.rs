@@ -16,7 +16,7 @@ mod samples;
 use std::path::PathBuf;
 
 use chromium::Browser;
-use mayhap_report::{Finding, Report, html};
+use mayhap_report::{Finding, Kind, Report, html};
 use serde_json::json;
 
 /// A page in a folder of its own.
@@ -28,9 +28,8 @@ pub(crate) struct Page {
 pub(crate) fn page(report: &Report) -> Page {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("report.html");
-    let source = |file: &str| (file == "prog.c").then(|| include_str!("browser/prog.c").to_string());
     let mut out = std::io::BufWriter::new(std::fs::File::create(&file).unwrap());
-    html::write(report, &source, &mut out).unwrap();
+    html::write(&mut out, report).unwrap();
     out.into_inner().unwrap();
     Page { file, _folder: folder }
 }
@@ -49,7 +48,8 @@ fn every_kind() -> Option<(Browser, Page)> {
 
 fn show(browser: &mut Browser, finding: &Finding) {
     browser.eval(&format!("location.hash = {}", json!(finding.id)));
-    browser.until(&format!("document.querySelector('#title')?.textContent === {}", json!(finding.title)));
+    let title = finding.title.replace('`', "");
+    browser.until(&format!("document.querySelector('#title')?.textContent === {}", json!(title)));
     browser.settle();
 }
 
@@ -266,22 +266,29 @@ fn a_narrow_page_shows_one_thing_at_a_time_and_never_overflows() {
     browser.assert_clean();
 }
 
-/// Pictures for people to look at: `MAYHAP_SHOTS=folder cargo test -p mayhap-report --test browser pictures`.
+/// Pictures for people to look at, of the first finding of each kind in a saved report or in the samples:
+/// `MAYHAP_SHOTS=folder MAYHAP_REPORT=saved.json cargo test -p mayhap-report --test browser pictures`.
 #[test]
 fn pictures() {
     let Some(folder) = std::env::var_os("MAYHAP_SHOTS").map(PathBuf::from) else { return };
-    let Some((mut browser, page)) = every_kind() else { return };
-    for scheme in ["light", "dark"] {
-        for (width, height) in [(1280, 1400), (420, 900)] {
-            browser.resize(width, height);
+    let report = match std::env::var_os("MAYHAP_REPORT") {
+        Some(file) => Report::parse(&std::fs::read(file).unwrap()).unwrap(),
+        None => samples::report(samples::every_kind()),
+    };
+    let Some((mut browser, page)) = shows(&report) else { return };
+    std::fs::copy(&page.file, folder.join("report.html")).unwrap();
+    for kind in Kind::ALL {
+        let Some(finding) = report.findings.iter().find(|f| f.kind == kind) else { continue };
+        for (scheme, width) in [("light", 1280), ("dark", 1280), ("light", 420), ("dark", 420)] {
             browser.media("screen", scheme);
-            browser.open(&page.file);
-            for finding in &samples::every_kind() {
-                show(&mut browser, finding);
-                browser.screenshot(&folder.join(format!("{}-{width}-{scheme}.png", finding.kind.name())));
-            }
+            browser.resize(width, 900);
+            show(&mut browser, finding);
+            // As high as the finding is.
+            let height = browser.eval("innerHeight - main.clientHeight + main.scrollHeight - 20").as_u64().unwrap();
+            browser.resize(width, height as u32);
+            browser.settle();
+            browser.screenshot(&folder.join(format!("html-{}-{width}-{scheme}.png", kind.name())));
         }
     }
-    std::fs::copy(&page.file, folder.join("report.html")).unwrap();
     browser.assert_clean();
 }

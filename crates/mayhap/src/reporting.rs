@@ -127,8 +127,7 @@ impl ReportArgs {
             create(path, |out| document(out, report))?;
         }
         if let Some(path) = &self.html {
-            let roots = self.roots(report);
-            create(path, |out| html::write(report, &|file| report.source_text(file, &roots), out))?;
+            create(path, |out| html::write(out, report))?;
         }
         if let Some(path) = &self.sarif {
             create(path, |out| document(out, &sarif::document(report)))?;

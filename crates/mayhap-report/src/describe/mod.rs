@@ -86,6 +86,12 @@ impl<'a> Describer<'a> {
         finding
     }
 
+    /// How many events take part in schedules.
+    fn relevant(&self) -> u64 {
+        let threads = (0..self.relations.threads()).map(ThreadId::at);
+        threads.map(|thread| self.relations.thread_events(thread).len() as u64).sum()
+    }
+
     /// Everything known of an event.
     pub(crate) fn side(&self, id: EventId, role: &str) -> Side {
         let (event, tables) = (self.trace.event(id), self.trace.tables());

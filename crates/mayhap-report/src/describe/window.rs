@@ -38,7 +38,7 @@ pub(super) fn around(
         rows,
         witness,
         changed,
-        observed_total: describer.trace.len() as u64,
+        observed_total: describer.relevant(),
         witness_total: schedule.len() as u64,
         witness_skipped: (schedule.len() - tail.len()) as u64,
     }

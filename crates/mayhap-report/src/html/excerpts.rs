@@ -4,90 +4,65 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::Source;
+use crate::{Report, Source};
 
 /// Lines shown before and after the one that a finding is about.
-const BEFORE: usize = 3;
-const AFTER: usize = 2;
-/// A line longer than this is cut: generated code has lines that nobody reads.
-const LONGEST: usize = 400;
+const BEFORE: u32 = 3;
+const AFTER: u32 = 2;
 
 #[derive(Serialize)]
 #[serde(transparent)]
-pub(super) struct Excerpts<'s> {
-    all: Vec<Excerpt>,
+pub(super) struct Excerpts<'r> {
+    all: Vec<Excerpt<'r>>,
     #[serde(skip)]
-    known: HashMap<(String, u32), Option<usize>>,
+    known: HashMap<(&'r str, u32), Option<usize>>,
     #[serde(skip)]
-    files: HashMap<String, Option<Vec<String>>>,
-    #[serde(skip)]
-    read: &'s dyn Fn(&str) -> Option<String>,
+    report: &'r Report,
 }
 
 #[derive(Serialize)]
-struct Excerpt {
-    file: String,
+struct Excerpt<'r> {
+    file: &'r str,
     /// The number of the first line.
-    first: usize,
-    lines: Vec<String>,
+    first: u32,
+    lines: &'r [String],
 }
 
-impl<'s> Excerpts<'s> {
-    /// `read` gives the text of a file, if it is to be had.
-    pub(super) fn new(read: &'s dyn Fn(&str) -> Option<String>) -> Self {
-        Excerpts { all: Vec::new(), known: HashMap::new(), files: HashMap::new(), read }
+impl<'r> Excerpts<'r> {
+    /// Of the lines that a report keeps.
+    pub(super) fn of(report: &'r Report) -> Self {
+        Excerpts { all: Vec::new(), known: HashMap::new(), report }
     }
 
     /// The number of the excerpt around a place in the source.
-    pub(super) fn around(&mut self, source: Option<&Source>) -> Option<usize> {
-        let (file, line) = (source?.file.as_ref()?, source?.line?);
-        if let Some(&known) = self.known.get(&(file.clone(), line)) {
-            return known;
-        }
-        let number = self.cut(file, line as usize).map(|excerpt| {
-            self.all.push(excerpt);
-            self.all.len() - 1
-        });
-        self.known.insert((file.clone(), line), number);
-        number
-    }
-
-    fn cut(&mut self, file: &str, line: usize) -> Option<Excerpt> {
-        let read = self.read;
-        let lines = self.files.entry(file.to_string()).or_insert_with(|| {
-            read(file).map(|text| text.lines().map(|l| l.chars().take(LONGEST).collect()).collect())
-        });
-        let lines = lines.as_ref()?;
-        if line == 0 || line > lines.len() {
-            return None;
-        }
-        let first = line.saturating_sub(BEFORE).max(1);
-        let last = (line + AFTER).min(lines.len());
-        Some(Excerpt { file: file.to_string(), first, lines: lines[first - 1..last].to_vec() })
+    pub(super) fn around(&mut self, source: Option<&'r Source>) -> Option<usize> {
+        let (file, line) = (source?.file.as_deref()?, source?.line?);
+        let Excerpts { all, known, report } = self;
+        *known.entry((file, line)).or_insert_with(|| {
+            let (first, lines) = report.excerpt(file, line, BEFORE, AFTER)?;
+            all.push(Excerpt { file, first, lines });
+            Some(all.len() - 1)
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn source(file: &str, line: u32) -> Source {
-        Source { file: Some(file.to_string()), line: Some(line), ..Source::default() }
-    }
+    use crate::{SourceText, TraceInfo};
 
     #[test]
-    fn excerpts_stay_within_the_file_and_are_shared() {
-        let text = |file: &str| (file == "a.c").then(|| (1..=10).map(|n| format!("line {n}\n")).collect());
-        let mut excerpts = Excerpts::new(&text);
-        let number = excerpts.around(Some(&source("a.c", 2)));
-        assert_eq!(number, Some(0));
-        assert_eq!((excerpts.all[0].first, excerpts.all[0].lines.len()), (1, 4));
-        assert_eq!(excerpts.around(Some(&source("a.c", 10))), Some(1));
-        assert_eq!(excerpts.all[1].lines, ["line 7", "line 8", "line 9", "line 10"]);
-        assert_eq!(excerpts.around(Some(&source("a.c", 2))), Some(0));
-        for absent in [source("a.c", 0), source("a.c", 11), source("b.c", 1)] {
-            assert_eq!(excerpts.around(Some(&absent)), None);
-        }
+    fn excerpts_stay_within_what_is_kept_and_are_shared() {
+        let mut report = Report::new("0.1.0", TraceInfo::default(), "data");
+        let lines = (5..=12).map(|n| format!("line {n}")).collect();
+        report.sources = vec![SourceText { file: "a.c".to_string(), from: 5, lines }];
+        let place = |file: &str, line| Source { file: Some(file.to_string()), line: Some(line), ..Source::default() };
+        let places = [place("a.c", 6), place("a.c", 12), place("a.c", 6), place("a.c", 4), place("b.c", 6)];
+        let mut excerpts = Excerpts::of(&report);
+        let numbers: Vec<Option<usize>> = places.iter().map(|place| excerpts.around(Some(place))).collect();
+        assert_eq!(numbers, [Some(0), Some(1), Some(0), None, None]);
+        assert_eq!((excerpts.all[0].first, excerpts.all[0].lines.len()), (5, 4));
+        assert_eq!(excerpts.all[1].lines, ["line 9", "line 10", "line 11", "line 12"]);
         assert_eq!(excerpts.around(None), None);
     }
 }

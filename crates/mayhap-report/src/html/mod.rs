@@ -34,8 +34,8 @@ const SCRIPT: &[&str] = &[
     include_str!("page/main.js"),
 ];
 
-/// Writes the page. `read` gives the text of a source file, if it is to be had.
-pub fn write(report: &Report, read: &dyn Fn(&str) -> Option<String>, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the page.
+pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     let script = format!("'use strict';\n(() => {{\n{}}})();\n", SCRIPT.join("\n"));
     let mut rest = PAGE;
     while let Some((before, after)) = rest.split_once("{{") {
@@ -47,7 +47,7 @@ pub fn write(report: &Report, read: &dyn Fn(&str) -> Option<String>, out: &mut d
             "script-hash" => out.write_all(hash(&script).as_bytes())?,
             "style-hash" => out.write_all(hash(STYLE).as_bytes())?,
             "report" => {
-                serde_json::to_writer(&mut Escaped(out), &model::Page::of(report, read)).map_err(io::Error::from)?;
+                serde_json::to_writer(&mut Escaped(out), &model::Page::of(report)).map_err(io::Error::from)?;
             }
             other => unreachable!("the page has no placeholder {other}"),
         }
@@ -100,7 +100,7 @@ mod tests {
 
     fn page(report: &Report) -> String {
         let mut out = Vec::new();
-        write(report, &|_| None, &mut out).unwrap();
+        write(&mut out, report).unwrap();
         String::from_utf8(out).unwrap()
     }
 

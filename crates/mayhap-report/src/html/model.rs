@@ -12,7 +12,7 @@ use super::excerpts::Excerpts;
 use crate::{Finding, Kind, Report, Row, Schedules, Side, Verdict};
 
 #[derive(Serialize)]
-pub(super) struct Page<'r, 's> {
+pub(super) struct Page<'r> {
     tool: &'r crate::Tool,
     trace: &'r crate::TraceInfo,
     model: &'r str,
@@ -21,7 +21,7 @@ pub(super) struct Page<'r, 's> {
     notes: &'r [String],
     names: Names<'r>,
     steps: Columns,
-    excerpts: Excerpts<'s>,
+    excerpts: Excerpts<'r>,
     findings: Vec<PageFinding<'r>>,
 }
 
@@ -78,11 +78,11 @@ struct PageSchedules {
     changed: Vec<u32>,
 }
 
-impl<'r, 's> Page<'r, 's> {
-    pub(super) fn of(report: &'r Report, read: &'s dyn Fn(&str) -> Option<String>) -> Self {
+impl<'r> Page<'r> {
+    pub(super) fn of(report: &'r Report) -> Self {
         let shown: Vec<&Finding> = report.shown().collect();
         let table = Table::of(shown.iter().filter_map(|f| f.schedules.as_ref()));
-        let mut excerpts = Excerpts::new(read);
+        let mut excerpts = Excerpts::of(report);
         let findings = shown.iter().map(|f| PageFinding::of(f, &table, &mut excerpts)).collect();
         let s = &report.summary;
         Page {
@@ -101,7 +101,7 @@ impl<'r, 's> Page<'r, 's> {
 }
 
 impl<'r> PageFinding<'r> {
-    fn of(finding: &'r Finding, table: &Table<'_>, excerpts: &mut Excerpts<'_>) -> Self {
+    fn of(finding: &'r Finding, table: &Table<'_>, excerpts: &mut Excerpts<'r>) -> Self {
         let mut side = |side: &'r Side| PageSide { side, excerpt: excerpts.around(side.source.as_ref()) };
         PageFinding {
             id: &finding.id,

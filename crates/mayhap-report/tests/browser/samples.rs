@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use mayhap_report::{
-    Changed, Creation, Finding, Kind, Lock, Replay, Report, Row, Schedules, Severity, Side, Source, Step, Story,
-    TraceInfo, Verdict,
+    Changed, Creation, Finding, Kind, Lock, Replay, Report, Row, Schedules, Severity, Side, Source, SourceText, Step,
+    Story, TraceInfo, Verdict,
 };
 
 /// Numbers names as they come.
@@ -184,6 +184,8 @@ pub(crate) fn report(findings: Vec<Finding>) -> Report {
     report.summary.candidates = 12;
     report.summary.proven = findings.len() as u64;
     report.findings = findings;
+    let lines = include_str!("prog.c").lines().map(str::to_string).collect();
+    report.sources = vec![SourceText { file: "prog.c".to_string(), from: 1, lines }];
     report
 }
 

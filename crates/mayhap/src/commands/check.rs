@@ -17,7 +17,7 @@ use crate::input::{Loaded, TraceArgs};
 use crate::options::Environment;
 use crate::output::{Format, json};
 use crate::predict::engines::EngineName;
-use crate::predict::report::{clap_name, trace_info};
+use crate::predict::report::{clap_name, page_steps, trace_info};
 use crate::reporting::{ReportArgs, replay_command};
 use crate::witness_file::{TargetJson, WitnessFile};
 use crate::{Exit, Failure};
@@ -237,7 +237,8 @@ impl Args {
         match verdict {
             Verdict::Proven(checked, _) => {
                 report.summary.proven = 1;
-                let mut finding = Describer::new(trace, &loaded.relations, STEPS).finding(&Evidence {
+                let steps = self.report.html.as_ref().map_or(STEPS, |_| page_steps(1));
+                let mut finding = Describer::new(trace, &loaded.relations, steps).finding(&Evidence {
                     kind: target.kind().into(),
                     target,
                     proof: Some(checked),
@@ -251,9 +252,13 @@ impl Args {
                 finding.replay_command = self.witness.as_deref().map(replay_command);
                 report.findings.push(finding);
             }
-            Verdict::Refuted(_) => report.summary.refuted = 1,
+            Verdict::Refuted(refutation) => {
+                report.summary.refuted = 1;
+                report.notes.push(format!("refuted: {}", refutation.reason));
+            }
             Verdict::Unknown(undecided) => {
                 report.summary.unknown = 1;
+                report.notes.push(format!("unknown: {}", undecided.reason));
                 report.summary.first_unknown = Some(undecided.reason.clone());
             }
         }

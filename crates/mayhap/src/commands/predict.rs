@@ -104,7 +104,8 @@ impl Args {
         let loaded = self.trace.load()?;
         let options = self.options(&loaded.trace);
         let prediction = predict(&loaded.trace, &loaded.relations, &options)?;
-        let mut report = report(&self.trace.trace, &loaded, &options, &prediction)?;
+        let steps = self.report.html.as_ref().map(|_| report::page_steps(prediction.findings.len()));
+        let mut report = report(&self.trace.trace, &loaded, &options, &prediction, steps)?;
         if let Some(folder) = &self.witnesses {
             save_witnesses(folder, &loaded.trace, &prediction, &mut report)?;
         }
@@ -153,8 +154,14 @@ fn save_witnesses(folder: &Path, trace: &Trace, prediction: &Prediction, report:
 }
 
 /// The report, and what is known of all reads in it.
-fn report(path: &Path, loaded: &Loaded, options: &Options, prediction: &Prediction) -> Result<Report, Failure> {
-    let mut report = report::report(path, &loaded.trace, &loaded.relations, options, prediction, None);
+fn report(
+    path: &Path,
+    loaded: &Loaded,
+    options: &Options,
+    prediction: &Prediction,
+    steps: Option<usize>,
+) -> Result<Report, Failure> {
+    let mut report = report::report(path, &loaded.trace, &loaded.relations, options, prediction, steps);
     if let Some(reads) = &prediction.reads {
         report.summary.determinism = Some(nondeterminism::verdict(reads));
         let reads = ReadsJson::new(&loaded.trace, prediction, reads);

@@ -20,6 +20,14 @@ pub fn fitting_steps(findings: usize) -> usize {
     (ROWS / findings.max(1)).clamp(LEAST, MOST)
 }
 
+/// Rows of schedule that all findings of a page keep together: a page shows whole schedules, as far as browsers go.
+const PAGE_ROWS: usize = 2_000_000;
+
+/// Rows of schedule that each of so many findings keeps if there is to be a page.
+pub fn page_steps(findings: usize) -> usize {
+    (PAGE_ROWS / findings.max(1)).max(fitting_steps(findings))
+}
+
 /// The report of a prediction, arranged. `steps`: rows of schedule that each finding keeps; `None` for what fits.
 pub fn report(
     path: &Path,

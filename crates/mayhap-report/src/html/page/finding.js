@@ -22,7 +22,7 @@ function findingView(report, finding, paper = null) {
     finding.why && el('p', { class: 'why' }, el('strong', {}, 'Why nothing prevents it. '), withCode(finding.why)),
     finding.certainty && el('p', { class: 'sure' }, el('strong', {}, 'How sure. '), withCode(finding.certainty)),
     finding.suppressed_by && el('p', { class: 'sure' }, el('strong', {}, 'Suppressed by '), el('code', {}, finding.suppressed_by)),
-    el('div', { class: `sides n${Math.min(finding.events.length, 3)}` }, finding.events.map((side) => sideView(report, side, paper))),
+    el('div', { class: `sides n${Math.min(finding.events.length, 3)}` }, finding.events.map((side) => sideView(report, finding, side, paper))),
   );
   const picture = finding.observed ? new Picture(report, finding) : null;
   if (picture) {
@@ -35,7 +35,8 @@ function findingView(report, finding, paper = null) {
 }
 
 /** One event of the finding: who, what, where, under which locks. */
-function sideView(report, side, paper) {
+function sideView(report, finding, side, paper) {
+  const verb = finding.kind === 'deadlock' ? 'waits for' : VERB_FORMS[side.op] ?? side.op;
   const source = side.source ?? {};
   const excerpt = side.excerpt === undefined || side.excerpt === null ? null : report.excerpts[side.excerpt];
   const place = source.file ? `${source.file}${source.line ? ':' + source.line : ''}` : side.location ?? '';
@@ -43,13 +44,13 @@ function sideView(report, side, paper) {
   const stack = side.stack ?? [];
   return el(
     'section',
-    { class: 'side', 'aria-label': `${side.role || 'event'}: ${visible(side.thread)} ${VERB_FORMS[side.op] ?? side.op} ${visible(side.object)}` },
+    { class: 'side', 'aria-label': `${side.role || 'event'}: ${visible(side.thread)} ${verb} ${visible(side.object)}` },
     el('header', {},
       side.role && el('span', { class: 'role' }, side.role),
-      el('p', { class: 'act' }, el('b', { class: 'thread' }, side.thread), ' ', VERB_FORMS[side.op] ?? side.op, ' ', side.object && el('code', {}, side.object)),
+      el('p', { class: 'act' }, el('b', { class: 'thread' }, side.thread), ' ', verb, ' ', side.object && el('code', {}, side.object)),
       el('p', { class: 'place' }, source.function && el('span', {}, source.function, ' — '), el('span', { class: 'path' }, place), el('span', { class: 'event' }, `event ${side.event}`)),
     ),
-    excerpt && excerptView(excerpt, source.line, name),
+    excerpt && excerptView(excerpt, source.line, side.highlight, name),
     el('dl', { class: 'held' },
       el('dt', {}, 'Locks held'),
       el('dd', {}, side.locks?.length > 0 ? side.locks.map(lockView) : el('span', { class: 'none' }, 'none')),
@@ -128,9 +129,22 @@ function commandsView(report, finding) {
   const commands = [];
   const command = (label, text) => commands.push(el('div', { class: 'command' }, el('span', { class: 'label' }, label), el('code', { tabindex: '0' }, text), copyButton(text, `the command: ${label}`)));
   if (finding.replay_command) command('Replay', finding.replay_command);
-  if (finding.verify_command) command('Check the proof', finding.verify_command);
+  const again = checkCommand(report, finding);
+  if (again) command('Decide again', again);
   if (finding.fingerprint) command('Suppress', `fingerprint:${finding.fingerprint}`);
   return el('div', { class: 'commands' }, commands);
+}
+
+/** The question of the finding, as `mayhap check` takes it. */
+function checkCommand(report, finding) {
+  const events = finding.events.map((side) => side.event);
+  const whole = { race: 2, atomicity: 3, nondeterminism: 3 }[finding.kind];
+  if (finding.kind === 'order' || (whole && events.length !== whole)) return null;
+  return `mayhap check ${shellWord(report.trace.path)} --${finding.kind} ${events.join(',')} --witness ${finding.kind}.json`;
+}
+
+function shellWord(text) {
+  return /^[\w./+,:@%-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function factsView(finding) {

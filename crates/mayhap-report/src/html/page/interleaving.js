@@ -11,8 +11,11 @@ const SNAPSHOT = 2048;
 const FOLD = 3;
 
 class Interleaving {
-  /** `list`: steps in their order; the last `next` of them are next. `story`: 1 for each step of the table that matters. */
-  constructor(steps, list, next, story) {
+  /**
+   * `list`: steps in their order; the last `next` of them are next. `story`: 1 for each step of the table that matters;
+   * `told`: 1 for each thread that does such a step.
+   */
+  constructor(steps, list, next, story, told) {
     this.steps = steps;
     this.list = list;
     this.count = list.length;
@@ -20,7 +23,7 @@ class Interleaving {
     this.positions = new Int32Array(steps.count).fill(-1);
     for (let at = 0; at < this.count; at++) this.positions[list[at]] = at;
     this.analyse();
-    this.fold(story);
+    this.fold(story, told);
   }
 
   /** Which write each read sees, and which positions each critical section spans. */
@@ -90,21 +93,34 @@ class Interleaving {
     return from >= 0 ? this.list[from] : from;
   }
 
-  /** Lays out the rows of the story. */
-  fold(story) {
+  /** Lays out the rows of the story. A few steps are not worth folding, unless their threads have no lane to show them in. */
+  fold(story, told) {
     const starts = [];
+    const folds = [];
     for (let at = 0; at < this.ran; ) {
       let end = at;
-      while (end < this.ran && !story[this.list[end]]) end++;
-      if (end - at >= FOLD) {
+      let untold = false;
+      while (end < this.ran && !story[this.list[end]]) {
+        untold ||= !told[this.steps.thread[this.list[end]]];
+        end++;
+      }
+      if (end - at >= FOLD || untold) {
         starts.push(at);
+        folds.push(1);
         at = end;
       } else {
-        for (end = Math.max(end, at + 1); at < end; at++) starts.push(at);
+        for (end = Math.max(end, at + 1); at < end; at++) {
+          starts.push(at);
+          folds.push(0);
+        }
       }
     }
-    if (this.count > this.ran) starts.push(this.ran);
+    if (this.count > this.ran) {
+      starts.push(this.ran);
+      folds.push(0);
+    }
     this.starts = Int32Array.from(starts);
+    this.folds = Uint8Array.from(folds);
   }
 
   /** How many rows there are. */
@@ -138,9 +154,8 @@ class Interleaving {
     return low;
   }
 
-  /** A row that stands for several steps. */
+  /** A row that stands for steps that are not shown. */
   isFold(row, folded) {
-    const start = this.rowStart(row, folded);
-    return folded && start < this.ran && this.rowEnd(row, folded) - start > 1;
+    return folded && this.folds[row] === 1;
   }
 }

@@ -42,6 +42,7 @@ function emptyView() {
     { class: 'empty' },
     el('h2', {}, none ? 'Nothing found' : 'No finding matches'),
     el('p', {}, none ? summaryText() : 'Take back a filter, or search for something else.'),
+    none && el('ul', {}, (report.notes ?? []).map((note) => el('li', {}, note))),
   );
 }
 

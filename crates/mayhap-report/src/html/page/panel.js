@@ -375,12 +375,12 @@ class Panel {
   foldMark(row, count) {
     const label = this.rowHeight >= 13 ? `⋯ ${counted(count, 'step')} left out` : '';
     const x = this.x(0) + EDGE;
+    const start = label ? x + label.length * 6.3 + 10 : GUTTER;
     return svg(
       'g',
       { class: 'fold' },
-      svg('line', { x1: GUTTER, x2: '100%', y1: this.middle(row), y2: this.middle(row) }),
-      label && svg('rect', { x, y: this.y(row) + 2, width: label.length * 6.3 + 14, height: this.rowHeight - 4, rx: 4 }),
-      label && svg('text', { x: x + 7, y: this.middle(row) }, label),
+      svg('line', { x1: start, x2: '100%', y1: this.middle(row), y2: this.middle(row) }),
+      label && svg('text', { x, y: this.middle(row) }, label),
     );
   }
 

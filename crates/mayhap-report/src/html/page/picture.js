@@ -2,7 +2,7 @@
 // is easily found in the other.
 
 /** Panels grow with their rows up to this height. */
-const TALL = 560;
+const TALL = 640;
 
 class Picture {
   constructor(report, finding) {
@@ -22,9 +22,11 @@ class Picture {
     const story = new Uint8Array(steps.count);
     for (const step of decodeRuns(finding.story.runs, finding.story.count)) story[step] = 1;
     for (const step of finding.targets) story[step] = 1;
+    const told = new Uint8Array(steps.names.threads.length);
+    for (let step = 0; step < steps.count; step++) if (story[step]) told[steps.thread[step]] = 1;
     const orders = [];
     const order = (list, next) => {
-      orders.push(new Interleaving(steps, list, next, story));
+      orders.push(new Interleaving(steps, list, next, story, told));
       return orders[orders.length - 1];
     };
     const listed = (part) => decodeRuns(part.runs, part.count);
@@ -36,9 +38,8 @@ class Picture {
       list.set(finding.next, ran.length);
       this.possible = order(list, finding.next.length);
     }
-    // A story that leaves little out is better told whole.
-    const rows = (folded) => Math.max(...orders.map((o) => o.rows(folded)));
-    this.foldable = rows(true) < rows(false);
+    // A story that leaves nothing out is told whole.
+    this.foldable = orders.some((o) => o.folds.includes(1));
     this.folded = this.foldable;
     this.story = story;
     this.changed = new Set(this.possible ? finding.changed : []);
@@ -49,20 +50,19 @@ class Picture {
     this.chooseLanes();
   }
 
-  /** Threads with a step to show, those of the observed run first. */
+  /** Threads with a step to show. */
   chooseLanes() {
     const { steps } = this;
-    const lanes = new Map();
+    const lanes = new Set();
     for (const order of [this.observed, this.possible]) {
       for (let at = 0; order && at < order.count; at++) {
         const step = order.list[at];
-        if (!this.folded || this.story[step]) lanes.set(steps.thread[step], lanes.size);
+        if (!this.folded || this.story[step]) lanes.add(steps.thread[step]);
       }
     }
-    const sorted = Array.from(new Set(lanes.keys())).sort((a, b) => a - b);
-    this.lanes = sorted;
+    this.lanes = Array.from(lanes).sort((a, b) => a - b);
     this.laneByThread = new Int32Array(steps.names.threads.length).fill(-1);
-    sorted.forEach((thread, lane) => {
+    this.lanes.forEach((thread, lane) => {
       this.laneByThread[thread] = lane;
     });
     this.locks = new Map();
@@ -131,7 +131,7 @@ class Picture {
   build() {
     const { finding } = this;
     const count = (part, order) => {
-      const left = part.left_out ? `, ${counted(part.left_out, 'step')} before them not in this file` : '';
+      const left = part.left_out ? `, ${counted(part.left_out, 'further step')} not in this file` : '';
       return counted(order.ran, 'step') + left;
     };
     const title = { observed: 'Observed', possible: finding.verdict === 'confirmed' ? 'Possible, and seen in replay' : 'Possible' };
@@ -222,9 +222,14 @@ class Picture {
   }
 
   layOut() {
-    const rows = Math.max(...this.panels.map((panel) => panel.rows));
-    const height = Math.min(rows * Math.max(this.rowHeight, 18) + HEAD + 12, this.tallest);
-    for (const panel of this.panels) panel.layOut(height);
+    // Side by side they are equally high; one above the other each is as high as it needs to be.
+    const [first, last] = [this.panels[0], this.panels[this.panels.length - 1]];
+    const beside = first.root.offsetTop === last.root.offsetTop;
+    const most = Math.max(...this.panels.map((panel) => panel.rows));
+    for (const panel of this.panels) {
+      const rows = beside ? most : panel.rows;
+      panel.layOut(Math.min(rows * Math.max(this.rowHeight, 18) + HEAD + 12, this.tallest));
+    }
     this.say();
   }
 
@@ -339,7 +344,8 @@ class Picture {
     const step = this.hovered >= 0 ? this.hovered : this.selected;
     const panel = step >= 0 && this.active.order.positions[step] < 0 ? this.panels.find((p) => p.order.positions[step] >= 0) : this.active;
     const missing = this.panels.filter((p) => step >= 0 && p.order.positions[step] < 0).map((p) => p.name);
-    const suffix = missing.length > 0 ? ` · has not run in the ${missing[0]} interleaving` : '';
+    const cut = missing.length > 0 && this.finding[missing[0]].left_out > 0;
+    const suffix = missing.length === 0 ? '' : cut ? ` · not in the part of the ${missing[0]} interleaving that is kept` : ` · does not run in the ${missing[0]} interleaving`;
     this.inspector.textContent = step >= 0 ? visible(this.describe(panel, step) + suffix) : 'Point at a step, or go through them with j and k.';
   }
 }

@@ -50,33 +50,48 @@ function pieces(text, language) {
   return found;
 }
 
-/** Lines of spans: a piece that goes over lines is cut at their ends. */
+/** Lines of pieces: one that goes over lines is cut at their ends. */
 function colouredLines(lines, language) {
   const out = [[]];
   for (const [text, kind] of pieces(lines.join('\n'), language)) {
     text.split('\n').forEach((part, i) => {
       if (i > 0) out.push([]);
-      if (part) out[out.length - 1].push(kind ? el('span', { class: kind }, part) : part);
+      if (part) out[out.length - 1].push([part, kind]);
     });
   }
   return out;
 }
 
-/** An excerpt with its line numbers; `marked` is the line that the finding is about. */
-function excerptView(excerpt, marked, label) {
+/** The pieces of a line, with the characters `from` up to `to`, counted from 1, marked. */
+function marked(line, [from, to]) {
+  const out = [];
+  let at = 1;
+  for (const [text, kind] of line) {
+    const characters = Array.from(text);
+    const cut = (place) => Math.min(Math.max(place - at, 0), characters.length);
+    for (const [start, end, hit] of [[0, cut(from), ''], [cut(from), cut(to), 'hit'], [cut(to), characters.length, '']]) {
+      if (start < end) out.push([characters.slice(start, end).join(''), [kind, hit].filter(Boolean).join(' ')]);
+    }
+    at += characters.length;
+  }
+  return out;
+}
+
+/** An excerpt with its line numbers; `here` is the line that the finding is about, `highlight` the part of it. */
+function excerptView(excerpt, here, highlight, label) {
   const lines = colouredLines(excerpt.lines, languageOf(excerpt.file));
   return el(
     'pre',
-    { class: 'source', tabindex: '0', role: 'group', 'aria-label': `Source of ${label}` },
+    { class: 'source', tabindex: '0', role: 'group', 'aria-label': `Source of ${visible(label)}` },
     lines.map((line, i) => {
       const number = excerpt.first + i;
-      const here = number === marked;
+      const parts = number === here && highlight ? marked(line, highlight) : line;
       return el(
         'div',
-        { class: here ? 'line here' : 'line' },
+        { class: number === here ? 'line here' : 'line' },
         el('span', { class: 'at' }, String(number)),
-        el('code', {}, line.length > 0 ? line : '\u00a0'),
-        here && el('span', { class: 'unseen' }, ' (this line)'),
+        el('code', {}, parts.length > 0 ? parts.map(([text, kind]) => (kind ? el('span', { class: kind }, text) : text)) : '\u00a0'),
+        number === here && el('span', { class: 'unseen' }, ' (this line)'),
       );
     }),
   );
