@@ -7,12 +7,12 @@ use core::sync::atomic::Ordering;
 
 use libc::{c_int, c_uint, c_void, clockid_t, fd_set, off_t, pid_t, pollfd, size_t, sockaddr, socklen_t};
 use libc::{epoll_event, msghdr, rusage, siginfo_t, sigset_t, ssize_t, timespec, timeval};
-use mayhap_wire::ring::Tag;
+use mayhap_wire::ring::{Tag, source};
 
 use crate::hook::Hook;
 use crate::real::real;
-use crate::sched;
 use crate::tls::{self, exports};
+use crate::{inputs, replay, sched};
 
 /// Gives the token up if the calling thread has it and is not inside the runtime.
 fn leave() {
@@ -98,10 +98,18 @@ exports! {
 }
 
 /// A call that fills a buffer with as many bytes as it returns.
-fn fills(buffer: *mut c_void, call: impl FnOnce() -> ssize_t) -> ssize_t {
+fn fills(buffer: *mut c_void, room: size_t, call: impl FnOnce() -> ssize_t) -> ssize_t {
     let pc = tls::caller();
-    leave();
-    let result = call();
+    // SAFETY: the caller has room for its answer.
+    let result = match unsafe { replay::fed(source::READ, buffer, room) } {
+        Some(result) => result as ssize_t,
+        None => {
+            leave();
+            let result = call();
+            inputs::keep(source::READ, pc, result as i64, buffer, result.max(0) as usize);
+            result
+        }
+    };
     if result > 0
         && let Some(hook) = Hook::enter_outermost()
     {
@@ -124,17 +132,17 @@ fn sends(buffer: *const c_void, bytes: size_t, call: impl FnOnce() -> ssize_t) -
 
 unsafe extern "C-unwind" fn fill_read(f: c_int, p: *mut c_void, n: size_t) -> ssize_t {
     // SAFETY: the caller's own arguments.
-    fills(p, || unsafe { buffer_real::read(f, p, n) })
+    fills(p, n, || unsafe { buffer_real::read(f, p, n) })
 }
 
 unsafe extern "C-unwind" fn fill_pread(f: c_int, p: *mut c_void, n: size_t, o: off_t) -> ssize_t {
     // SAFETY: the caller's own arguments.
-    fills(p, || unsafe { buffer_real::pread(f, p, n, o) })
+    fills(p, n, || unsafe { buffer_real::pread(f, p, n, o) })
 }
 
 unsafe extern "C-unwind" fn fill_recv(f: c_int, p: *mut c_void, n: size_t, o: c_int) -> ssize_t {
     // SAFETY: the caller's own arguments.
-    fills(p, || unsafe { buffer_real::recv(f, p, n, o) })
+    fills(p, n, || unsafe { buffer_real::recv(f, p, n, o) })
 }
 
 unsafe extern "C-unwind" fn send_write(f: c_int, p: *const c_void, n: size_t) -> ssize_t {

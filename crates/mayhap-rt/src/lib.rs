@@ -28,6 +28,7 @@ mod blocking;
 mod heap;
 mod hook;
 mod init;
+mod inputs;
 mod locks;
 mod memory;
 mod modules;

@@ -45,7 +45,9 @@ pub struct Header {
     pub slice: u32,
     /// The recording process.
     pub recorder: u32,
-    _reserved: [u32; 5],
+    /// 1: record what differs from run to run by itself, see [`source`].
+    pub inputs: u32,
+    _reserved: [u32; 4],
     /// How many words were written. Only the writer stores here.
     pub head: Line<AtomicU64>,
     /// How many words were read. Only the reader stores here.
@@ -83,6 +85,8 @@ pub mod offset {
     pub const SLICE: u64 = offset_of!(Header, slice) as u64;
     /// Of [`Header::recorder`].
     pub const RECORDER: u64 = offset_of!(Header, recorder) as u64;
+    /// Of [`Header::inputs`].
+    pub const INPUTS: u64 = offset_of!(Header, inputs) as u64;
     /// Of [`Header::head`].
     pub const HEAD: u64 = offset_of!(Header, head) as u64;
     /// Of [`Header::tail`].
@@ -109,6 +113,36 @@ pub mod state {
     pub const FORKED: u32 = 1 << 3;
     /// More threads than a trace can number.
     pub const TOO_MANY_THREADS: u32 = 1 << 4;
+    /// The program reads the clock.
+    pub const READS_CLOCK: u32 = 1 << 16;
+    /// The program asks the kernel for random bytes.
+    pub const USES_RANDOM: u32 = 1 << 17;
+    /// The program uses the C library's random numbers.
+    pub const USES_RAND: u32 = 1 << 18;
+    /// The program asks for its process id.
+    pub const USES_PROCESS_ID: u32 = 1 << 19;
+}
+
+/// Where an input comes from.
+pub mod source {
+    /// `time`.
+    pub const TIME: u8 = 1;
+    /// `clock_gettime`.
+    pub const CLOCK: u8 = 2;
+    /// `gettimeofday`.
+    pub const DAY: u8 = 3;
+    /// `getrandom`.
+    pub const RANDOM: u8 = 4;
+    /// `getentropy`.
+    pub const ENTROPY: u8 = 5;
+    /// `rand`.
+    pub const RAND: u8 = 6;
+    /// `random`.
+    pub const RANDOM_LONG: u8 = 7;
+    /// `getpid`.
+    pub const PROCESS: u8 = 8;
+    /// `read`, `pread`, `recv`.
+    pub const READ: u8 = 9;
 }
 
 /// How the token passes.
@@ -229,6 +263,9 @@ codes! {
         BarrierInit = 29,
         /// At site `arg` an attempt failed: [object, error number, tag of what was attempted].
         Failed = 40,
+        /// At site `arg` the thread got something that differs from run to run: [[`source`], bytes above its 8 bits and whether
+        /// more follow in the highest bit; result; bytes...].
+        Input = 41,
     }
 }
 

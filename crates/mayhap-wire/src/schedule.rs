@@ -33,10 +33,11 @@ pub struct Head {
     pub magic: u64,
     /// Bytes of the whole memory.
     pub bytes: u64,
-    /// Where the tables start, in bytes from the beginning: steps, lanes, modules, allocation sites, blocks, targets, text.
-    pub tables: [u64; 7],
-    /// How many entries the tables have, in the same order; of text, bytes.
-    pub counts: [u32; 7],
+    /// Where the tables start, in bytes from the beginning: steps, lanes, modules, allocation sites, blocks, targets, text,
+    /// inputs.
+    pub tables: [u64; 8],
+    /// How many entries the tables have, in the same order; of text, bytes; of inputs, words.
+    pub counts: [u32; 8],
     /// A [`goal`].
     pub goal: u32,
     /// The target that goes first when all have arrived.
@@ -179,6 +180,11 @@ pub struct Lane {
     pub tid: AtomicU32,
     /// Its next step plus 1.
     pub cursor: AtomicU32,
+    /// Its next input, a word of the table of inputs. An input is a word with its source in the low 8 bits and its length in
+    /// bytes above them, a word with the result, and the bytes.
+    pub input: AtomicU32,
+    /// Where its inputs end.
+    pub inputs_end: u32,
     _reserved: u32,
     /// Where its stack begins.
     pub stack: AtomicU64,
@@ -280,7 +286,7 @@ pub mod arrival {
 }
 
 const _: () = assert!(size_of::<Step>() == 32);
-const _: () = assert!(size_of::<Lane>() == 48);
+const _: () = assert!(size_of::<Lane>() == 56);
 const _: () = assert!(size_of::<Module>() == 24);
 const _: () = assert!(size_of::<AllocationSite>() == 24);
 const _: () = assert!(size_of::<Block>() == 16);

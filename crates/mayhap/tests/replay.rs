@@ -75,6 +75,15 @@ fn a_run_that_goes_elsewhere_is_told_where() {
     let diverged = found["replay"]["diverged"].as_str().unwrap();
     assert!(diverged.starts_with("diverged at step "), "{diverged}");
     assert!(diverged.contains("lock of") && diverged.contains("clock.c:1"), "{diverged}");
+    assert!(diverged.contains("the clock, which differs from run to run"), "{diverged}");
+}
+
+#[test]
+fn a_run_that_gets_the_same_inputs_goes_the_same_way() {
+    let (_, report) = run("clock", &["--inputs", "record"]);
+    let (verdict, confirmed, runs, effect) = finding(&report, "race");
+    assert_eq!((verdict.as_str(), confirmed, runs), ("confirmed", 2, 2));
+    assert_eq!(effect, "other output: 0");
 }
 
 #[test]

@@ -34,6 +34,7 @@ pub(super) unsafe fn claim(address: *mut u8, bytes: usize) -> bool {
         size_of::<Block>(),
         size_of::<Target>(),
         1,
+        8,
     ];
     let fits = (0..sizes.len()).all(|i| {
         let end = head.tables[i].checked_add(u64::from(head.counts[i]) * sizes[i] as u64);
@@ -85,6 +86,11 @@ fn blocks() -> &'static [Block] {
 pub(super) fn targets() -> &'static [Target] {
     // SAFETY: the sixth table.
     unsafe { table(5) }
+}
+
+pub(super) fn inputs() -> &'static [u64] {
+    // SAFETY: the eighth table.
+    unsafe { table(7) }
 }
 
 fn text() -> &'static [u8] {

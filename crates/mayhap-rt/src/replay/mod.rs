@@ -22,14 +22,14 @@ mod targets;
 use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use libc::c_int;
+use libc::{c_int, c_void};
 use mayhap_wire::ring::Tag;
 use mayhap_wire::schedule::{Lane, READ, Step, WRITE, mode, place, reason};
 
 pub(crate) use map::locate_modules;
 pub(crate) use targets::{blocked, unblocked};
 
-use crate::tls::Thread;
+use crate::tls::{self, Thread};
 use crate::{sched, sys, threads};
 
 /// How long a waiting thread sleeps before it looks again by itself, in nanoseconds.
@@ -112,6 +112,29 @@ pub(crate) fn allocated(thread: &Thread, pc: u64, address: u64) {
     if let Some(lane) = lane(thread) {
         map::allocated(lane, pc, address);
     }
+}
+
+/// The recorded answer to what the calling thread asks for, if there is one: its result; its bytes are at `place`.
+///
+/// # Safety
+/// `place` has room for `room` bytes.
+pub(crate) unsafe fn fed(source: u8, place: *mut c_void, room: usize) -> Option<i64> {
+    let lane = lane(tls::active()?)?;
+    let at = lane.input.load(Ordering::Relaxed) as usize;
+    if at >= lane.inputs_end as usize {
+        return None;
+    }
+    let inputs = map::inputs();
+    let (head, result) = (*inputs.get(at)?, *inputs.get(at + 1)?);
+    let bytes = (head >> 8) as usize;
+    let data = inputs.get(at + 2..at + 2 + bytes.div_ceil(8))?;
+    if head as u8 != source || bytes > room {
+        return None;
+    }
+    // SAFETY: both sides have so many bytes.
+    unsafe { core::ptr::copy_nonoverlapping(data.as_ptr().cast::<u8>(), place.cast(), bytes) };
+    lane.input.store((at + 2 + data.len()) as u32, Ordering::Relaxed);
+    Some(result as i64)
 }
 
 /// Whether a mismatch is a divergence: accesses may be ones that the recording dropped.

@@ -65,6 +65,7 @@ impl Args {
             runs: 1,
             seed: 0,
             schedule: None,
+            inputs: false,
             rounds: 1,
             replays: 1,
             predict: Box::new(|trace: &Trace| {

@@ -33,9 +33,22 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     slice: Option<u32>,
 
+    /// Record what differs from run to run by itself (clock, random numbers, what is read), for replays
+    #[arg(long, value_name = "WHAT", default_value = "none")]
+    inputs: Inputs,
+
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROG")]
     program: Vec<OsString>,
+}
+
+/// What is done about what differs from run to run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(super) enum Inputs {
+    /// Nothing.
+    None,
+    /// It is recorded, and replays get the same.
+    Record,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -62,7 +75,13 @@ impl Args {
             How::Random => (Schedule::Random, 100),
             How::Pct => (Schedule::Pct, 1_000),
         };
-        let options = Options { output: self.output, seed: self.seed, schedule, slice: self.slice.unwrap_or(slice) };
+        let options = Options {
+            output: self.output,
+            seed: self.seed,
+            schedule,
+            slice: self.slice.unwrap_or(slice),
+            inputs: self.inputs == Inputs::Record,
+        };
         let recording = record(&self.program, &options)?;
         for line in &recording.notes {
             note(line);

@@ -10,6 +10,7 @@ use mayhap_witness::{Checker, Kind};
 
 use crate::input::TraceArgs;
 use crate::output::{Format, FormatArgs, json};
+use crate::replay::describe::suspects;
 use crate::replay::plan::Plan;
 use crate::replay::session::recorded;
 use crate::replay::steps::Steps;
@@ -46,6 +47,10 @@ pub struct Args {
     /// End the process with a core where the state is reached
     #[arg(long)]
     core: bool,
+
+    /// Replay in gdb (or lldb), which stops when all threads stand where they are to stand
+    #[arg(long, conflicts_with_all = ["repeat", "core", "format"])]
+    gdb: bool,
 
     /// Seconds without progress before the replay is given up, or the program is taken to hang
     #[arg(long, value_name = "S", default_value_t = 5.0)]
@@ -96,7 +101,7 @@ impl Args {
         let firsts: &[u32] = match self.order {
             Order::First => &[0],
             Order::Second => &[1],
-            Order::Both if kind == Kind::Race && !self.core => &[0, 1],
+            Order::Both if kind == Kind::Race && !self.core && !self.gdb => &[0, 1],
             Order::Both => &[0],
         };
         let options = |first| Options {
@@ -106,6 +111,7 @@ impl Args {
             timeout: Duration::from_secs_f64(self.timeout.clamp(0.1, 1e6)),
             capture: (self.format.format == Format::Json).then(Stdio::inherit),
             recorded: recorded.clone(),
+            debugger: self.gdb,
         };
         let mut runs = Vec::new();
         for number in 0..self.repeat {
@@ -161,7 +167,7 @@ impl RunJson {
     fn new(first: u32, replayed: &Replayed) -> Self {
         let (step, expected, got) = match &replayed.outcome {
             Outcome::Confirmed => (None, None, None),
-            Outcome::Diverged { step, expected, got } => (Some(*step), Some(expected.clone()), Some(got.clone())),
+            Outcome::Diverged { step, expected, got, .. } => (Some(*step), Some(expected.clone()), Some(got.clone())),
             Outcome::NotReached(why) => (None, None, Some(why.clone())),
         };
         RunJson {
@@ -191,10 +197,13 @@ fn print(out: &mut dyn Write, kind: Kind, first: u32, both: bool, replayed: &Rep
             kind.name(),
             grouped(made.min(all) as u64)
         )?,
-        Outcome::Diverged { step, expected, got } => {
+        Outcome::Diverged { step, expected, got, sources } => {
             writeln!(out, "diverged at step {} of {}", grouped(*step as u64), grouped(all as u64))?;
             writeln!(out, "  expected  {expected}")?;
             writeln!(out, "  got       {got}")?;
+            if !sources.is_empty() {
+                writeln!(out, "  {}", suspects(sources))?;
+            }
         }
         Outcome::NotReached(why) => writeln!(out, "not reached: {why}")?,
     }

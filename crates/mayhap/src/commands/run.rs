@@ -12,7 +12,7 @@ use mayhap_witness::Kind;
 
 use super::check::EngineArgs;
 use super::predict::KindName;
-use super::record::How;
+use super::record::{How, Inputs};
 use crate::job::{Job, Stage};
 use crate::replay::describe::effect_and_outcome;
 use crate::reporting::ReportArgs;
@@ -38,6 +38,10 @@ pub struct Args {
     /// How threads take turns [default: free in the first run, random in the others]
     #[arg(long, value_name = "HOW")]
     schedule: Option<How>,
+
+    /// Record what differs from run to run by itself (clock, random numbers, what is read), so that replays get the same
+    #[arg(long, value_name = "WHAT", default_value = "none")]
+    inputs: Inputs,
 
     /// Rounds of analysis: from the second on, replays that took a new path are analysed
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
@@ -95,6 +99,7 @@ impl Args {
             runs: self.runs,
             seed: self.seed,
             schedule: self.schedule.map(Schedule::from),
+            inputs: self.inputs == Inputs::Record,
             rounds: if self.no_replay { 1 } else { self.rounds },
             replays: if self.no_replay { 0 } else { self.replays },
             predict: Box::new(move |trace: &Trace| search(trace, &kinds, &engine)),

@@ -46,6 +46,8 @@ pub struct Job {
     pub seed: u64,
     /// How threads take turns; the first run is free unless one is given.
     pub schedule: Option<Schedule>,
+    /// Record what differs from run to run by itself.
+    pub inputs: bool,
     /// Rounds of analysis: 1 analyses the recorded runs only.
     pub rounds: u32,
     /// Replays of each finding and order; 0 for none.
@@ -179,7 +181,7 @@ impl Work<'_> {
         };
         let path = self.job.folder.join(format!("run{run}.mhp"));
         let seed = self.job.seed + u64::from(run) - 1;
-        let options = record::Options { output: path.clone(), seed, schedule, slice };
+        let options = record::Options { output: path.clone(), seed, schedule, slice, inputs: self.job.inputs };
         let mut command = record::command(&self.job.program)?;
         command.stdin(self.stdin.first()?).stdout(Stdio::piped()).stderr(Stdio::piped());
         let show = self.job.show_output && run == 1;
@@ -321,6 +323,7 @@ impl Work<'_> {
                 timeout: self.job.timeout,
                 capture: Some(self.stdin.again()?),
                 recorded: Some(replays.recording.recorded.clone()),
+                debugger: false,
             };
             let replayed = replay::replay(&self.job.program, steps, plan, options)?;
             entry.runs += 1;

@@ -143,7 +143,7 @@ impl Lowering {
         match tag {
             Tag::Switch => self.current = arg as u16,
             Tag::Site => self.define_site(arg, first),
-            Tag::Module | Tag::Failed => {}
+            Tag::Module | Tag::Failed | Tag::Input => {}
             Tag::Begin => {
                 self.retire_overlapping(first, second);
                 let block = self.blocks.stack(arg as u16, first, second);

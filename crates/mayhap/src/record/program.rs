@@ -40,6 +40,8 @@ pub struct Options {
     pub schedule: Schedule,
     /// Mean number of hooks between passes.
     pub slice: u32,
+    /// Record what differs from run to run by itself, for replays.
+    pub inputs: bool,
 }
 
 /// What came of a recording.
@@ -104,7 +106,7 @@ pub fn execute(
     monitor: &mut dyn Monitor,
 ) -> Result<Taken, Failure> {
     let spool = Spool::create(folder).map_err(|error| Failure::at(folder, error))?;
-    let ring = Ring::create(RING_WORDS, options.seed, options.schedule, options.slice)
+    let ring = Ring::create(RING_WORDS, options.seed, options.schedule, options.slice, options.inputs)
         .map_err(|error| Failure::new(format_args!("no shared memory for the recording: {error}")))?;
     command.env(ENVIRONMENT, ring.path());
     let child = command.spawn();
@@ -128,6 +130,18 @@ impl Taken {
     /// The program recorded something.
     pub fn is_recorded(&self) -> bool {
         self.ring.writer().ok().flatten().is_some()
+    }
+
+    /// What the program asked for that differs from run to run by itself.
+    pub fn sources(&self) -> Vec<&'static str> {
+        let bits = self.ring.state().unwrap_or(0);
+        let all = [
+            (state::READS_CLOCK, "the clock"),
+            (state::USES_RANDOM, "random bytes of the kernel"),
+            (state::USES_RAND, "random numbers of the C library"),
+            (state::USES_PROCESS_ID, "its process id"),
+        ];
+        all.into_iter().filter(|(bit, _)| bits & bit != 0).map(|(_, name)| name).collect()
     }
 
     /// The names of the program's code.

@@ -17,7 +17,7 @@ pub(super) struct Ring {
 
 impl Ring {
     /// A new ring of `words` words, a power of two.
-    pub(super) fn create(words: u64, seed: u64, schedule: Schedule, slice: u32) -> io::Result<Ring> {
+    pub(super) fn create(words: u64, seed: u64, schedule: Schedule, slice: u32, inputs: bool) -> io::Result<Ring> {
         let file = File::from(rustix::fs::memfd_create("mayhap-ring", rustix::fs::MemfdFlags::CLOEXEC)?);
         file.set_len(DATA_OFFSET as u64 + words * 8)?;
         let put = |at, bytes: &[u8]| file.write_all_at(bytes, at);
@@ -25,6 +25,7 @@ impl Ring {
         put(offset::SEED, &seed.to_le_bytes())?;
         put(offset::SCHEDULE, &(schedule as u32).to_le_bytes())?;
         put(offset::SLICE, &slice.to_le_bytes())?;
+        put(offset::INPUTS, &u32::from(inputs).to_le_bytes())?;
         put(offset::RECORDER, &std::process::id().to_le_bytes())?;
         put(offset::TAIL_CHECK, &u64::MAX.to_le_bytes())?;
         put(offset::MAGIC, &MAGIC.to_le_bytes())?;

@@ -12,6 +12,7 @@
 //! | [`BLOCK`] | lane, site, how manyth allocation of the lane at this site. Defines the next heap block |
 //! | [`STEP`] | events, lane, kind, site plus 1, class, index and offset of the object, outcome, size. See [`mayhap_wire::schedule::Step`] |
 //! | [`SKIP`] | events that belong to no step |
+//! | [`INPUT`] | lane, source, whether more of it follows, result, length, bytes: what the thread got from outside |
 //!
 //! Steps and skips stand in the order of the trace; together they cover its events.
 
@@ -37,6 +38,8 @@ pub const BLOCK: u64 = 4;
 pub const STEP: u64 = 5;
 /// See the table.
 pub const SKIP: u64 = 6;
+/// See the table.
+pub const INPUT: u64 = 7;
 
 /// Bytes that are handed on at a time.
 const PIECE: usize = 1 << 18;
@@ -230,6 +233,7 @@ impl Steps {
                     _ => self.object(view, first),
                 }
             }
+            Tag::Input => return self.input(thread, first, second, body),
             Tag::Join => self.lane_object(first),
             Tag::WaitEnd => {
                 outcome = second as u8;
@@ -260,6 +264,14 @@ impl Steps {
             _ => return self.skipped += events,
         };
         self.step(view, thread, events, kind, pc, object, (outcome, size));
+    }
+
+    fn input(&mut self, thread: u16, head: u64, result: u64, body: &[u64]) {
+        let lane = self.lane(thread).id;
+        let bytes: Vec<u8> = body.iter().skip(2).flat_map(|word| word.to_le_bytes()).collect();
+        let length = (((head << 1) >> 9) as usize).min(bytes.len());
+        self.put(&[INPUT, lane, head & 0xff, head >> 63, result, length as u64]);
+        self.bytes.extend_from_slice(&bytes[..length]);
     }
 
     fn lane_object(&mut self, thread: u64) -> Object {

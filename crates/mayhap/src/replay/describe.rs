@@ -111,8 +111,9 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Outcome::Confirmed => f.write_str("confirmed"),
-            Outcome::Diverged { step, expected, got } => {
-                write!(f, "diverged at step {step}: expected {expected}, got {got}")
+            Outcome::Diverged { step, expected, got, sources } => {
+                write!(f, "diverged at step {step}: expected {expected}, got {got}")?;
+                if sources.is_empty() { Ok(()) } else { write!(f, "; {}", suspects(sources)) }
             }
             Outcome::NotReached(why) => write!(f, "not reached: {why}"),
         }
@@ -134,6 +135,12 @@ impl fmt::Display for Effect {
             Effect::Unknown => f.write_str("unknown: the program was ended after its time was up"),
         }
     }
+}
+
+/// What may have led a run elsewhere, and what to do about it.
+pub fn suspects(sources: &[&str]) -> String {
+    let all = sources.join(", ");
+    format!("the program asks for {all}, which differs from run to run: record with --inputs record")
 }
 
 /// The name of a signal that ends programs.

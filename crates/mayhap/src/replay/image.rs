@@ -16,7 +16,7 @@ use super::steps::{Block, Step, Steps};
 /// A schedule in memory shared with the program.
 pub struct Image {
     file: File,
-    tables: [u64; 7],
+    tables: [u64; 8],
 }
 
 /// How the targets go on when all have arrived.
@@ -199,7 +199,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn build(mut self, plan: &Plan, finish: Finish) -> (Vec<u8>, [u64; 7]) {
+    fn build(mut self, plan: &Plan, finish: Finish) -> (Vec<u8>, [u64; 8]) {
         let all = &self.steps.steps;
         for &number in plan.steps.iter().chain(&plan.targets).chain(&plan.rest) {
             self.note(&all[number]);
@@ -220,13 +220,16 @@ impl<'a> Builder<'a> {
             target_of[all[target].lane as usize] = number as u32 + 1;
         }
         let (sites, blocks, sites_of) = self.allocations(lanes);
+        let (inputs, inputs_of) = self.inputs(lanes);
         let mut text = Vec::new();
         let modules = self.module_table(&mut text);
         let mut lane_table = Vec::new();
         for (number, lane) in self.steps.lanes.iter().enumerate() {
             let (from, count) = sites_of[number];
             let parent = lane.parent.map_or(0, |parent| parent + 1);
-            for word in [parent, lane.nth, first[number], target_of[number], from, count, 0, 0, 0, 0, 0, 0] {
+            let (input, end) = inputs_of[number];
+            let fixed = [parent, lane.nth, first[number], target_of[number], from, count];
+            for word in fixed.into_iter().chain([0, 0, 0, input, end, 0, 0, 0]) {
                 lane_table.extend_from_slice(&word.to_le_bytes());
             }
         }
@@ -247,8 +250,9 @@ impl<'a> Builder<'a> {
             self.blocks.len(),
             plan.targets.len(),
             text.len(),
+            inputs.len() / 8,
         ];
-        assemble([step_table, lane_table, modules, sites, blocks, targets, text], counts, plan, finish)
+        assemble([step_table, lane_table, modules, sites, blocks, targets, text, inputs], counts, plan, finish)
     }
 
     fn module_table(&self, text: &mut Vec<u8>) -> Vec<u8> {
@@ -263,6 +267,23 @@ impl<'a> Builder<'a> {
             text.extend_from_slice(path);
         }
         table
+    }
+
+    /// What threads are to get from outside, and each lane's part of it in words.
+    fn inputs(&self, lanes: usize) -> (Vec<u8>, Vec<(u32, u32)>) {
+        let (mut table, mut of) = (Vec::new(), vec![(0, 0); lanes]);
+        for (lane, part) in of.iter_mut().enumerate() {
+            part.0 = (table.len() / 8) as u32;
+            for input in self.steps.inputs.iter().filter(|input| input.lane as usize == lane) {
+                let head = u64::from(input.source) | (input.bytes.len() as u64) << 8;
+                table.extend_from_slice(&head.to_le_bytes());
+                table.extend_from_slice(&input.result.to_le_bytes());
+                table.extend_from_slice(&input.bytes);
+                table.resize(table.len().next_multiple_of(8), 0);
+            }
+            part.1 = (table.len() / 8) as u32;
+        }
+        (table, of)
     }
 
     /// Allocation sites and blocks, and each lane's part of the sites.
@@ -303,9 +324,9 @@ fn put_step(out: &mut Vec<u8>, step: &wire::Step) {
     out.extend_from_slice(&[step.kind, step.outcome, step.class, step.size]);
 }
 
-fn assemble(tables: [Vec<u8>; 7], counts: [usize; 7], plan: &Plan, finish: Finish) -> (Vec<u8>, [u64; 7]) {
+fn assemble(tables: [Vec<u8>; 8], counts: [usize; 8], plan: &Plan, finish: Finish) -> (Vec<u8>, [u64; 8]) {
     let mut bytes = vec![0; size_of::<Head>()];
-    let mut offsets = [0; 7];
+    let mut offsets = [0; 8];
     for (table, offset) in tables.iter().zip(&mut offsets) {
         bytes.resize(bytes.len().next_multiple_of(8), 0);
         *offset = bytes.len() as u64;

@@ -39,6 +39,8 @@ pub struct Options {
     pub capture: Option<Stdio>,
     /// What to compare the end with.
     pub recorded: Option<Recorded>,
+    /// Run the program in a debugger that stops when the state is reached. Nobody is in a hurry then.
+    pub debugger: bool,
 }
 
 /// What the recorded run came to.
@@ -72,6 +74,8 @@ pub enum Outcome {
         expected: String,
         /// What came.
         got: String,
+        /// What may have led it there: what differs from run to run by itself and was not recorded.
+        sources: Vec<&'static str>,
     },
     /// The program did as planned, but did not come to the end of the schedule.
     NotReached(String),
@@ -145,7 +149,7 @@ pub fn replay(program: &[OsString], steps: &Steps, plan: &Plan, mut options: Opt
     let finish = Finish { first: options.first, core: options.core };
     let memory = |error| Failure::new(format_args!("no shared memory for the schedule: {error}"));
     let image = Image::create(steps, plan, finish).map_err(memory)?;
-    let mut command = record::command(program)?;
+    let mut command = if options.debugger { record::command(&debugger(program)?)? } else { record::command(program)? };
     command.env(ENVIRONMENT, image.path());
     let mut readers = Vec::new();
     let capture = options.capture.take();
@@ -153,8 +157,13 @@ pub fn replay(program: &[OsString], steps: &Steps, plan: &Plan, mut options: Opt
     if let Some(input) = capture {
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
     }
-    let recording =
-        record::Options { output: std::path::PathBuf::new(), seed: 0, schedule: Schedule::Free, slice: 20_000 };
+    let recording = record::Options {
+        output: std::path::PathBuf::new(),
+        seed: 0,
+        schedule: Schedule::Free,
+        slice: 20_000,
+        inputs: false,
+    };
     let mut watch = Watch::new(&image, plan, &options, &mut readers);
     let taken = record::execute(command, &recording, &std::env::temp_dir(), &mut watch)?;
     let (stalled, ended) = (watch.stalled, watch.ended);
@@ -162,15 +171,42 @@ pub fn replay(program: &[OsString], steps: &Steps, plan: &Plan, mut options: Opt
     let symbols = taken.symbols();
     let places = Places::new(steps);
     let story = Story { image: &image, plan, places: &places, symbols: &symbols };
-    let outcome = if !taken.is_recorded() {
+    let mut outcome = if !taken.is_recorded() {
         Outcome::NotReached("the program is not built for recording: build it with `mayhap cc` or `mayhap c++`".into())
     } else {
         story.outcome(stalled, ended, taken.status).map_err(memory)?
     };
+    if let Outcome::Diverged { sources, .. } = &mut outcome
+        && steps.inputs.is_empty()
+    {
+        *sources = taken.sources();
+    }
     let effect = effect(&outcome, ended, taken.status, printed.as_ref(), options.recorded.as_ref());
     let made = image.next().map_err(memory)? as usize;
     let sides = story.sides().map_err(memory)?;
     Ok(Replayed { outcome, effect, sides, steps: (made, plan.steps.len()), status: taken.status, printed, taken })
+}
+
+/// The program in a debugger: gdb, or lldb where there is none.
+fn debugger(program: &[OsString]) -> Result<Vec<OsString>, Failure> {
+    let stop = "mayhap_replay_reached";
+    let words: Vec<String> = if on_path("gdb") {
+        let commands =
+            ["set breakpoint pending on", &format!("break {stop}"), "run", "info threads"].map(str::to_string);
+        let commands = commands.into_iter().flat_map(|command| ["-ex".to_string(), command]);
+        ["gdb", "-q"].map(str::to_string).into_iter().chain(commands).chain(["--args".to_string()]).collect()
+    } else if on_path("lldb") {
+        let commands = [format!("breakpoint set -n {stop}"), "run".to_string(), "thread list".to_string()];
+        let commands = commands.into_iter().flat_map(|command| ["-o".to_string(), command]);
+        ["lldb".to_string()].into_iter().chain(commands).chain(["--".to_string()]).collect()
+    } else {
+        return Err(Failure::new("no debugger: neither gdb nor lldb is there"));
+    };
+    Ok(words.into_iter().map(OsString::from).chain(program.iter().cloned()).collect())
+}
+
+fn on_path(name: &str) -> bool {
+    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(name).is_file()))
 }
 
 fn printed(readers: Vec<JoinHandle<Vec<u8>>>) -> Printed {
@@ -267,6 +303,9 @@ impl Monitor for Watch<'_> {
         }
         if let Some(err) = child.stderr.take() {
             self.readers.push(keep(err, false));
+        }
+        if self.options.debugger {
+            return Ok(());
         }
         let failed = |error| Failure::new(format_args!("the schedule's shared memory: {error}"));
         let (mode, next) = (self.image.mode().map_err(failed)?, self.image.next().map_err(failed)?);
@@ -366,7 +405,7 @@ impl Story<'_> {
             reason::OUTCOME => format!("{done}, with another outcome"),
             _ => done,
         };
-        Outcome::Diverged { step, expected, got }
+        Outcome::Diverged { step, expected, got, sources: Vec::new() }
     }
 
     fn stalled(&self, stalled: Option<(u32, u32)>) -> Outcome {
@@ -382,7 +421,7 @@ impl Story<'_> {
             place::BLOCKING => format!("{thread} stayed in a call that blocks"),
             _ => format!("{thread} did not come to it"),
         };
-        Outcome::Diverged { step: next + 1, expected: self.step(next), got }
+        Outcome::Diverged { step: next + 1, expected: self.step(next), got, sources: Vec::new() }
     }
 
     fn sides(&self) -> std::io::Result<Vec<Side>> {

@@ -12,7 +12,7 @@ use mayhap_wire::schedule::class;
 use mayhap_wire::{attachment, varint};
 
 use crate::Failure;
-use crate::record::steps::{BLOCK, LANE, MODULE, SITE, SKIP, STEP};
+use crate::record::steps::{BLOCK, INPUT, LANE, MODULE, SITE, SKIP, STEP};
 
 /// A place in the code: a module, if it lies in one, and the offset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,6 +95,23 @@ pub struct Steps {
     pub blocks: Vec<Block>,
     /// Steps in the order of the trace.
     pub steps: Vec<Step>,
+    /// What threads got from outside, each lane's in order.
+    pub inputs: Vec<Input>,
+}
+
+/// Something that a thread got from outside.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Input {
+    /// The thread.
+    pub lane: u32,
+    /// One of [`mayhap_wire::ring::source`].
+    pub source: u8,
+    /// What the call returned.
+    pub result: u64,
+    /// What came with it.
+    pub bytes: Vec<u8>,
+    /// The next of the same lane continues it.
+    more: bool,
 }
 
 impl Steps {
@@ -149,6 +166,20 @@ impl Steps {
                     at += u64::from(count);
                 }
                 SKIP => at += field()?,
+                INPUT => {
+                    let (lane, source, more) = (small(field()?)?, field()? as u8, field()? != 0);
+                    let (result, length) = (field()?, usize::try_from(field()?).ok()?);
+                    let (data, rest) = bytes.split_at_checked(length)?;
+                    let data = data.to_vec();
+                    bytes = rest;
+                    match all.inputs.iter_mut().rfind(|input| input.lane == lane).filter(|input| input.more) {
+                        Some(input) => {
+                            input.bytes.extend(data);
+                            input.more = more;
+                        }
+                        None => all.inputs.push(Input { lane, source, result, bytes: data, more }),
+                    }
+                }
                 _ => return None,
             }
         }
@@ -161,6 +192,7 @@ impl Steps {
         self.sites.iter().all(|site| site.module.is_none_or(|m| (m as usize) < modules))
             && self.lanes.iter().all(|lane| lane.parent.is_none_or(|p| (p as usize) < lanes))
             && self.blocks.iter().all(|block| (block.lane as usize) < lanes && (block.site as usize) < sites)
+            && self.inputs.iter().all(|input| (input.lane as usize) < lanes)
             && self.steps.iter().all(|step| {
                 let objects = match step.object.class {
                     class::GLOBAL => modules,
