@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod commands;
+pub mod compile;
 pub mod events;
 mod exit;
 pub mod generate;

@@ -1,0 +1,394 @@
+//! What `mayhap cc` hands to the compiler: the user's arguments, those that instrument, and those that link the runtime.
+//!
+//! The arguments are only looked at as far as the answer depends on them ([`survey`]): what stage the compiler stops at,
+//! whether there is anything to compile or link, and the few that recording cannot live with. All others pass
+//! through in their order. gcc links `-ltsan` by itself when it instruments, before everything else; a folder in front of the
+//! library path makes that the runtime. Where gcc does not (`-nostdlib`), and for clang, which is told to link no
+//! runtime of its own, the runtime is named.
+
+mod response;
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::runtime;
+
+/// Whose options the compiler understands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Family {
+    /// gcc and g++.
+    Gcc,
+    /// clang and clang++.
+    Clang,
+}
+
+/// What the compiler is to be called with.
+#[derive(PartialEq, Eq, Debug)]
+pub struct Call {
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+/// How far the compiler goes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+enum Stage {
+    Preprocess,
+    Compile,
+    /// Objects become one object: `-r`.
+    Merge,
+    #[default]
+    Link,
+}
+
+/// What decides which arguments are added.
+#[derive(Default, Debug)]
+struct Survey {
+    stage: Stage,
+    /// There is something to compile or link.
+    has_input: bool,
+    /// The compiler's own libraries are not linked.
+    bare: bool,
+    /// Why this call cannot be recorded.
+    foreign: Option<String>,
+}
+
+/// The arguments with those that instrument and link; `folder` holds the runtime.
+pub fn translate(arguments: Vec<OsString>, family: Family, folder: &Path) -> Call {
+    let mut notes = Vec::new();
+    let kept = keep(arguments, &mut notes, 0);
+    let survey = survey(&kept);
+    // Asked only for its version or settings, the compiler must answer as it would.
+    if !survey.has_input {
+        return Call { arguments: kept, notes };
+    }
+    if let Some(why) = survey.foreign {
+        notes.push(why);
+        return Call { arguments: kept, notes };
+    }
+    let mut all = Vec::with_capacity(kept.len() + 16);
+    let named = family == Family::Clang || survey.bare;
+    let links = survey.stage == Stage::Link;
+    if links {
+        // In front, so that no other library of these names comes first.
+        all.push(joined("-L", folder));
+        if named {
+            all.push(folder.join(runtime::NAME).into());
+        }
+    }
+    // The user's own choices come later and win. gcc warns of fences that it does not instrument: with -Werror, or in a
+    // configure script, that would change what happens.
+    all.push("-g".into());
+    if family == Family::Gcc {
+        all.push("-Wno-tsan".into());
+    }
+    all.extend(kept);
+    all.push("-fsanitize=thread".into());
+    match family {
+        Family::Gcc => all.push("-fsanitize-coverage=trace-pc".into()),
+        Family::Clang => {
+            all.push("-fsanitize-coverage=trace-pc-guard".into());
+            all.extend(["-mllvm", "-tsan-instrument-read-before-write=1"].map(OsString::from));
+            if survey.stage >= Stage::Merge {
+                all.push("-fno-sanitize-link-runtime".into());
+            }
+        }
+    }
+    if links {
+        all.extend(["-Xlinker", "--enable-new-dtags", "-Xlinker", "-rpath", "-Xlinker"].map(OsString::from));
+        all.push(folder.into());
+    }
+    Call { arguments: all, notes }
+}
+
+/// The arguments without those that recording cannot live with. A response file that has some is replaced by what it says.
+fn keep(arguments: Vec<OsString>, notes: &mut Vec<String>, depth: u32) -> Vec<OsString> {
+    let mut kept = Vec::with_capacity(arguments.len());
+    for argument in arguments {
+        if let Some(inside) = response::read(&argument, depth) {
+            let before = inside.clone();
+            let after = keep(inside, notes, depth + 1);
+            if after == before {
+                kept.push(argument);
+            } else {
+                kept.extend(after);
+            }
+        } else {
+            kept.extend(keep_one(argument, notes));
+        }
+    }
+    kept
+}
+
+fn keep_one(argument: OsString, notes: &mut Vec<String>) -> Option<OsString> {
+    let text = argument.to_string_lossy();
+    if let Some(list) = text.strip_prefix("-fsanitize=") {
+        let (others, mixed) = without_conflicts(list);
+        if mixed {
+            notes.push(format!("{text} left out: it cannot be combined with recording"));
+        }
+        return (!others.is_empty()).then(|| format!("-fsanitize={others}").into());
+    }
+    match &*text {
+        "-fwhole-program" | "-flto" => {
+            notes.push(format!("{text} left out: recording needs calls that link-time optimisation removes"));
+            None
+        }
+        _ if text.starts_with("-flto=") => {
+            notes.push(format!("{text} left out: recording needs calls that link-time optimisation removes"));
+            None
+        }
+        "-fno-sanitize=thread" | "-fno-sanitize=all" => {
+            notes.push(format!("{text} left out: recording is that"));
+            None
+        }
+        "-static" | "-static-pie" | "--static" => {
+            notes.push(format!("{text} left out: recording needs the dynamic loader"));
+            None
+        }
+        // There is no other libtsan to choose.
+        "-static-libtsan" => None,
+        _ => Some(argument),
+    }
+}
+
+/// A list of sanitizers without those that exclude `thread`, and whether there were any besides `thread` itself.
+fn without_conflicts(list: &str) -> (String, bool) {
+    let conflicting = ["address", "leak", "memory", "hwaddress", "kernel-address", "kernel-hwaddress", "all"];
+    let mixed = list.split(',').any(|name| conflicting.contains(&name));
+    let others: Vec<&str> = list.split(',').filter(|name| *name != "thread" && !conflicting.contains(name)).collect();
+    (others.join(","), mixed)
+}
+
+/// Options whose value may be the next argument.
+const VALUED: [&str; 50] = [
+    "-o",
+    "-I",
+    "-D",
+    "-U",
+    "-L",
+    "-x",
+    "-T",
+    "-u",
+    "-A",
+    "-B",
+    "-e",
+    "-z",
+    "-G",
+    "-include",
+    "-imacros",
+    "-idirafter",
+    "-iprefix",
+    "-iwithprefix",
+    "-iwithprefixbefore",
+    "-isystem",
+    "-iquote",
+    "-isysroot",
+    "-imultilib",
+    "-iframework",
+    "-MF",
+    "-MT",
+    "-MQ",
+    "-MJ",
+    "-Xlinker",
+    "-Xassembler",
+    "-Xpreprocessor",
+    "-Xclang",
+    "-mllvm",
+    "-aux-info",
+    "-dumpbase",
+    "-dumpbase-ext",
+    "-dumpdir",
+    "--param",
+    "--sysroot",
+    "-wrapper",
+    "-target",
+    "-arch",
+    "-framework",
+    "-resource-dir",
+    "-Tdata",
+    "-Ttext",
+    "-Tbss",
+    "-ivfsoverlay",
+    "--serialize-diagnostics",
+    "-Xanalyzer",
+];
+
+fn survey(arguments: &[OsString]) -> Survey {
+    let mut survey = Survey::default();
+    survey.look(arguments, 0);
+    survey
+}
+
+impl Survey {
+    fn look(&mut self, arguments: &[OsString], depth: u32) {
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            if let Some(inside) = response::read(argument, depth) {
+                self.look(&inside, depth + 1);
+                continue;
+            }
+            let text = argument.to_string_lossy();
+            if VALUED.contains(&&*text) {
+                let value = arguments.next().map(|value| value.to_string_lossy()).unwrap_or_default();
+                self.target(&format!("{text} {value}"));
+                continue;
+            }
+            self.one(&text);
+        }
+    }
+
+    fn one(&mut self, text: &str) {
+        match text {
+            "-E" | "-M" | "-MM" => self.stage = Stage::Preprocess,
+            "-c" | "-S" | "-fsyntax-only" | "--precompile" => self.stage = self.stage.min(Stage::Compile),
+            "-r" => self.stage = self.stage.min(Stage::Merge),
+            "-nostdlib" | "-nodefaultlibs" => self.bare = true,
+            "-" => self.has_input = true,
+            "-m32" | "-m16" | "-mx32" => self.foreign = Some(format!("{text}: not recorded, only x86-64 code is")),
+            "-ffreestanding" => self.foreign = Some(format!("{text}: not recorded, the runtime needs a C library")),
+            _ if text.starts_with("-l") => self.has_input = true,
+            _ if text.starts_with('-') => self.target(text),
+            _ => self.has_input = true,
+        }
+    }
+
+    /// Code for other machines is not recorded.
+    fn target(&mut self, text: &str) {
+        let target = text.strip_prefix("--target=").or_else(|| text.strip_prefix("-target "));
+        if target.is_some_and(|target| !(target.starts_with("x86_64") && target.contains("linux"))) {
+            self.foreign = Some(format!("{text}: not recorded, only code for x86-64 Linux is"));
+        }
+    }
+}
+
+fn joined(prefix: &str, path: &Path) -> OsString {
+    let mut text = OsString::from(prefix);
+    text.push(path);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+
+    /// The call for arguments given as words.
+    fn call(line: &str, family: Family) -> Call {
+        translate(line.split_whitespace().map(OsString::from).collect(), family, Path::new("/rt"))
+    }
+
+    fn text(call: &Call) -> String {
+        call.arguments.join(OsStr::new(" ")).into_string().unwrap()
+    }
+
+    const GCC: &str = "-fsanitize=thread -fsanitize-coverage=trace-pc";
+    const CLANG: &str =
+        "-fsanitize=thread -fsanitize-coverage=trace-pc-guard -mllvm -tsan-instrument-read-before-write=1";
+    const RPATH: &str = "-Xlinker --enable-new-dtags -Xlinker -rpath -Xlinker /rt";
+
+    #[test]
+    fn compiling_instruments_and_linking_adds_the_runtime() {
+        let compiles =
+            ["-c a.c", "-S a.c", "-E a.c", "-M a.c", "-MM a.c", "-MD -MF a.d -c a.c -o a.o", "-E -dM -", "-x c -c -"];
+        for line in compiles {
+            assert_eq!(text(&call(line, Family::Gcc)), format!("-g -Wno-tsan {line} {GCC}"));
+            assert_eq!(text(&call(line, Family::Clang)), format!("-g {line} {CLANG}"));
+        }
+        let links =
+            ["a.c", "a.o -o a", "-shared a.o -o liba.so", "-MMD a.c", "-x c -", "-O2 -Weird --unknown=1 a.c", "-lfoo"];
+        for line in links {
+            assert_eq!(text(&call(line, Family::Gcc)), format!("-L/rt -g -Wno-tsan {line} {GCC} {RPATH}"));
+            let clang = format!("-L/rt /rt/{} -g {line} {CLANG} -fno-sanitize-link-runtime {RPATH}", runtime::NAME);
+            assert_eq!(text(&call(line, Family::Clang)), clang);
+        }
+    }
+
+    #[test]
+    fn where_gcc_links_no_library_the_runtime_is_named() {
+        for option in ["-nostdlib", "-nodefaultlibs"] {
+            let call = call(&format!("{option} -shared crti.o a.o -lc"), Family::Gcc);
+            assert!(text(&call).starts_with(&format!("-L/rt /rt/{} -g", runtime::NAME)), "{}", text(&call));
+        }
+        for family in [Family::Gcc, Family::Clang] {
+            let merged = text(&call("-r -nostdlib a.o b.o -o ab.o", family));
+            assert!(!merged.contains("/rt"), "{merged}");
+        }
+    }
+
+    #[test]
+    fn questions_go_to_the_compiler_as_they_are() {
+        for line in [
+            "--version",
+            "-v",
+            "-dumpmachine",
+            "-print-search-dirs",
+            "-o x -v",
+            "-x c++ -I inc -D A -print-prog-name=ld",
+        ] {
+            assert_eq!(call(line, Family::Gcc), Call { arguments: words(line), notes: Vec::new() });
+        }
+    }
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn what_recording_cannot_live_with_is_left_out() {
+        let cases = [
+            ("-fsanitize=thread", "", false),
+            ("-fsanitize=address", "", true),
+            ("-fsanitize=address,undefined", "-fsanitize=undefined", true),
+            ("-fsanitize=undefined,thread", "-fsanitize=undefined", false),
+            ("-fsanitize=leak", "", true),
+            ("-fno-sanitize=thread", "", true),
+            ("-flto", "", true),
+            ("-flto=auto", "", true),
+            ("-fwhole-program", "", true),
+            ("-static-libtsan", "", false),
+            ("-fno-sanitize=vptr", "-fno-sanitize=vptr", false),
+            ("-ffat-lto-objects", "-ffat-lto-objects", false),
+        ];
+        for (given, kept, noted) in cases {
+            let call = call(&format!("{given} -c a.c"), Family::Gcc);
+            let expected: Vec<&str> = kept.split_whitespace().chain(["-c", "a.c"]).collect();
+            assert_eq!(text(&call), format!("-g -Wno-tsan {} {GCC}", expected.join(" ")));
+            assert_eq!(!call.notes.is_empty(), noted, "{given}: {:?}", call.notes);
+        }
+    }
+
+    #[test]
+    fn code_for_other_machines_is_compiled_as_ever() {
+        for line in ["-m32 -c a.c", "--target=aarch64-linux-gnu -c a.c", "-target riscv64 a.c", "-ffreestanding -c a.c"]
+        {
+            let call = call(line, Family::Clang);
+            assert_eq!(call.arguments, words(line));
+            assert!(call.notes[0].contains("not recorded"));
+        }
+        assert!(call("--target=x86_64-linux-gnu -c a.c", Family::Clang).notes.is_empty());
+    }
+
+    #[test]
+    fn response_files_are_read_and_kept_where_nothing_in_them_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            format!("@{}", path.display())
+        };
+        let plain = write("plain", "-c 'a.c' -O2");
+        assert_eq!(text(&call(&plain, Family::Gcc)), format!("-g -Wno-tsan {plain} {GCC}"));
+        let outer = write("outer", &format!("{plain} -flto"));
+        let call_outer = call(&outer, Family::Gcc);
+        assert_eq!(text(&call_outer), format!("-g -Wno-tsan {plain} {GCC}"));
+        assert_eq!(call_outer.notes.len(), 1);
+        // A file that is not there is an argument like any other: the compiler complains.
+        assert!(text(&call("@/no/such/file", Family::Gcc)).contains("@/no/such/file"));
+        let endless = folder.path().join("endless");
+        std::fs::write(&endless, format!("@{}", endless.display())).unwrap();
+        call(&format!("@{}", endless.display()), Family::Gcc);
+    }
+}

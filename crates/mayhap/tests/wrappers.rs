@@ -1,0 +1,212 @@
+//! `mayhap cc` and `mayhap c++` in the places where compilers stand: make, cmake, configure scripts, libtool's ways of linking.
+//! Each build is of a program of two threads that race on `counter`; recorded, the race must be there.
+
+mod common;
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+use common::Run;
+
+const COUNT_C: &str = "#include \"count.h\"\nint counter;\nvoid count(void) { counter++; }\n";
+const COUNT_H: &str = "#ifdef __cplusplus\nextern \"C\"\n#endif\nvoid count(void);\n";
+const MAIN_C: &str = r#"
+#include <pthread.h>
+#include "count.h"
+static void *work(void *arg) { count(); return arg; }
+int main(void) {
+    pthread_t a, b;
+    pthread_create(&a, 0, work, 0);
+    pthread_create(&b, 0, work, 0);
+    pthread_join(a, 0);
+    pthread_join(b, 0);
+    return 0;
+}
+"#;
+
+/// A folder with the program's sources, and links to the executable as tools that dislike spaces need them.
+fn sources() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [("count.c", COUNT_C), ("count.h", COUNT_H), ("main.c", MAIN_C)] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    for name in ["mayhap", "mayhap-cc", "mayhap-c++"] {
+        symlink(env!("CARGO_BIN_EXE_mayhap"), folder.path().join(name)).unwrap();
+    }
+    folder
+}
+
+/// Runs a script in the folder, which must succeed. The compiler is the environment's to choose.
+fn shell(folder: &Path, script: &str) -> Run {
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let mut command = Command::new("sh");
+    command.args(["-ec", script]).current_dir(folder).env("PATH", path).env("LC_ALL", "C");
+    let run: Run = command.output().unwrap().into();
+    assert_eq!(run.code, Some(0), "{script}\n{}{}", run.stdout, run.stderr);
+    run
+}
+
+/// Records a program; the race must be found.
+fn races(folder: &Path, program: &str) {
+    let run = common::mayhap_in(folder, &["record", "-o", "t.mhp", "--", program]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let found = common::mayhap_in(folder, &["detect", "--order", "hb", "t.mhp"]);
+    assert!(found.stdout.contains("(counter)"), "{program}: {}{}", found.stdout, run.stderr);
+}
+
+fn there_is(command: &str) -> bool {
+    let there = Command::new(command).arg("--version").output().is_ok();
+    if !there {
+        println!("no {command} here: not checked with it");
+    }
+    there
+}
+
+#[test]
+fn make_builds_archives_shared_libraries_and_dependencies() {
+    if !there_is("make") {
+        return;
+    }
+    let folder = sources();
+    let makefile = "CFLAGS = -O1 -MMD -MF $*.d
+all: with_archive with_library
+%.o: %.c
+\t$(CC) $(CFLAGS) -fPIC -c $< -o $@
+libcount.a: count.o
+\t$(AR) rcs $@ $^
+libcount.so: count.o
+\t$(CC) -shared -Wl,--no-undefined $^ -o $@
+with_archive: main.o libcount.a
+\t$(CC) main.o -L. -l:libcount.a -pthread -o $@
+with_library: main.o libcount.so
+\t$(CC) main.o -L. -l:libcount.so -Wl,-rpath,'$$ORIGIN' -pthread -o $@
+";
+    std::fs::write(folder.path().join("Makefile"), makefile).unwrap();
+    shell(folder.path(), "CC='mayhap cc' make -e -s");
+    assert!(std::fs::read_to_string(folder.path().join("count.d")).unwrap().contains("count.h"));
+    races(folder.path(), "./with_archive");
+    races(folder.path(), "./with_library");
+    // By itself the program runs as ever.
+    shell(folder.path(), "./with_archive && ./with_library");
+}
+
+#[test]
+fn cmake_takes_the_wrappers_for_compilers() {
+    if !there_is("cmake") {
+        return;
+    }
+    let folder = sources();
+    let lists = "cmake_minimum_required(VERSION 3.10)
+project(counting C CXX)
+find_package(Threads REQUIRED)
+add_library(count SHARED count.c)
+add_executable(main main.cpp)
+target_link_libraries(main count Threads::Threads)
+";
+    std::fs::write(folder.path().join("CMakeLists.txt"), lists).unwrap();
+    std::fs::copy(folder.path().join("main.c"), folder.path().join("main.cpp")).unwrap();
+    let script = "cmake -S . -B build -DCMAKE_C_COMPILER=$PWD/mayhap-cc -DCMAKE_CXX_COMPILER=$PWD/mayhap-c++
+cmake --build build";
+    let run = shell(folder.path(), script);
+    assert!(run.stdout.contains("The C compiler identification is"), "{}", run.stdout);
+    races(folder.path(), "build/main");
+}
+
+#[test]
+fn one_step_response_files_and_standard_input() {
+    let folder = sources();
+    std::fs::write(folder.path().join("arguments"), "main.c count.c '-O1' -pthread -o 'by response'").unwrap();
+    shell(folder.path(), "mayhap cc @arguments; mv 'by response' response");
+    races(folder.path(), "./response");
+    shell(folder.path(), "cat main.c | mayhap cc -I. -O1 -pthread -x c - -x none count.c -o piped");
+    races(folder.path(), "./piped");
+    shell(folder.path(), "mayhap cc -O1 -S count.c && mayhap cc -c count.s && mayhap cc -E main.c > main.i");
+    shell(folder.path(), "mayhap cc -O1 -pthread main.i count.o -o stages");
+    races(folder.path(), "./stages");
+    shell(folder.path(), "mayhap cc -O1 -c main.c count.c && mayhap cc -r -nostdlib main.o count.o -o both.o");
+    shell(folder.path(), "mayhap cc both.o -pthread -o merged");
+    races(folder.path(), "./merged");
+}
+
+#[test]
+fn clang_does_the_same() {
+    if !there_is("clang") {
+        return;
+    }
+    let folder = sources();
+    shell(folder.path(), "export MAYHAP_CC=clang; mayhap cc -O1 -pthread main.c count.c -o one_step");
+    races(folder.path(), "./one_step");
+    shell(folder.path(), "export MAYHAP_CC=clang; mayhap cc -O1 -fPIC -shared -Wl,-z,defs count.c -o libcount.so");
+    shell(folder.path(), "MAYHAP_CC=clang mayhap cc -O1 main.c -L. -lcount -Wl,-rpath,. -pthread -o with_library");
+    races(folder.path(), "./with_library");
+}
+
+#[test]
+fn libtool_links_shared_libraries_without_the_compilers_libraries() {
+    let folder = sources();
+    let script = "mayhap cc -O1 -fPIC -c count.c
+mayhap c++ -fPIC -shared -nostdlib -Wl,--no-undefined $(gcc -print-file-name=crti.o) $(gcc -print-file-name=crtbeginS.o) \\
+    count.o -lc -lgcc $(gcc -print-file-name=crtendS.o) $(gcc -print-file-name=crtn.o) -Wl,-soname,libcount.so -o libcount.so
+mayhap cc -O1 main.c -L. -lcount -Wl,-rpath,. -pthread -o main";
+    shell(folder.path(), script);
+    races(folder.path(), "./main");
+}
+
+/// What a configure script asks must be answered as by the compiler itself, down to whether it said anything.
+#[test]
+fn configure_scripts_come_to_the_same_conclusions() {
+    let function = |name: &str| format!("char {name}(); int main(void) {{ return {name}(); }}");
+    let cases = [
+        (function("reallocarray"), ""),
+        (function("cfree"), ""),
+        (function("no_such_function"), ""),
+        (function("pthread_mutex_clocklock"), ""),
+        (function("thrd_create"), ""),
+        (function("__tsan_no_such_hook"), ""),
+        ("int main(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); return 0; }".into(), "-Werror -Wall"),
+        ("_Atomic int a; int main(void) { return a++; }".into(), "-Werror"),
+        ("__thread int t; int main(void) { return t; }".into(), ""),
+        ("static int f(void) __attribute__((ifunc(\"r\"))); int main(void) { return 0; }".into(), "-Werror"),
+        ("int main(void) { return 0; }".into(), "-Werror -fno-such-option"),
+        ("int main(void) { return 0; }".into(), "-Werror -Wl,--no-such-option"),
+        ("int main(void) { return 0; }".into(), "-Werror -Wl,-z,relro,-z,now -pie -fPIE"),
+        ("int main(void) { return 0; }".into(), "-Werror -lno_such_library"),
+        ("int main(void) { return 0 }".into(), ""),
+        ("int main(void) { int x; return 0; }".into(), "-Wall -Werror"),
+    ];
+    let folder = sources();
+    for (text, options) in cases {
+        std::fs::write(folder.path().join("conftest.c"), &text).unwrap();
+        let answer = |compiler: &str| {
+            let script =
+                format!("{compiler} {options} conftest.c -o conftest 2>err; echo $?; test -s err && echo said || :");
+            shell(folder.path(), &script).stdout
+        };
+        assert_eq!(answer("mayhap cc"), answer("gcc"), "{options}: {text}");
+    }
+    // Sizes and sections of objects aside, questions are answered word for word.
+    for question in ["--version", "-dumpmachine", "-print-search-dirs", "-dumpversion", "-print-multiarch", "-v"] {
+        let answer = |compiler: &str| shell(folder.path(), &format!("{compiler} {question} 2>&1")).stdout;
+        assert_eq!(answer("mayhap cc"), answer("gcc"), "{question}");
+    }
+}
+
+#[test]
+fn what_cannot_be_combined_is_left_out_and_said() {
+    let folder = sources();
+    let run = shell(folder.path(), "mayhap cc -O1 -flto -fsanitize=address,undefined main.c count.c -pthread -o main");
+    assert!(run.stderr.contains("note: -flto left out"), "{}", run.stderr);
+    assert!(run.stderr.contains("note: -fsanitize=address,undefined left out"), "{}", run.stderr);
+    races(folder.path(), "./main");
+    let looping = shell(folder.path(), "MAYHAP_CC=mayhap-cc mayhap cc main.c 2>&1 || :");
+    assert!(looping.stdout.contains("names the wrapper"), "{}", looping.stdout);
+}
+
+/// A program that somebody built for libtsan, without us.
+#[test]
+fn programs_built_for_libtsan_are_recorded() {
+    let folder = sources();
+    shell(folder.path(), "gcc -g -O1 -fsanitize=thread main.c count.c -pthread -o theirs");
+    races(folder.path(), "./theirs");
+}
