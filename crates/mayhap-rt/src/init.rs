@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use mayhap_wire::ring::ENVIRONMENT;
 
 use crate::hook::{self, Hook};
-use crate::{modules, process, replay, ring, sched, sys, threads};
+use crate::{conditions, modules, process, replay, ring, sched, sys, threads};
 
 static DONE: AtomicBool = AtomicBool::new(false);
 
@@ -38,6 +38,7 @@ extern "C" fn init() {
     sys::register_barrier();
     process::prepare();
     threads::prepare();
+    conditions::prepare();
     if let Some(header) = ring::header() {
         sched::configure(header.seed, header.schedule, header.slice);
     }

@@ -25,6 +25,7 @@
 mod access;
 mod atomics;
 mod blocking;
+mod conditions;
 mod heap;
 mod hook;
 mod init;

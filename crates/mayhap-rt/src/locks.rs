@@ -10,6 +10,7 @@ use crate::hook::Hook;
 use crate::real::real;
 use crate::replay::{self, Go};
 use crate::tls::{self, exports};
+use crate::waits::renew;
 
 type Lock = *mut c_void;
 
@@ -122,13 +123,26 @@ fn give(lock: Lock, tag: Tag, call: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-/// Begins or ends a lock's life: from here on its address names another lock.
-fn renew(lock: Lock, call: impl FnOnce() -> c_int) -> c_int {
-    let pc = tls::caller();
-    let Some(hook) = Hook::enter() else { return call() };
-    let result = call();
+/// Gives a mutex up for a wait on a condition.
+pub(crate) fn unlock_for_wait(hook: &Hook, lock: Lock, pc: u64) -> c_int {
+    // SAFETY: the caller's own mutex.
+    let result = unsafe { libc_::pthread_mutex_unlock(lock) };
     if result == 0 {
-        hook.record(Tag::Renew, pc, &[lock as u64]);
+        hook.record(Tag::Release, pc, &[lock as u64]);
+    }
+    result
+}
+
+/// Takes a mutex again after a wait on a condition.
+pub(crate) fn retake(hook: &Hook, lock: Lock, pc: u64) -> c_int {
+    // SAFETY: the caller's own mutex.
+    let mut result = unsafe { libc_::pthread_mutex_trylock(lock) };
+    if result == EBUSY {
+        // SAFETY: as above.
+        result = hook.blocking(|| unsafe { libc_::pthread_mutex_lock(lock) });
+    }
+    if result == 0 || result == EOWNERDEAD {
+        hook.record(Tag::Acquire, pc, &[lock as u64]);
     }
     result
 }

@@ -1,4 +1,4 @@
-//! Waiting for one another: condition variables, semaphores, barriers, once, guards of static locals.
+//! Waiting for one another: semaphores, barriers, once, guards of static locals. Condition variables are [`crate::conditions`]'.
 
 use core::sync::atomic::{AtomicPtr, Ordering};
 
@@ -7,7 +7,7 @@ use mayhap_wire::ring::{AtomicKind, Tag, atomic_word, order};
 
 use crate::hook::Hook;
 use crate::real::real;
-use crate::replay::{self, Go, conditions};
+use crate::replay::{self, Go};
 use crate::tls::{self, exports};
 
 type Object = *mut c_void;
@@ -16,16 +16,6 @@ type Once = unsafe extern "C-unwind" fn();
 mod libc_real {
     use super::*;
     real! {
-        fn pthread_cond_init(c: Object, attributes: *const c_void) -> c_int, c"GLIBC_2.3.2";
-        fn pthread_cond_destroy(c: Object) -> c_int, c"GLIBC_2.3.2";
-        fn pthread_cond_wait(c: Object, m: Object) -> c_int, c"GLIBC_2.3.2";
-        fn pthread_cond_timedwait(c: Object, m: Object, t: *const timespec) -> c_int, c"GLIBC_2.3.2";
-        fn pthread_cond_clockwait(c: Object, m: Object, k: clockid_t, t: *const timespec) -> c_int;
-        fn pthread_cond_signal(c: Object) -> c_int, c"GLIBC_2.3.2";
-        fn pthread_cond_broadcast(c: Object) -> c_int, c"GLIBC_2.3.2";
-        fn pthread_mutex_lock(m: Object) -> c_int;
-        fn pthread_mutex_trylock(m: Object) -> c_int;
-        fn pthread_mutex_unlock(m: Object) -> c_int;
         fn sem_init(s: Object, shared: c_int, value: c_uint) -> c_int;
         fn sem_destroy(s: Object) -> c_int;
         fn sem_wait(s: Object) -> c_int;
@@ -39,24 +29,12 @@ mod libc_real {
         fn pthread_once(control: Object, function: Once) -> c_int;
         fn __cxa_guard_acquire(guard: Object) -> c_int;
         fn __cxa_guard_release(guard: Object);
+        fn __cxa_guard_abort(guard: Object);
     }
 }
 use libc_real as libc_;
 
 exports! {
-    pthread_cond_init => cond_init;
-    pthread_cond_destroy => cond_destroy;
-    pthread_cond_wait => cond_wait;
-    pthread_cond_timedwait => cond_timedwait;
-    pthread_cond_clockwait => cond_clockwait;
-    pthread_cond_signal => cond_signal;
-    pthread_cond_broadcast => cond_broadcast;
-    cnd_init => c11_cond_init;
-    cnd_destroy => c11_cond_destroy;
-    cnd_wait => c11_cond_wait;
-    cnd_timedwait => c11_cond_timedwait;
-    cnd_signal => c11_cond_signal;
-    cnd_broadcast => c11_cond_broadcast;
     sem_init => semaphore_init;
     sem_destroy => semaphore_destroy;
     sem_wait => semaphore_wait;
@@ -71,10 +49,11 @@ exports! {
     call_once => c11_once;
     __cxa_guard_acquire => guard_acquire;
     __cxa_guard_release => guard_release;
+    __cxa_guard_abort => guard_abort;
 }
 
 /// Begins or ends an object's life: from here on its address names another object.
-fn renew(object: Object, call: impl FnOnce() -> c_int) -> c_int {
+pub(crate) fn renew(object: Object, call: impl FnOnce() -> c_int) -> c_int {
     let pc = tls::caller();
     let Some(hook) = Hook::enter() else { return call() };
     let result = call();
@@ -85,164 +64,13 @@ fn renew(object: Object, call: impl FnOnce() -> c_int) -> c_int {
 }
 
 /// Records, then calls: for what releases others, who must find the record before theirs.
-fn release(object: Object, tag: Tag, call: impl FnOnce() -> c_int) -> c_int {
+pub(crate) fn release(object: Object, tag: Tag, call: impl FnOnce() -> c_int) -> c_int {
     let pc = tls::caller();
     let Some(hook) = Hook::enter() else { return call() };
     hook.record(tag, pc, &[object as u64]);
     let result = call();
     hook.sync_point();
     result
-}
-
-/// A wait on a condition. It ends by return or, when the thread is cancelled, by unwinding; either way the thread has
-/// the mutex again.
-struct Waiting<'a> {
-    hook: &'a Hook,
-    condition: Object,
-    mutex: Object,
-    pc: u64,
-    woken: u64,
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.hook.resume();
-        self.hook.record(Tag::WaitEnd, self.pc, &[self.condition as u64, self.woken]);
-        self.hook.record(Tag::Acquire, self.pc, &[self.mutex as u64]);
-    }
-}
-
-fn waiting(condition: Object, mutex: Object, call: impl FnOnce() -> c_int) -> c_int {
-    let pc = tls::caller();
-    let Some(hook) = Hook::enter() else { return call() };
-    hook.record(Tag::Release, pc, &[mutex as u64]);
-    hook.record(Tag::WaitBegin, pc, &[condition as u64]);
-    if replay::active() {
-        return following(&hook, condition, mutex, pc, call);
-    }
-    let mut wait = Waiting { hook: &hook, condition, mutex, pc, woken: 0 };
-    hook.suspend();
-    let result = call();
-    wait.woken = u64::from(result == 0);
-    result
-}
-
-/// A wait in a replay: it ends when the schedule says so.
-fn following(hook: &Hook, condition: Object, mutex: Object, pc: u64, call: impl FnOnce() -> c_int) -> c_int {
-    let thread = hook.thread();
-    conditions::wait(thread, condition as usize);
-    // SAFETY: the program waits with this mutex, which it has.
-    unsafe { libc_::pthread_mutex_unlock(mutex) };
-    replay::gate(thread, Tag::WaitEnd as u8, pc, condition as u64);
-    let outcome = replay::outcome(thread);
-    let woken = outcome != Some(0);
-    if outcome.is_some() {
-        conditions::chosen(thread);
-        hook.record(Tag::WaitEnd, pc, &[condition as u64, u64::from(woken)]);
-        replay::gate(thread, Tag::Acquire as u8, pc, mutex as u64);
-    }
-    // SAFETY: as above.
-    if unsafe { libc_::pthread_mutex_trylock(mutex) } != 0 {
-        replay::would_block(thread, Tag::Acquire, pc, mutex as u64);
-        replay::blocked(thread);
-        // SAFETY: as above.
-        hook.blocking(|| unsafe { libc_::pthread_mutex_lock(mutex) });
-        replay::unblocked(thread);
-    }
-    let mut result = if woken { 0 } else { libc::ETIMEDOUT };
-    if outcome.is_none() {
-        // The replay is over: from here on the wait is an ordinary one.
-        result = if conditions::done(thread) { 0 } else { hook.blocking(call) };
-        hook.record(Tag::WaitEnd, pc, &[condition as u64, u64::from(result == 0)]);
-    }
-    hook.record(Tag::Acquire, pc, &[mutex as u64]);
-    result
-}
-
-unsafe extern "C-unwind" fn cond_init(c: Object, attributes: *const c_void) -> c_int {
-    // SAFETY: the caller's own arguments.
-    renew(c, || unsafe { libc_::pthread_cond_init(c, attributes) })
-}
-
-unsafe extern "C-unwind" fn cond_destroy(c: Object) -> c_int {
-    // SAFETY: the caller's own arguments.
-    renew(c, || unsafe { libc_::pthread_cond_destroy(c) })
-}
-
-unsafe extern "C-unwind" fn cond_wait(c: Object, m: Object) -> c_int {
-    // SAFETY: the caller's own arguments.
-    waiting(c, m, || unsafe { libc_::pthread_cond_wait(c, m) })
-}
-
-unsafe extern "C-unwind" fn cond_timedwait(c: Object, m: Object, t: *const timespec) -> c_int {
-    // SAFETY: the caller's own arguments.
-    waiting(c, m, || unsafe { libc_::pthread_cond_timedwait(c, m, t) })
-}
-
-unsafe extern "C-unwind" fn cond_clockwait(c: Object, m: Object, k: clockid_t, t: *const timespec) -> c_int {
-    // SAFETY: the caller's own arguments.
-    waiting(c, m, || unsafe { libc_::pthread_cond_clockwait(c, m, k, t) })
-}
-
-unsafe extern "C-unwind" fn cond_signal(c: Object) -> c_int {
-    // SAFETY: the caller's own arguments.
-    release(c, Tag::Notify, || unsafe {
-        if conditions::notify(c as usize, false) { 0 } else { libc_::pthread_cond_signal(c) }
-    })
-}
-
-unsafe extern "C-unwind" fn cond_broadcast(c: Object) -> c_int {
-    // SAFETY: the caller's own arguments.
-    release(c, Tag::NotifyAll, || unsafe {
-        conditions::notify(c as usize, true);
-        libc_::pthread_cond_broadcast(c)
-    })
-}
-
-/// glibc's C11 conditions are its POSIX conditions with other results.
-fn c11_result(result: c_int) -> c_int {
-    match result {
-        0 => 0,
-        libc::ENOMEM => 3,
-        libc::ETIMEDOUT => 4,
-        _ => 2,
-    }
-}
-
-unsafe extern "C-unwind" fn c11_cond_init(c: Object) -> c_int {
-    // SAFETY: the caller's own arguments.
-    c11_result(unsafe { cond_init(c, core::ptr::null()) })
-}
-
-unsafe extern "C-unwind" fn c11_cond_destroy(c: Object) {
-    // SAFETY: the caller's own arguments.
-    unsafe { cond_destroy(c) };
-}
-
-unsafe extern "C-unwind" fn c11_cond_wait(c: Object, m: Object) -> c_int {
-    // SAFETY: the caller's own arguments.
-    c11_result(unsafe { cond_wait(c, m) })
-}
-
-unsafe extern "C-unwind" fn c11_cond_timedwait(c: Object, m: Object, t: *const timespec) -> c_int {
-    // SAFETY: the caller's own arguments.
-    c11_result(unsafe { cond_timedwait(c, m, t) })
-}
-
-unsafe extern "C-unwind" fn c11_cond_signal(c: Object) -> c_int {
-    // SAFETY: the caller's own arguments.
-    c11_result(unsafe { cond_signal(c) })
-}
-
-unsafe extern "C-unwind" fn c11_cond_broadcast(c: Object) -> c_int {
-    // SAFETY: the caller's own arguments.
-    c11_result(unsafe { cond_broadcast(c) })
-}
-
-/// The calling thread's error number.
-fn errno() -> c_int {
-    // SAFETY: the thread's own.
-    unsafe { *libc::__errno_location() }
 }
 
 fn lower(s: Object, attempt: impl FnOnce() -> c_int, wait: Option<impl FnOnce() -> c_int>) -> c_int {
@@ -371,26 +199,37 @@ unsafe extern "C-unwind" fn once(control: Object, function: Once) -> c_int {
     result
 }
 
-/// In a replay, who found it done comes when it is done.
-fn wait_if_seen(hook: &Hook, pc: u64, control: Object) {
-    if replay::is_next(hook.thread(), Tag::OnceSeen as u8, pc, control as u64) {
-        replay::gate(hook.thread(), Tag::OnceSeen as u8, pc, control as u64);
+/// Ends what is to be done once, by return or by unwinding: the record comes before any other thread can find it done, or
+/// begin it again.
+struct OnceEnd {
+    control: Object,
+    pc: u64,
+}
+
+impl Drop for OnceEnd {
+    fn drop(&mut self) {
+        if let Some(hook) = Hook::enter() {
+            hook.record(Tag::OnceDone, self.pc, &[self.control as u64]);
+        }
     }
 }
 
-/// What `pthread_once` runs: the program's function, then the record, before any other thread can find it done.
+/// What `pthread_once` runs: the program's function.
 unsafe extern "C-unwind" fn run_once() {
     let Some(thread) = tls::active() else { return };
     let call = thread.once.load(Ordering::Relaxed).cast::<OnceCall>();
     // SAFETY: `once` of this thread set it and waits for this function.
     let (function, control, pc) = unsafe { ((*call).function, (*call).control, (*call).pc) };
+    // Another thread may have tried before and thrown.
+    if let Some(hook) = Hook::enter() {
+        hook.record(Tag::OnceSeen, pc, &[control as u64]);
+    }
+    let end = OnceEnd { control, pc };
     // SAFETY: the program's own function.
     unsafe { function() };
     // SAFETY: as above.
     unsafe { (*call).ran = true };
-    if let Some(hook) = Hook::enter() {
-        hook.record(Tag::OnceDone, pc, &[control as u64]);
-    }
+    drop(end);
 }
 
 unsafe extern "C-unwind" fn c11_once(control: Object, function: Once) {
@@ -407,9 +246,8 @@ unsafe extern "C-unwind" fn guard_acquire(guard: Object) -> c_int {
     wait_if_seen(&hook, pc, guard);
     // SAFETY: the caller's own argument.
     let result = hook.blocking(|| unsafe { libc_::__cxa_guard_acquire(guard) });
-    if result == 0 {
-        hook.record(Tag::OnceSeen, pc, &[guard as u64]);
-    }
+    // Done by another thread, or to be done after another thread threw.
+    hook.record(Tag::OnceSeen, pc, &[guard as u64]);
     result
 }
 
@@ -423,4 +261,14 @@ unsafe extern "C-unwind" fn guard_release(guard: Object) {
     }
     // SAFETY: the caller's own argument.
     unsafe { libc_::__cxa_guard_release(guard) };
+}
+
+unsafe extern "C-unwind" fn guard_abort(guard: Object) {
+    let pc = tls::caller();
+    let hook = Hook::enter();
+    if let Some(hook) = &hook {
+        hook.record(Tag::OnceDone, pc, &[guard as u64]);
+    }
+    // SAFETY: the caller's own argument.
+    unsafe { libc_::__cxa_guard_abort(guard) };
 }

@@ -227,7 +227,7 @@ codes! {
         Renew = 11,
         /// At site `arg` the thread starts to wait on a condition: [condition].
         WaitBegin = 12,
-        /// At site `arg` the thread has waited: [condition, 1 if it was woken and 0 if time ran out].
+        /// At site `arg` the thread has waited, who woke it is not known: [condition, 0 if time ran out].
         WaitEnd = 13,
         /// At site `arg` one waiter is woken: [condition].
         Notify = 14,
@@ -261,6 +261,8 @@ codes! {
         Module = 28,
         /// At site `arg` a barrier begins its life: [barrier, how many take part].
         BarrierInit = 29,
+        /// The latest notify woke a thread that waits at site `arg`: [condition, thread].
+        Woken = 30,
         /// At site `arg` an attempt failed: [object, error number, tag of what was attempted].
         Failed = 40,
         /// At site `arg` the thread got something that differs from run to run: [[`source`], bytes above its 8 bits and whether

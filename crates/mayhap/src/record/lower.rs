@@ -9,7 +9,7 @@
 //! | atomic load | `wait` if it takes over a release, then the read inside a shared section of a lock of its own |
 //! | atomic store, update | the accesses inside an exclusive section of that lock, then `notify` if it releases |
 //! | fence | a release fence makes later relaxed stores release; at an acquire fence the thread waits for what its relaxed loads took over |
-//! | condition wait | `rel`, `wait` if somebody notified since, `acq` |
+//! | condition wait | `rel`, `wait` directly behind the `notify` that woke it, if one did, `acq` |
 //! | semaphore | each post is a condition of its own; the n-th wait waits for the n-th post |
 //! | barrier | each arrival waits for the one before; the last one notifies all, who wait for it when they leave |
 //! | once, guard of a static local | `notifyall` when done, `wait` by who finds it done |
@@ -174,6 +174,11 @@ impl Lowering {
                 self.wait(arg, first, Wake::Condition, Some(since))?;
             }
             Tag::WaitEnd => {}
+            Tag::Woken => {
+                let waker = std::mem::replace(&mut self.current, second as u16);
+                self.wait(arg, first, Wake::Condition, None)?;
+                self.current = waker;
+            }
             Tag::Notify => self.notify(Op::Notify, arg, first, Wake::Condition)?,
             Tag::NotifyAll => self.notify(Op::NotifyAll, arg, first, Wake::Condition)?,
             Tag::OnceDone => self.notify(Op::NotifyAll, arg, first, Wake::Once)?,

@@ -226,6 +226,11 @@ impl Steps {
             Tag::End => {
                 return self.step(view, thread, events, kind, 0, Object::default(), (0, 0));
             }
+            // The end of a wait, told by who ended it.
+            Tag::Woken => {
+                let object = self.object(view, first);
+                return self.step(view, second as u16, events, Tag::WaitEnd as u8, pc, object, (1, 0));
+            }
             Tag::Failed => {
                 outcome = second as u8;
                 match following(body, 2) {

@@ -1,0 +1,448 @@
+//! Condition variables. While a run is recorded the runtime itself decides which waiter a signal wakes: the C library
+//! would not tell. So every wait is recorded with exactly the notify that ended it.
+//!
+//! Waiters stand in one list, oldest first, each on its own stack with a semaphore of its own; a signal takes the oldest
+//! waiter of its condition out and raises that semaphore. Waiting on a semaphore is a cancellation point with
+//! the clocks that conditions have, so waits end by time and by cancellation as ever. The program's condition object is only
+//! read: for its clock, and for whether other processes share it, who do not know the list; then the C library's own
+//! functions do the work, and the latest notify is taken for the one that woke (as it is where [`prepare`] does not find
+//! the object's layout to be the known one).
+//!
+//! The list has a lock of its own, not the token: if the recording ends early, who waits is still woken.
+
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+
+use libc::{EINTR, EINVAL, ETIMEDOUT, c_int, c_uint, c_void, clockid_t, pthread_condattr_t, sem_t, timespec};
+use mayhap_wire::ring::Tag;
+
+use crate::hook::Hook;
+use crate::real::real;
+use crate::replay::{self, conditions as scheduled};
+use crate::tls::{self, exports};
+use crate::waits::{release, renew};
+use crate::{locks, process, sys};
+
+type Object = *mut c_void;
+
+mod libc_real {
+    use super::*;
+    real! {
+        fn pthread_cond_init(c: Object, attributes: *const c_void) -> c_int, c"GLIBC_2.3.2";
+        fn pthread_cond_destroy(c: Object) -> c_int, c"GLIBC_2.3.2";
+        fn pthread_cond_wait(c: Object, m: Object) -> c_int, c"GLIBC_2.3.2";
+        fn pthread_cond_timedwait(c: Object, m: Object, t: *const timespec) -> c_int, c"GLIBC_2.3.2";
+        fn pthread_cond_clockwait(c: Object, m: Object, k: clockid_t, t: *const timespec) -> c_int;
+        fn pthread_cond_signal(c: Object) -> c_int, c"GLIBC_2.3.2";
+        fn pthread_cond_broadcast(c: Object) -> c_int, c"GLIBC_2.3.2";
+        fn pthread_mutex_lock(m: Object) -> c_int;
+        fn pthread_mutex_trylock(m: Object) -> c_int;
+        fn pthread_mutex_unlock(m: Object) -> c_int;
+        fn sem_init(s: *mut sem_t, shared: c_int, value: c_uint) -> c_int;
+        fn sem_wait(s: *mut sem_t) -> c_int;
+        fn sem_clockwait(s: *mut sem_t, k: clockid_t, t: *const timespec) -> c_int;
+        fn sem_post(s: *mut sem_t) -> c_int;
+    }
+}
+use libc_real as libc_;
+
+exports! {
+    pthread_cond_init => init;
+    pthread_cond_destroy => destroy;
+    pthread_cond_wait => wait;
+    pthread_cond_timedwait => timedwait;
+    pthread_cond_clockwait => clockwait;
+    pthread_cond_signal => signal;
+    pthread_cond_broadcast => broadcast;
+    cnd_init => c11_init;
+    cnd_destroy => c11_destroy;
+    cnd_wait => c11_wait;
+    cnd_timedwait => c11_timedwait;
+    cnd_signal => c11_signal;
+    cnd_broadcast => c11_broadcast;
+}
+
+/// Where glibc keeps a condition's properties, and their bits.
+const FLAGS_OFFSET: usize = 36;
+const SHARED: u32 = 1;
+const MONOTONIC: u32 = 2;
+
+/// The layout is the known one.
+static KNOWN: AtomicBool = AtomicBool::new(false);
+
+/// Finds out whether conditions are laid out as this file believes.
+pub(crate) fn prepare() {
+    // SAFETY: attributes and conditions are plain data, made and unmade here by the library's own functions.
+    let flags = unsafe {
+        let mut attributes: pthread_condattr_t = core::mem::zeroed();
+        libc::pthread_condattr_init(&mut attributes);
+        let mut flags = |shared, clock| {
+            libc::pthread_condattr_setpshared(&mut attributes, shared);
+            libc::pthread_condattr_setclock(&mut attributes, clock);
+            let mut condition: libc::pthread_cond_t = core::mem::zeroed();
+            libc_::pthread_cond_init((&raw mut condition).cast(), (&raw const attributes).cast());
+            let flags = properties((&raw mut condition).cast());
+            libc_::pthread_cond_destroy((&raw mut condition).cast());
+            flags
+        };
+        [
+            flags(libc::PTHREAD_PROCESS_PRIVATE, libc::CLOCK_REALTIME),
+            flags(libc::PTHREAD_PROCESS_SHARED, libc::CLOCK_REALTIME),
+            flags(libc::PTHREAD_PROCESS_PRIVATE, libc::CLOCK_MONOTONIC),
+        ]
+    };
+    KNOWN.store(flags == [0, SHARED, MONOTONIC], Ordering::Relaxed);
+}
+
+/// [`SHARED`] and [`MONOTONIC`] of a condition.
+fn properties(condition: Object) -> u32 {
+    // SAFETY: the word lies within a condition; the C library never changes these two bits of it.
+    let word = unsafe { AtomicU32::from_ptr(condition.byte_add(FLAGS_OFFSET).cast()) };
+    word.load(Ordering::Relaxed) & (SHARED | MONOTONIC)
+}
+
+/// The runtime may decide who is woken.
+fn is_ours(condition: Object) -> bool {
+    KNOWN.load(Ordering::Relaxed) && properties(condition) & SHARED == 0
+}
+
+/// A thread that waits, on its own stack. Under the list's lock, but for the semaphore.
+struct Waiter {
+    condition: Object,
+    semaphore: UnsafeCell<sem_t>,
+    /// The thread's number in the recording.
+    thread: u64,
+    /// Where it waits.
+    pc: u64,
+    woken: AtomicBool,
+    next: AtomicPtr<Waiter>,
+}
+
+static LOCK: AtomicU32 = AtomicU32::new(0);
+static FIRST: AtomicPtr<Waiter> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Runs `f` under the list's lock, which is held for moments only.
+fn locked<R>(f: impl FnOnce() -> R) -> R {
+    let mask = process::may_jump().then(|| sys::block_signals(u64::MAX));
+    while LOCK.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        sys::sleep(1_000);
+    }
+    let result = f();
+    LOCK.store(0, Ordering::Release);
+    if let Some(mask) = mask {
+        sys::block_signals(mask);
+    }
+    result
+}
+
+/// A forked child has one thread, which does not wait.
+pub(crate) fn forget() {
+    LOCK.store(0, Ordering::Relaxed);
+    FIRST.store(core::ptr::null_mut(), Ordering::Relaxed);
+}
+
+/// Under the lock: takes the first waiter that `wanted` accepts out of the list.
+fn remove(wanted: impl Fn(&Waiter) -> bool) -> Option<&'static Waiter> {
+    let mut link = &FIRST;
+    loop {
+        // SAFETY: who is in the list waits, or is about to take itself out under the lock.
+        let waiter = unsafe { link.load(Ordering::Relaxed).as_ref() }?;
+        if wanted(waiter) {
+            link.store(waiter.next.load(Ordering::Relaxed), Ordering::Relaxed);
+            return Some(waiter);
+        }
+        link = &waiter.next;
+    }
+}
+
+/// Under the lock: puts a waiter behind all others.
+fn append(waiter: &Waiter) {
+    let mut link = &FIRST;
+    // SAFETY: as in `remove`.
+    while let Some(other) = unsafe { link.load(Ordering::Relaxed).as_ref() } {
+        link = &other.next;
+    }
+    link.store(core::ptr::from_ref(waiter).cast_mut(), Ordering::Relaxed);
+}
+
+/// Wakes the oldest waiter of a condition: its thread's number, and where it waited.
+fn wake(condition: Object) -> Option<(u64, u64)> {
+    locked(|| {
+        let waiter = remove(|waiter| waiter.condition == condition)?;
+        waiter.woken.store(true, Ordering::Relaxed);
+        let found = (waiter.thread, waiter.pc);
+        // SAFETY: its thread takes the lock before it gives the semaphore's memory up.
+        unsafe { libc_::sem_post(waiter.semaphore.get()) };
+        Some(found)
+    })
+}
+
+/// A wait under way. It ends by return or, when the thread is cancelled, by unwinding; either way the thread has the mutex
+/// again.
+struct Waiting<'a> {
+    hook: &'a Hook,
+    waiter: &'a Waiter,
+    mutex: Object,
+    returns: bool,
+}
+
+impl Waiting<'_> {
+    /// Ends the wait: whether somebody woke it, and what taking the mutex again says.
+    fn end(&self) -> (bool, c_int) {
+        let woken = locked(|| {
+            remove(|waiter| core::ptr::eq(waiter, self.waiter));
+            self.waiter.woken.load(Ordering::Relaxed)
+        });
+        self.hook.resume();
+        if !woken {
+            self.hook.record(Tag::WaitEnd, self.waiter.pc, &[self.waiter.condition as u64, 0]);
+        }
+        (woken, locks::retake(self.hook, self.mutex, self.waiter.pc))
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if !self.returns && self.end().0 {
+            // Cancelled, but a signal had already chosen this thread: it is for another one.
+            wake_and_record(self.hook, self.waiter.condition);
+        }
+    }
+}
+
+/// Wakes the oldest waiter of a condition, if there is one.
+fn wake_and_record(hook: &Hook, condition: Object) -> bool {
+    let Some((thread, pc)) = wake(condition) else { return false };
+    hook.record(Tag::Woken, pc, &[condition as u64, thread]);
+    true
+}
+
+/// Waits, at most until `deadline` on its clock; or has the C library wait where others share the condition.
+fn waiting(
+    condition: Object,
+    mutex: Object,
+    deadline: Option<(clockid_t, *const timespec)>,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
+    let pc = tls::caller();
+    let Some(hook) = Hook::enter() else { return call() };
+    if replay::active() {
+        return following(&hook, condition, mutex, pc, call);
+    }
+    if !is_ours(condition) {
+        return waiting_elsewhere(&hook, condition, mutex, pc, call);
+    }
+    // SAFETY: the caller's own time.
+    if deadline.is_some_and(|(_, time)| unsafe { !(0..1_000_000_000).contains(&(*time).tv_nsec) }) {
+        return EINVAL;
+    }
+    let thread = u64::from(hook.thread().owner.load(Ordering::Relaxed) - 1);
+    // SAFETY: a semaphore is plain data.
+    let semaphore = UnsafeCell::new(unsafe { core::mem::zeroed() });
+    // SAFETY: the semaphore is this function's own.
+    unsafe { libc_::sem_init(semaphore.get(), 0, 0) };
+    let woken = AtomicBool::new(false);
+    let waiter = Waiter { condition, semaphore, thread, pc, woken, next: AtomicPtr::new(core::ptr::null_mut()) };
+    // In the list before the mutex is free: who takes the mutex next finds this thread waiting.
+    locked(|| append(&waiter));
+    match locks::unlock_for_wait(&hook, mutex, pc) {
+        0 => {}
+        error => {
+            locked(|| remove(|other| core::ptr::eq(other, &waiter)));
+            return error;
+        }
+    }
+    let mut wait = Waiting { hook: &hook, waiter: &waiter, mutex, returns: false };
+    hook.suspend();
+    let in_time = until_posted(&waiter, deadline);
+    wait.returns = true;
+    match wait.end() {
+        (_, error) if error != 0 => error,
+        (woken, _) if woken || in_time => 0,
+        _ => ETIMEDOUT,
+    }
+}
+
+/// Sleeps until the waiter's semaphore is raised; `false` if time ran out first. Signal handlers do not end the wait.
+fn until_posted(waiter: &Waiter, deadline: Option<(clockid_t, *const timespec)>) -> bool {
+    let semaphore = waiter.semaphore.get();
+    loop {
+        // SAFETY: the semaphore lives until the wait has ended; the time is the caller's own.
+        let result = unsafe {
+            match deadline {
+                Some((clock, time)) => libc_::sem_clockwait(semaphore, clock, time),
+                None => libc_::sem_wait(semaphore),
+            }
+        };
+        // SAFETY: the calling thread's own errno.
+        if result == 0 || unsafe { *libc::__errno_location() } != EINTR {
+            return result == 0;
+        }
+    }
+}
+
+/// A wait in a replay: it ends when the schedule says so.
+fn following(hook: &Hook, condition: Object, mutex: Object, pc: u64, call: impl FnOnce() -> c_int) -> c_int {
+    let thread = hook.thread();
+    hook.record(Tag::Release, pc, &[mutex as u64]);
+    hook.record(Tag::WaitBegin, pc, &[condition as u64]);
+    scheduled::wait(thread, condition as usize);
+    // SAFETY: the program waits with this mutex, which it has.
+    unsafe { libc_::pthread_mutex_unlock(mutex) };
+    replay::gate(thread, Tag::WaitEnd as u8, pc, condition as u64);
+    let outcome = replay::outcome(thread);
+    let woken = outcome != Some(0);
+    if outcome.is_some() {
+        scheduled::chosen(thread);
+        hook.record(Tag::WaitEnd, pc, &[condition as u64, u64::from(woken)]);
+        replay::gate(thread, Tag::Acquire as u8, pc, mutex as u64);
+    }
+    // SAFETY: as above.
+    if unsafe { libc_::pthread_mutex_trylock(mutex) } != 0 {
+        replay::would_block(thread, Tag::Acquire, pc, mutex as u64);
+        replay::blocked(thread);
+        // SAFETY: as above.
+        hook.blocking(|| unsafe { libc_::pthread_mutex_lock(mutex) });
+        replay::unblocked(thread);
+    }
+    let mut result = if woken { 0 } else { ETIMEDOUT };
+    if outcome.is_none() {
+        // The replay is over: from here on the wait is an ordinary one.
+        result = if scheduled::done(thread) { 0 } else { hook.blocking(call) };
+        hook.record(Tag::WaitEnd, pc, &[condition as u64, u64::from(result == 0)]);
+    }
+    hook.record(Tag::Acquire, pc, &[mutex as u64]);
+    result
+}
+
+/// A wait that the C library does. It ends by return or by unwinding.
+struct Elsewhere<'a> {
+    hook: &'a Hook,
+    condition: Object,
+    mutex: Object,
+    pc: u64,
+    woken: u64,
+}
+
+impl Drop for Elsewhere<'_> {
+    fn drop(&mut self) {
+        self.hook.resume();
+        self.hook.record(Tag::WaitEnd, self.pc, &[self.condition as u64, self.woken]);
+        self.hook.record(Tag::Acquire, self.pc, &[self.mutex as u64]);
+    }
+}
+
+fn waiting_elsewhere(hook: &Hook, condition: Object, mutex: Object, pc: u64, call: impl FnOnce() -> c_int) -> c_int {
+    hook.record(Tag::Release, pc, &[mutex as u64]);
+    hook.record(Tag::WaitBegin, pc, &[condition as u64]);
+    let mut wait = Elsewhere { hook, condition, mutex, pc, woken: 0 };
+    hook.suspend();
+    let result = call();
+    wait.woken = u64::from(result == 0);
+    result
+}
+
+unsafe extern "C-unwind" fn init(c: Object, attributes: *const c_void) -> c_int {
+    // SAFETY: the caller's own arguments.
+    renew(c, || unsafe { libc_::pthread_cond_init(c, attributes) })
+}
+
+unsafe extern "C-unwind" fn destroy(c: Object) -> c_int {
+    // SAFETY: the caller's own arguments.
+    renew(c, || unsafe { libc_::pthread_cond_destroy(c) })
+}
+
+unsafe extern "C-unwind" fn wait(c: Object, m: Object) -> c_int {
+    // SAFETY: the caller's own arguments.
+    waiting(c, m, None, || unsafe { libc_::pthread_cond_wait(c, m) })
+}
+
+unsafe extern "C-unwind" fn timedwait(c: Object, m: Object, t: *const timespec) -> c_int {
+    let clock = if properties(c) & MONOTONIC != 0 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME };
+    // SAFETY: the caller's own arguments.
+    waiting(c, m, Some((clock, t)), || unsafe { libc_::pthread_cond_timedwait(c, m, t) })
+}
+
+unsafe extern "C-unwind" fn clockwait(c: Object, m: Object, k: clockid_t, t: *const timespec) -> c_int {
+    if k != libc::CLOCK_REALTIME && k != libc::CLOCK_MONOTONIC {
+        return EINVAL;
+    }
+    // SAFETY: the caller's own arguments.
+    waiting(c, m, Some((k, t)), || unsafe { libc_::pthread_cond_clockwait(c, m, k, t) })
+}
+
+/// Wakes one waiter or all.
+fn notify(condition: Object, tag: Tag, call: impl FnOnce() -> c_int) -> c_int {
+    let pc = tls::caller();
+    let most = if tag == Tag::Notify { 1 } else { usize::MAX };
+    let Some(hook) = Hook::enter() else {
+        // Threads that began to wait while the run was recorded.
+        (0..most).map_while(|_| wake(condition)).for_each(drop);
+        return call();
+    };
+    if !is_ours(condition) && !replay::active() {
+        drop(hook);
+        return release(condition, tag, call);
+    }
+    hook.record(tag, pc, &[condition as u64]);
+    // Whom a schedule holds back is marked, not woken.
+    if scheduled::notify(condition as usize, tag == Tag::NotifyAll) {
+        hook.sync_point();
+        return 0;
+    }
+    let woken = (0..most).take_while(|_| wake_and_record(&hook, condition)).count();
+    // Threads that the recording does not see (any more) wait with the C library.
+    let result = if woken < most { call() } else { 0 };
+    hook.sync_point();
+    result
+}
+
+unsafe extern "C-unwind" fn signal(c: Object) -> c_int {
+    // SAFETY: the caller's own arguments.
+    notify(c, Tag::Notify, || unsafe { libc_::pthread_cond_signal(c) })
+}
+
+unsafe extern "C-unwind" fn broadcast(c: Object) -> c_int {
+    // SAFETY: the caller's own arguments.
+    notify(c, Tag::NotifyAll, || unsafe { libc_::pthread_cond_broadcast(c) })
+}
+
+/// glibc's C11 conditions are its POSIX conditions with other results.
+fn c11_result(result: c_int) -> c_int {
+    match result {
+        0 => 0,
+        libc::ENOMEM => 3,
+        ETIMEDOUT => 4,
+        _ => 2,
+    }
+}
+
+unsafe extern "C-unwind" fn c11_init(c: Object) -> c_int {
+    // SAFETY: the caller's own arguments.
+    c11_result(unsafe { init(c, core::ptr::null()) })
+}
+
+unsafe extern "C-unwind" fn c11_destroy(c: Object) {
+    // SAFETY: the caller's own arguments.
+    unsafe { destroy(c) };
+}
+
+unsafe extern "C-unwind" fn c11_wait(c: Object, m: Object) -> c_int {
+    // SAFETY: the caller's own arguments.
+    c11_result(unsafe { wait(c, m) })
+}
+
+unsafe extern "C-unwind" fn c11_timedwait(c: Object, m: Object, t: *const timespec) -> c_int {
+    // SAFETY: the caller's own arguments.
+    c11_result(unsafe { timedwait(c, m, t) })
+}
+
+unsafe extern "C-unwind" fn c11_signal(c: Object) -> c_int {
+    // SAFETY: the caller's own arguments.
+    c11_result(unsafe { signal(c) })
+}
+
+unsafe extern "C-unwind" fn c11_broadcast(c: Object) -> c_int {
+    // SAFETY: the caller's own arguments.
+    c11_result(unsafe { broadcast(c) })
+}
