@@ -26,7 +26,6 @@ exports! {
     realloc => reallocate;
     reallocarray => reallocate_array;
     free => release;
-    cfree => release;
     memalign => allocate_aligned;
     aligned_alloc => allocate_aligned;
     posix_memalign => allocate_posix;

@@ -182,6 +182,14 @@ fn slow_access(thread: &'static Thread, may_pass: bool, kind: u8, pc: u64, addre
     Some(hook)
 }
 
+/// The calling thread leaves whatever hook it is in and will not come back: it was cancelled, or a signal handler jumps.
+pub(crate) fn abandon(thread: &Thread) {
+    if thread.busy.load(Ordering::Relaxed) != 0 {
+        sched::withdraw(thread);
+        thread.busy.store(0, Ordering::Relaxed);
+    }
+}
+
 #[cold]
 #[inline(never)]
 fn slow(thread: &'static Thread, may_pass: bool) -> Option<Hook> {

@@ -96,5 +96,15 @@ pub(crate) fn program(buffer: &mut [u8]) -> &[u8] {
             [path.as_ptr() as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0],
         )
     };
-    &buffer[..length.max(0) as usize]
+    if length > 0 {
+        return &buffer[..length as usize];
+    }
+    // Without /proc: as it was called.
+    // SAFETY: the kernel's own text, or null.
+    unsafe {
+        match libc::getauxval(libc::AT_EXECFN) as *const c_char {
+            name if name.is_null() => &[],
+            name => CStr::from_ptr(name).to_bytes(),
+        }
+    }
 }

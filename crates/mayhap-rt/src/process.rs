@@ -1,11 +1,13 @@
 //! What becomes of the process: forks, `exec`, its end.
 
+use core::sync::atomic::{AtomicBool, Ordering};
+
 use libc::{c_int, c_void};
 use mayhap_wire::ring::state;
 
 use crate::real::{Real, real};
 use crate::tls::{self, exports};
-use crate::{hook, replay, ring, sched};
+use crate::{conditions, hook, replay, ring, sched, sys};
 
 mod libc_real {
     use super::*;
@@ -35,6 +37,7 @@ extern "C" fn in_child() {
     hook::stop();
     sched::forget();
     replay::forget();
+    conditions::forget();
     tls::finish();
 }
 
@@ -45,10 +48,16 @@ pub(crate) extern "C" fn finished() {
     }
 }
 
-unsafe extern "C" fn exit_at_once(code: c_int) {
-    if hook::is_recording() {
-        ring::tell(state::EXITED_AT_ONCE);
+/// Tells what becomes of the process that writes. A child of `vfork` runs in its memory and is not meant.
+fn tell_fate(fate: u32) {
+    let is_writer = ring::header().is_some_and(|header| header.writer.0.load(Ordering::Relaxed) == sys::process_id());
+    if hook::is_recording() && is_writer {
+        ring::tell(fate);
     }
+}
+
+unsafe extern "C" fn exit_at_once(code: c_int) {
+    tell_fate(state::EXITED_AT_ONCE);
     // SAFETY: no precondition.
     unsafe { libc_real::_exit(code) }
 }
@@ -60,9 +69,7 @@ macro_rules! execs {
         $(
             extern "C" fn $found() -> *mut c_void {
                 static REAL: Real = Real::new($text);
-                if hook::is_recording() {
-                    ring::tell(state::EXECUTED);
-                }
+                tell_fate(state::EXECUTED);
                 REAL.get()
             }
 
@@ -91,4 +98,62 @@ execs! {
     execvp find_execvp c"execvp";
     execvpe find_execvpe c"execvpe";
     fexecve find_fexecve c"fexecve";
+}
+
+/// The program has prepared places to jump to.
+static MAY_JUMP: AtomicBool = AtomicBool::new(false);
+
+/// Signal handlers may leave by jumping.
+#[inline]
+pub(crate) fn may_jump() -> bool {
+    MAY_JUMP.load(Ordering::Relaxed)
+}
+
+/// Functions of the C library that look at where they were called from or never return there: does its own part, then
+/// goes on as if nothing had been in between.
+macro_rules! passing {
+    ($($name:ident $found:ident $text:literal $part:expr;)*) => {
+        $(
+            extern "C" fn $found() -> *mut c_void {
+                static REAL: Real = Real::new($text);
+                $part;
+                REAL.get()
+            }
+
+            #[unsafe(naked)]
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name() {
+                core::arch::naked_asm!(
+                    "push rdi", "push rsi", "push rdi",
+                    "call {found}",
+                    "pop rdi", "pop rsi", "pop rdi",
+                    "jmp rax",
+                    found = sym $found,
+                )
+            }
+        )*
+    };
+}
+
+/// A signal handler that leaves by `siglongjmp` never returns to the hook it interrupted: the thread is outside from here on.
+fn jump_away() {
+    if let Some(thread) = tls::active() {
+        hook::abandon(thread);
+    }
+}
+
+fn prepare_to_jump() {
+    MAY_JUMP.store(true, Ordering::Relaxed);
+}
+
+passing! {
+    longjmp find_longjmp c"longjmp" jump_away();
+    _longjmp find_longjmp_plain c"_longjmp" jump_away();
+    siglongjmp find_siglongjmp c"siglongjmp" jump_away();
+    __longjmp_chk find_longjmp_checked c"__longjmp_chk" jump_away();
+    setjmp find_setjmp c"setjmp" prepare_to_jump();
+    _setjmp find_setjmp_plain c"_setjmp" prepare_to_jump();
+    __sigsetjmp find_sigsetjmp c"__sigsetjmp" prepare_to_jump();
+    // A thread that may be cancelled anywhere leaves as suddenly.
+    pthread_setcanceltype find_setcanceltype c"pthread_setcanceltype" prepare_to_jump();
 }

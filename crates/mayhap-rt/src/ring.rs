@@ -4,7 +4,7 @@
 //! whoever comes to it waits for the reader. A slice is no longer than the room there is ([`room`]), so that the wait
 //! mostly falls between slices.
 
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use mayhap_wire::ring::{DATA_OFFSET, Header, MAGIC, MAX_FOLLOWING, Tag, record_word};
 
@@ -22,6 +22,9 @@ static TAIL: AtomicU64 = AtomicU64::new(0);
 static LIMIT: AtomicU64 = AtomicU64::new(0);
 /// The thread whose events the reader believes to read, as its scheduler number.
 static CURRENT: AtomicU32 = AtomicU32::new(0);
+
+/// The recorder can be seen from here: process numbers mean the same to both.
+static VISIBLE: AtomicBool = AtomicBool::new(false);
 
 /// Takes the mapped ring into use; `false` if it is no ring, or another process has it.
 ///
@@ -42,6 +45,7 @@ pub(crate) unsafe fn claim(address: *mut u8, bytes: usize) -> bool {
     DATA.store(unsafe { address.add(DATA_OFFSET) }.cast(), Ordering::Relaxed);
     MASK.store(ring.words - 1, Ordering::Relaxed);
     LIMIT.store(tail(ring) + ring.words, Ordering::Relaxed);
+    VISIBLE.store(sys::process_exists(ring.recorder), Ordering::Relaxed);
     HEADER.store(header, Ordering::Release);
     true
 }
@@ -132,7 +136,11 @@ fn make_room(words: u64) {
     while free() < words {
         sys::sleep(50_000);
         rounds += 1;
-        let gone = || header().is_none_or(|header| !sys::process_exists(header.recorder));
+        // A recorder in another namespace is believed gone when it has taken nothing for a minute.
+        let gone = || {
+            let seen = VISIBLE.load(Ordering::Relaxed);
+            header().is_none_or(|header| if seen { !sys::process_exists(header.recorder) } else { rounds > 1 << 20 })
+        };
         if rounds.is_multiple_of(1024) && gone() {
             crate::hook::stop();
             // Nobody reads any more: what is overwritten from here on does not matter.

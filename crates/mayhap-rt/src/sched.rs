@@ -14,7 +14,7 @@ use mayhap_wire::ring::Schedule;
 
 use crate::sys;
 use crate::tls::Thread;
-use crate::{hook, replay, ring, watch};
+use crate::{hook, process, replay, ring, watch};
 
 /// The value of [`OWNER`] while a holder is being examined.
 pub(crate) const EXAMINED: u32 = u32::MAX;
@@ -61,6 +61,8 @@ fn random() -> u64 {
 
 /// Runs `f` under the scheduler's lock, which is held for moments only.
 fn locked<R>(f: impl FnOnce() -> R) -> R {
+    // A signal handler that jumps away would leave the lock behind.
+    let mask = process::may_jump().then(|| sys::block_signals(u64::MAX));
     let mut spins = 0u32;
     while LOCK.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
         spins += 1;
@@ -73,6 +75,9 @@ fn locked<R>(f: impl FnOnce() -> R) -> R {
     }
     let result = f();
     LOCK.store(0, Ordering::Release);
+    if let Some(mask) = mask {
+        sys::block_signals(mask);
+    }
     result
 }
 
@@ -244,6 +249,23 @@ fn dequeue(position: usize) -> Option<&'static Thread> {
     }
     WAITING.fetch_sub(1, Ordering::Relaxed);
     Some(thread)
+}
+
+/// A thread will not come back to the hook in which it may be waiting: it waits no more.
+pub(crate) fn withdraw(thread: &Thread) {
+    locked(|| {
+        let mut position = 0;
+        let mut at = FIRST.load(Ordering::Relaxed);
+        // SAFETY: thread records are never given back.
+        while let Some(other) = unsafe { at.as_ref() } {
+            if core::ptr::eq(other, thread) {
+                dequeue(position);
+                return;
+            }
+            position += 1;
+            at = other.next.load(Ordering::Relaxed);
+        }
+    });
 }
 
 /// A slice has ended: lets another waiting thread run and waits for the token's return. Without one, goes on.

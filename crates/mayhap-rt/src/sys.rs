@@ -54,6 +54,17 @@ pub(crate) fn sleep(ns: u64) {
     unsafe { call(libc::SYS_nanosleep, [time.as_ptr() as usize, 0, 0, 0, 0, 0]) };
 }
 
+/// Blocks these signals (a bit each) and no others for the calling thread; those blocked before.
+pub(crate) fn block_signals(mask: u64) -> u64 {
+    let (new, mut old) = ([mask], [0u64]);
+    // SAFETY: the kernel reads one word and writes the other.
+    unsafe {
+        let how = libc::SIG_SETMASK as usize;
+        call(libc::SYS_rt_sigprocmask, [how, new.as_ptr() as usize, old.as_mut_ptr() as usize, 8, 0, 0]);
+    }
+    old[0]
+}
+
 /// A process with this number exists.
 pub(crate) fn process_exists(pid: u32) -> bool {
     // SAFETY: signal 0 only asks.
@@ -99,6 +110,13 @@ pub(crate) fn cpu_time(thread: u32) -> u64 {
     if result < 0 { 0 } else { time[0] * 1_000_000_000 + time[1] }
 }
 
+/// A thread of this process with this number exists.
+fn thread_exists(thread: u32) -> bool {
+    // SAFETY: signal 0 only asks.
+    let result = unsafe { call(libc::SYS_tgkill, [process_id() as usize, thread as usize, 0, 0, 0, 0]) };
+    result != -(libc::ESRCH as isize)
+}
+
 /// The state letter of a thread of this process in `/proc`, `b'X'` if it is gone, `b'?'` if it cannot be told.
 pub(crate) fn thread_state(thread: u32) -> u8 {
     let mut path = *b"/proc/self/task/\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
@@ -127,7 +145,7 @@ pub(crate) fn thread_state(thread: u32) -> u8 {
         let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
         let file = call(libc::SYS_open, [path.as_ptr() as usize, flags, 0, 0, 0, 0]);
         if file < 0 {
-            return if file == -(libc::ENOENT as isize) { b'X' } else { b'?' };
+            return if thread_exists(thread) { b'?' } else { b'X' };
         }
         let read = call(libc::SYS_read, [file as usize, text.as_mut_ptr() as usize, text.len(), 0, 0, 0]);
         call(libc::SYS_close, [file as usize, 0, 0, 0, 0, 0]);

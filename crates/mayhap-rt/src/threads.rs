@@ -31,6 +31,7 @@ static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 unsafe extern "C" {
     static __libc_stack_end: *const c_void;
     fn pthread_attr_getdetachstate(attributes: *const pthread_attr_t, state: *mut c_int) -> c_int;
+    fn pthread_attr_getsigmask_np(attributes: *const pthread_attr_t, mask: *mut libc::sigset_t) -> c_int;
 }
 
 mod libc_real {
@@ -197,8 +198,12 @@ unsafe extern "C-unwind" fn create(
     child.start.store(start as usize, Ordering::Relaxed);
     child.argument.store(argument, Ordering::Relaxed);
     let record = core::ptr::from_ref(child).cast_mut().cast();
+    // The new thread inherits that signals are blocked: a handler that ran before it has its record would be another thread's.
+    let mask = sys::block_signals(u64::MAX);
+    child.mask.store(if has_mask(attributes) { u64::MAX } else { mask }, Ordering::Relaxed);
     // SAFETY: the caller's own arguments; `run` takes the record.
     let result = unsafe { libc_real::pthread_create(handle, attributes, run, record) };
+    sys::block_signals(mask);
     if result != 0 {
         mark(child, ENDED | FORGOTTEN);
         return result;
@@ -220,6 +225,14 @@ unsafe extern "C-unwind" fn create(
     0
 }
 
+/// The attributes say which signals a new thread blocks.
+fn has_mask(attributes: *const pthread_attr_t) -> bool {
+    // SAFETY: a set of signals is plain data, which the call fills.
+    let mut mask = unsafe { core::mem::zeroed() };
+    // SAFETY: as above; the attributes are the caller's own.
+    !attributes.is_null() && unsafe { pthread_attr_getsigmask_np(attributes, &mut mask) } == 0
+}
+
 /// Where new threads start.
 unsafe extern "C-unwind" fn run(record: *mut c_void) -> *mut c_void {
     // SAFETY: `create` passed a record, and records are never given back.
@@ -232,7 +245,11 @@ unsafe extern "C-unwind" fn run(record: *mut c_void) -> *mut c_void {
     // SAFETY: `create` stored the program's own function.
     let start: Start = unsafe { core::mem::transmute(thread.start.load(Ordering::Relaxed)) };
     let argument = thread.argument.load(Ordering::Relaxed);
+    let mask = thread.mask.load(Ordering::Relaxed);
     thread.busy.store(0, Ordering::Relaxed);
+    if mask != u64::MAX {
+        sys::block_signals(mask);
+    }
     // SAFETY: this is what the program asked for.
     unsafe { start(argument) }
 }
@@ -254,7 +271,10 @@ unsafe extern "C" fn destroy(record: *mut c_void) {
 
 /// The calling thread's last record. Once marked ended, the record may be another thread's.
 fn end(thread: &'static Thread) {
+    // A thread cancelled at an arbitrary moment may have been inside a hook.
+    hook::abandon(thread);
     if let Some(hook) = Hook::enter() {
+        release_robust(&hook);
         replay::ends(thread);
         // SAFETY: a hook holds the token.
         unsafe { ring::record(Tag::End, 0, &[]) };
@@ -263,6 +283,36 @@ fn end(thread: &'static Thread) {
     }
     tls::finish();
     mark(thread, ENDED);
+}
+
+/// A thread that ends with robust mutexes held gives them up: the kernel does, by the list that the C library keeps for it.
+fn release_robust(hook: &Hook) {
+    /// What the kernel knows of a thread's list: a ring of entries, and where the lock lies from each entry.
+    #[repr(C)]
+    struct Head {
+        next: usize,
+        offset: isize,
+        pending: usize,
+    }
+    let (mut head, mut size) = (core::ptr::null::<Head>(), 0usize);
+    // SAFETY: the kernel fills both places.
+    let result = unsafe {
+        sys::call(libc::SYS_get_robust_list, [0, (&raw mut head) as usize, (&raw mut size) as usize, 0, 0, 0])
+    };
+    // SAFETY: the C library's own head, if there is one.
+    let Some(list) = (unsafe { head.as_ref() }).filter(|_| result == 0) else { return };
+    let mut entry = list.next;
+    // As many as the kernel itself would follow.
+    for _ in 0..2048 {
+        // The lowest bit tells another kind of mutex.
+        let place = entry & !1;
+        if place == head as usize || place == 0 {
+            return;
+        }
+        hook.record(Tag::Release, 0, &[place.wrapping_add_signed(list.offset) as u64]);
+        // SAFETY: an entry of the list, which only this thread changes.
+        entry = unsafe { *(place as *const usize) };
+    }
 }
 
 /// Runs a join of whichever kind, and records it if it joined.

@@ -75,6 +75,8 @@ pub(crate) struct Thread {
     pub(crate) turn: AtomicU32,
     pub(crate) waits_on: AtomicUsize,
     pub(crate) notified: AtomicU32,
+    /// The signals to block once the thread has its record, see [`crate::threads`].
+    pub(crate) mask: AtomicU64,
     /// The innermost `pthread_once` under way, see [`crate::waits`].
     pub(crate) once: AtomicPtr<c_void>,
 }

@@ -3,7 +3,8 @@
 //! The danger is to take it from a thread that has passed a hook but not yet done the access the hook announced, merely
 //! because the kernel has not let it run: the access would come late and the recorded order would be wrong. So a holder
 //! loses the token only on evidence that it has gone on since its last hook:
-//! - it is asleep in the kernel (a plain access does not sleep; waiting for a page counts as uninterruptible, not asleep), or
+//! - it is asleep in the kernel (a plain access does not sleep; waiting for a page counts as uninterruptible, not asleep), or,
+//!   where there is no `/proc` to tell, has used no CPU time at all for [`LONG`], or
 //! - it has used at least [`ENOUGH`] of CPU time since it was first seen with the same number of hooks left, or
 //! - it no longer exists.
 //!
@@ -22,6 +23,10 @@ use crate::tls::Thread;
 /// Nanoseconds of CPU time after which the one instruction behind a hook has run, page faults and all.
 const ENOUGH: u64 = 10_000_000;
 
+/// How many examinations, half a millisecond apart, a thread must be seen without progress to be believed asleep.
+const LONG: u32 = 2_000;
+
+static IDLE: AtomicU32 = AtomicU32::new(0);
 static SEEN_OWNER: AtomicU32 = AtomicU32::new(0);
 static SEEN_LEFT: AtomicI64 = AtomicI64::new(0);
 static SEEN_SLICES: AtomicU32 = AtomicU32::new(0);
@@ -49,15 +54,18 @@ fn has_gone_on(holder: &Thread, owner: u32, left: i64) -> bool {
     let tid = holder.tid.load(Ordering::Relaxed);
     match sys::thread_state(tid) {
         b'S' | b'X' | b'Z' => true,
-        b'R' => {
+        state @ (b'R' | b'?') => {
             let now = sys::cpu_time(tid);
             let slices = holder.slices.load(Ordering::Relaxed);
             let same = SEEN_OWNER.load(Ordering::Relaxed) == owner
                 && SEEN_LEFT.load(Ordering::Relaxed) == left
                 && SEEN_SLICES.load(Ordering::Relaxed) == slices;
+            let used = now.saturating_sub(SEEN_TIME.load(Ordering::Relaxed));
             if same && now != 0 {
-                return now.saturating_sub(SEEN_TIME.load(Ordering::Relaxed)) >= ENOUGH;
+                let idle = if state == b'?' && used == 0 { IDLE.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 };
+                return used >= ENOUGH || idle >= LONG;
             }
+            IDLE.store(0, Ordering::Relaxed);
             SEEN_OWNER.store(owner, Ordering::Relaxed);
             SEEN_LEFT.store(left, Ordering::Relaxed);
             SEEN_SLICES.store(slices, Ordering::Relaxed);

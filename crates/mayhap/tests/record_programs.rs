@@ -8,6 +8,7 @@
 //! - `// status: N`: the exit code, 0 unless given
 //! - `// note: TEXT`: what `mayhap record` says
 //! - `// seconds: N`: the longest the recording may take, 60 unless given
+//! - `// library: NAME`: `libraries/NAME.c` becomes `NAME.so` beside the program; `// plain library: NAME`: without recording
 //!
 //! `MAYHAP_PROGRAM=NAME` runs those whose names start so.
 
@@ -15,6 +16,8 @@ mod common;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use mayhap_detect::{Options, Order, detect};
@@ -39,10 +42,28 @@ fn facts<'a>(text: &'a str, key: &str) -> Vec<&'a str> {
     text.lines().filter_map(|line| line.strip_prefix(prefix.as_str())).collect()
 }
 
+/// Compiles the shared libraries that a program opens.
+fn compile_libraries(file: &Path, folder: &Path, compiler: &str) -> Result<(), String> {
+    let text = std::fs::read_to_string(file).unwrap();
+    let recorded = facts(&text, "library").into_iter().map(|name| (name, true));
+    for (name, recorded) in recorded.chain(facts(&text, "plain library").into_iter().map(|name| (name, false))) {
+        let source = file.with_file_name(format!("libraries/{name}.c"));
+        let mut command = Command::new(if recorded { env!("CARGO_BIN_EXE_mayhap") } else { compiler });
+        command.args(if recorded { &["cc"][..] } else { &[] }).args(["-O1", "-fPIC", "-shared"]).arg(source);
+        command.args(["-o", &format!("{name}.so")]).env("MAYHAP_CC", compiler).current_dir(folder);
+        let run: common::Run = command.output().unwrap().into();
+        if run.code != Some(0) {
+            return Err(format!("library {name} does not compile:\n{}", run.stderr));
+        }
+    }
+    Ok(())
+}
+
 /// Compiles with the C and the C++ compiler of these names.
 fn compile(file: &Path, folder: &Path, compilers: [&str; 2]) -> Result<(), String> {
     let (language, standard) =
         if file.extension().unwrap() == "c" { ("cc", "-std=gnu11") } else { ("c++", "-std=c++17") };
+    compile_libraries(file, folder, compilers[0])?;
     let run: common::Run = Command::new(env!("CARGO_BIN_EXE_mayhap"))
         .args([language, standard, "-O1", "-pthread", file.to_str().unwrap(), "-o", &stem(file)])
         .env("MAYHAP_CC", compilers[0])
@@ -132,22 +153,35 @@ fn check_races(trace: &Trace, text: &str, none: bool) -> Result<(), String> {
     Ok(())
 }
 
+/// Compiles a program and checks it under each schedule: what went wrong.
+fn check_program(file: &Path, folder: &Path, compilers: [&str; 2], schedules: &[&[&str]]) -> Vec<String> {
+    if let Err(why) = compile(file, folder, compilers) {
+        return vec![format!("{}: {why}", stem(file))];
+    }
+    let failed = |schedule: &&[&str]| match check(file, folder, schedule) {
+        Ok(()) => None,
+        Err(why) => Some(format!("{} {schedule:?}: {why}", stem(file))),
+    };
+    schedules.iter().filter_map(failed).collect()
+}
+
 fn check_all(compilers: [&str; 2], schedules: &[&[&str]]) {
     let folder = tempfile::tempdir().unwrap();
-    let mut failures = Vec::new();
     let programs = programs();
     assert!(!programs.is_empty(), "no program to check");
-    for file in &programs {
-        if let Err(why) = compile(file, folder.path(), compilers) {
-            failures.push(format!("{}: {why}", stem(file)));
-            continue;
+    // Many of them mostly wait.
+    let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some(file) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let new = check_program(file, folder.path(), compilers, schedules);
+                    failures.lock().unwrap().extend(new);
+                }
+            });
         }
-        for schedule in schedules {
-            if let Err(why) = check(file, folder.path(), schedule) {
-                failures.push(format!("{} {schedule:?}: {why}", stem(file)));
-            }
-        }
-    }
+    });
+    let failures = failures.into_inner().unwrap();
     assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), programs.len(), failures.join("\n"));
 }
 

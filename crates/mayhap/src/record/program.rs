@@ -184,7 +184,7 @@ fn drain(mut child: Child, mut ring: Ring, mut spool: Spool, monitor: &mut dyn M
         }
         let writing = match (ended, ring.writer().map_err(broken)?) {
             (None, _) => true,
-            (Some(_), Some(pid)) if pid != child.id() => Path::new(&format!("/proc/{pid}")).exists(),
+            (Some(_), Some(pid)) if pid != child.id() => is_writing(pid, &ring),
             _ => false,
         };
         signals.forward(&child);
@@ -203,6 +203,23 @@ fn drain(mut child: Child, mut ring: Ring, mut spool: Spool, monitor: &mut dyn M
         }
         nap = if took { Duration::from_micros(50) } else { (nap * 2).min(NAP) };
         std::thread::sleep(nap);
+    }
+}
+
+/// Whether a process that is not the program's first one still writes. Its number may be that of another process, if the
+/// program made a namespace of its own: only one that knows the ring counts.
+fn is_writing(pid: u32, ring: &Ring) -> bool {
+    let ended = ring.state().is_ok_and(|bits| bits & (state::EXITED | state::EXITED_AT_ONCE) != 0);
+    if ended {
+        return false;
+    }
+    match std::fs::read(format!("/proc/{pid}/environ")) {
+        Ok(environment) => {
+            let path = ring.path();
+            let path = path.as_os_str().as_encoded_bytes();
+            environment.split(|&byte| byte == 0).any(|entry| entry.ends_with(path))
+        }
+        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
     }
 }
 

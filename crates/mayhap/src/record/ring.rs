@@ -1,15 +1,19 @@
-//! The reading end of the ring. The memory is a file without a name; reading it as a file needs no mapping.
+//! The reading end of the ring. The memory is a file without a name, or a temporary one where there is no `/proc` to find
+//! the other by; reading it as a file needs no mapping.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 
 use mayhap_wire::ring::{DATA_OFFSET, MAGIC, Schedule, offset};
 
 /// A ring in memory shared with the program.
 pub(super) struct Ring {
     file: File,
+    /// Its name, if it has one.
+    name: Option<tempfile::TempPath>,
     words: u64,
     tail: u64,
     bytes: Vec<u8>,
@@ -18,7 +22,12 @@ pub(super) struct Ring {
 impl Ring {
     /// A new ring of `words` words, a power of two.
     pub(super) fn create(words: u64, seed: u64, schedule: Schedule, slice: u32, inputs: bool) -> io::Result<Ring> {
-        let file = File::from(rustix::fs::memfd_create("mayhap-ring", rustix::fs::MemfdFlags::CLOEXEC)?);
+        let (file, name) = if Path::new("/proc/self/fd").exists() {
+            (File::from(rustix::fs::memfd_create("mayhap-ring", rustix::fs::MemfdFlags::CLOEXEC)?), None)
+        } else {
+            let (file, name) = tempfile::NamedTempFile::with_prefix("mayhap-ring")?.into_parts();
+            (file, Some(name))
+        };
         file.set_len(DATA_OFFSET as u64 + words * 8)?;
         let put = |at, bytes: &[u8]| file.write_all_at(bytes, at);
         put(offset::WORDS, &words.to_le_bytes())?;
@@ -29,12 +38,15 @@ impl Ring {
         put(offset::RECORDER, &std::process::id().to_le_bytes())?;
         put(offset::TAIL_CHECK, &u64::MAX.to_le_bytes())?;
         put(offset::MAGIC, &MAGIC.to_le_bytes())?;
-        Ok(Ring { file, words, tail: 0, bytes: Vec::new() })
+        Ok(Ring { file, name, words, tail: 0, bytes: Vec::new() })
     }
 
     /// How the program finds it: through this process, so that nobody in between need keep a file open.
-    pub(super) fn path(&self) -> String {
-        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
+    pub(super) fn path(&self) -> PathBuf {
+        match &self.name {
+            Some(name) => name.to_path_buf(),
+            None => format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()).into(),
+        }
     }
 
     fn word_at(&self, at: u64) -> io::Result<u64> {
