@@ -179,8 +179,9 @@ fn configure_scripts_come_to_the_same_conclusions() {
     for (text, options) in cases {
         std::fs::write(folder.path().join("conftest.c"), &text).unwrap();
         let answer = |compiler: &str| {
-            let script =
-                format!("{compiler} {options} conftest.c -o conftest 2>err; echo $?; test -s err && echo said || :");
+            let script = format!(
+                "{compiler} {options} conftest.c -o conftest 2>err && echo 0 || echo $?; test -s err && echo said || :"
+            );
             shell(folder.path(), &script).stdout
         };
         assert_eq!(answer("mayhap cc"), answer("gcc"), "{options}: {text}");

@@ -35,8 +35,14 @@ pub trait TraceWriter {
         Ok(())
     }
 
+    /// Should writing fail, what was written until then stays: `false` if half a file of the format is worth nothing.
+    fn keep_part(&mut self) -> bool {
+        false
+    }
+
     /// Ends the output; `tables` are the names of the whole trace. Returns what the user should know, such as what the
-    /// format could not carry. A writer that is dropped without this leaves no file.
+    /// format could not carry. A writer that is dropped without this leaves no file,
+    /// or a part if that was wanted.
     fn finish(self: Box<Self>, tables: &Tables) -> Result<Vec<String>, Error>;
 }
 

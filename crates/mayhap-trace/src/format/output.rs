@@ -1,5 +1,5 @@
 //! Creates files so that a name never stands for half a trace: the bytes go to a temporary file beside it, which takes
-//! the name when it is complete and goes away when it is not.
+//! the name when it is complete and goes away when it is not, unless it was said that a part is worth keeping.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -12,6 +12,9 @@ use super::Compression;
 
 /// Where a writer's bytes go.
 pub trait Sink: Write {
+    /// Should writing fail, what was written until then is worth keeping.
+    fn keep_part(&mut self) {}
+
     /// All bytes have been written.
     fn complete(self) -> io::Result<()>;
 
@@ -114,6 +117,10 @@ impl Write for Output {
 }
 
 impl Sink for Output {
+    fn keep_part(&mut self) {
+        self.file.keep_part = true;
+    }
+
     fn complete(self) -> io::Result<()> {
         let handle = self.stream.into_file()?;
         self.file.keep(handle)
@@ -141,6 +148,7 @@ impl Sink for Output {
 struct PendingFile {
     temporary: Option<PathBuf>,
     path: PathBuf,
+    keep_part: bool,
 }
 
 impl PendingFile {
@@ -152,7 +160,7 @@ impl PendingFile {
             Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(metadata) if !metadata.is_file() => {
                 let handle = OpenOptions::new().write(true).open(&path)?;
-                return Ok((PendingFile { temporary: None, path }, handle));
+                return Ok((PendingFile { temporary: None, path, keep_part: false }, handle));
             }
             _ => {}
         }
@@ -160,7 +168,7 @@ impl PendingFile {
         for attempt in 0.. {
             let temporary = path.with_file_name(format!(".{name}.{}-{attempt}.partial", std::process::id()));
             match OpenOptions::new().read(true).write(true).create_new(true).open(&temporary) {
-                Ok(handle) => return Ok((PendingFile { temporary: Some(temporary), path }, handle)),
+                Ok(handle) => return Ok((PendingFile { temporary: Some(temporary), path, keep_part: false }, handle)),
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {}
                 Err(e) => return Err(e),
             }
@@ -184,7 +192,7 @@ impl Drop for PendingFile {
     fn drop(&mut self) {
         if let Some(temporary) = &self.temporary {
             // Nothing is left to be done if even that fails.
-            let _ = fs::remove_file(temporary);
+            let _ = if self.keep_part { fs::rename(temporary, &self.path) } else { fs::remove_file(temporary) };
         }
     }
 }

@@ -157,14 +157,28 @@ impl Taken {
         let symbols = Symbols::load(&facts.modules);
         let constant = constant_calls(&symbols, &facts.pcs);
         let failed = |error| Failure::at(output, error);
+        let keeps_part = writer.keep_part();
         writer.attach(attachment::RUN, &run.to_bytes()).map_err(failed)?;
         let replay = spool.replay().map_err(|error| Failure::at(output, error))?;
         let mut lowering = Lowering::new(replay, facts, symbols, constant);
-        notes.extend(mayhap_trace::format::copy(&mut lowering, writer, |_| {}).map_err(failed)?);
+        match mayhap_trace::format::copy(&mut lowering, writer, |_| {}) {
+            Ok(new) => notes.extend(new),
+            Err(error) if keeps_part && is_full(&error) => notes.push(format!("the trace ends early: {error}")),
+            Err(error) => return Err(failed(error)),
+        }
         if lowering.dropped() > 0 {
             notes.push(format!("{} events broke a rule of locks or threads and were left out", lowering.dropped()));
         }
         Ok(Recording { status, events: lowering.events(), notes })
+    }
+}
+
+/// There is no more room for the trace.
+fn is_full(error: &mayhap_trace::Error) -> bool {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    match &error.kind {
+        mayhap_trace::ErrorKind::Io(error) => matches!(error.kind(), StorageFull | FileTooLarge | QuotaExceeded),
+        _ => false,
     }
 }
 

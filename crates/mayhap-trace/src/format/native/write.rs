@@ -152,6 +152,12 @@ impl<W: Sink> TraceWriter for NativeWriter<W> {
         Ok(())
     }
 
+    /// Readers deliver the whole blocks of a file that was cut off.
+    fn keep_part(&mut self) -> bool {
+        self.frames.out.keep_part();
+        true
+    }
+
     fn finish(mut self: Box<Self>, tables: &Tables) -> Result<Vec<String>, Error> {
         if !self.pending.is_empty() {
             self.flush(tables)?;
