@@ -4,7 +4,7 @@
 //! dependency, and stable cargo has no dependencies on built files. Building it here means that one `cargo build` gives
 //! an executable that needs nothing beside it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn main() {
@@ -14,10 +14,22 @@ fn main() {
     for path in ["mayhap-rt/src", "mayhap-rt/build.rs", "mayhap-rt/Cargo.toml", "mayhap-wire/src"] {
         println!("cargo:rerun-if-changed={}", crates.join(path).display());
     }
+    let library = build(crates, &out, "cdylib", &[], "libmayhap_rt.so");
+    let archive = build(crates, &out, "staticlib", &["--features", "archive"], "libmayhap_rt.a");
+    // Two thirds of the archive are debug information of the standard library, which it works without.
+    let _ = Command::new("strip").arg("--strip-debug").arg(&archive).status();
+    println!("cargo:rustc-env=MAYHAP_RUNTIME={}", library.display());
+    println!("cargo:rustc-env=MAYHAP_RUNTIME_ARCHIVE={}", archive.display());
+}
+
+/// Builds one form of the runtime and copies it to where the executable takes it from.
+fn build(crates: &Path, out: &Path, form: &str, features: &[&str], name: &str) -> PathBuf {
     let target = out.join("runtime");
     let mut cargo = Command::new(std::env::var_os("CARGO").expect("cargo sets it"));
     cargo
-        .args(["build", "--quiet", "--release", "--lib", "--manifest-path"])
+        .args(["rustc", "--quiet", "--release", "--lib", "--crate-type", form])
+        .args(features)
+        .arg("--manifest-path")
         .arg(crates.join("mayhap-rt/Cargo.toml"))
         .arg("--target-dir")
         .arg(&target);
@@ -29,6 +41,7 @@ fn main() {
     }
     let status = cargo.status().expect("cargo can be run");
     assert!(status.success(), "the runtime library could not be built");
-    let library = "libmayhap_rt.so";
-    std::fs::copy(target.join("release").join(library), out.join(library)).expect("the runtime library was built");
+    let copy = out.join(name);
+    std::fs::copy(target.join("release").join(name), &copy).expect("the runtime library was built");
+    copy
 }

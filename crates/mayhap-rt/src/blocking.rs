@@ -291,8 +291,8 @@ listed! {
     fill_preadv fills_all preadv(f: c_int, v: *const iovec, n: c_int, o: off_t) v, n.max(0) as usize;
     send_writev sends_all writev(f: c_int, v: *const iovec, n: c_int) v, n.max(0) as usize;
     send_pwritev sends_all pwritev(f: c_int, v: *const iovec, n: c_int, o: off_t) v, n.max(0) as usize;
-    fill_recvmsg fills_all recvmsg(s: c_int, m: *mut msghdr, f: c_int) (*m).msg_iov, (*m).msg_iovlen as usize;
-    send_sendmsg sends_all sendmsg(s: c_int, m: *const msghdr, f: c_int) (*m).msg_iov, (*m).msg_iovlen as usize;
+    fill_recvmsg fills_all recvmsg(s: c_int, m: *mut msghdr, f: c_int) (*m).msg_iov, (*m).msg_iovlen;
+    send_sendmsg sends_all sendmsg(s: c_int, m: *const msghdr, f: c_int) (*m).msg_iov, (*m).msg_iovlen;
 }
 
 /// Buffered streams seldom block, so the token stays; if one does, [`crate::watch`] notices.

@@ -32,6 +32,16 @@ exports! {
     valloc => allocate_pages;
 }
 
+// Only C++ programs have these; the linker is told to bring them there.
+#[cfg(feature = "archive")]
+core::arch::global_asm!(
+    ".weak __real__Znwm",
+    ".weak __real__ZnwmSt11align_val_t",
+    ".weak __real___cxa_guard_acquire",
+    ".weak __real___cxa_guard_release",
+    ".weak __real___cxa_guard_abort",
+);
+
 /// C++ allocation, so that a block's place is where the program says `new`.
 mod cxx {
     use super::*;

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use mayhap_wire::ring::ENVIRONMENT;
 
 use crate::hook::{self, Hook};
-use crate::{conditions, modules, process, replay, ring, sched, sys, threads};
+use crate::{conditions, modules, process, replay, ring, sched, sys, threads, tls};
 
 static DONE: AtomicBool = AtomicBool::new(false);
 
@@ -27,6 +27,7 @@ unsafe extern "C" {
 /// there is no environment yet.
 #[unsafe(export_name = "__tsan_init")]
 extern "C" fn init() {
+    tls::ready();
     // SAFETY: the C library's variable, which nobody changes while the program starts.
     if unsafe { environ.is_null() } || DONE.swap(true, Ordering::AcqRel) {
         return;

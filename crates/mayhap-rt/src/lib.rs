@@ -21,6 +21,10 @@
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 // Interposed functions have the names and contracts of the ones they stand for; the C standard documents those.
 #![allow(clippy::missing_safety_doc)]
+#![cfg_attr(
+    feature = "archive",
+    allow(non_snake_case, reason = "names that C++ gives, under which nothing is exported here")
+)]
 
 mod access;
 mod atomics;

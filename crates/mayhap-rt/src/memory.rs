@@ -45,6 +45,7 @@ exports! {
     bcmp => compare;
     memchr => find;
     strlen => length;
+    strnlen => length_bounded;
     strcpy => text_copy;
     stpcpy => text_copy_to_end;
     strncpy => text_copy_bounded;
@@ -139,6 +140,14 @@ unsafe extern "C" fn length(a: Text) -> size_t {
     let n = unsafe { libc_::strlen(a) };
     ranges.read(a, || n + 1);
     n
+}
+
+unsafe extern "C" fn length_bounded(a: Text, n: size_t) -> size_t {
+    let ranges = Ranges::begin();
+    // SAFETY: the caller's own arguments.
+    let found = unsafe { libc_::strnlen(a, n) };
+    ranges.read(a, || (found + 1).min(n));
+    found
 }
 
 /// Records a text that is read whole and written whole elsewhere.

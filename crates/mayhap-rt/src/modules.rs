@@ -6,10 +6,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use libc::{c_char, c_int, c_void, dl_phdr_info, size_t};
 use mayhap_wire::ring::{MAX_FOLLOWING, Tag};
 
-use crate::hook::Hook;
-use crate::real::real;
 use crate::ring;
-use crate::tls::exports;
 
 /// Words of a module record before the path.
 const FIXED: usize = 3;
@@ -17,26 +14,36 @@ const FIXED: usize = 3;
 /// How many modules the loader had ever loaded when they were last recorded.
 static KNOWN: AtomicU64 = AtomicU64::new(0);
 
-mod libc_real {
-    use super::*;
-    real! {
-        fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void;
-    }
-}
+/// A program linked statically that loads libraries has a second C library in them: nothing to record.
+#[cfg(not(feature = "archive"))]
+mod opening {
+    use libc::{c_char, c_int, c_void};
 
-exports! {
-    dlopen => open;
-}
+    use crate::hook::Hook;
+    use crate::real::real;
+    use crate::tls::exports;
 
-unsafe extern "C-unwind" fn open(path: *const c_char, flags: c_int) -> *mut c_void {
-    // Constructors of the library run in there, hooks and all.
-    // SAFETY: the caller's own arguments.
-    let module = unsafe { libc_real::dlopen(path, flags) };
-    if let Some(hook) = Hook::enter() {
-        record_all();
-        drop(hook);
+    mod libc_real {
+        use super::*;
+        real! {
+            fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void;
+        }
     }
-    module
+
+    exports! {
+        dlopen => open;
+    }
+
+    unsafe extern "C-unwind" fn open(path: *const c_char, flags: c_int) -> *mut c_void {
+        // Constructors of the library run in there, hooks and all.
+        // SAFETY: the caller's own arguments.
+        let module = unsafe { libc_real::dlopen(path, flags) };
+        if let Some(hook) = Hook::enter() {
+            super::record_all();
+            drop(hook);
+        }
+        module
+    }
 }
 
 /// Records all modules if any were loaded since the last time. The caller holds the token.

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use libc::{c_int, c_void};
 use mayhap_wire::ring::state;
 
-use crate::real::{Real, real};
+use crate::real::{real, real_address};
 use crate::tls::{self, exports};
 use crate::{conditions, hook, replay, ring, sched, sys};
 
@@ -65,16 +65,16 @@ unsafe extern "C" fn exit_at_once(code: c_int) {
 /// The `exec` family, some with variable arguments: tells, then goes on as if nothing had been in between. One that fails
 /// leaves the mark behind; a program that then ends otherwise says so too.
 macro_rules! execs {
-    ($($name:ident $found:ident $text:literal;)*) => {
+    ($($name:ident $found:ident;)*) => {
         $(
             extern "C" fn $found() -> *mut c_void {
-                static REAL: Real = Real::new($text);
                 tell_fate(state::EXECUTED);
-                REAL.get()
+                real_address!($name)
             }
 
             #[unsafe(naked)]
-            #[unsafe(no_mangle)]
+            #[cfg_attr(not(feature = "archive"), unsafe(no_mangle))]
+            #[cfg_attr(feature = "archive", unsafe(export_name = concat!("__wrap_", stringify!($name))))]
             unsafe extern "C" fn $name() {
                 core::arch::naked_asm!(
                     "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9", "push rax",
@@ -90,14 +90,14 @@ macro_rules! execs {
 }
 
 execs! {
-    execl find_execl c"execl";
-    execlp find_execlp c"execlp";
-    execle find_execle c"execle";
-    execv find_execv c"execv";
-    execve find_execve c"execve";
-    execvp find_execvp c"execvp";
-    execvpe find_execvpe c"execvpe";
-    fexecve find_fexecve c"fexecve";
+    execl find_execl;
+    execlp find_execlp;
+    execle find_execle;
+    execv find_execv;
+    execve find_execve;
+    execvp find_execvp;
+    execvpe find_execvpe;
+    fexecve find_fexecve;
 }
 
 /// The program has prepared places to jump to.
@@ -112,16 +112,16 @@ pub(crate) fn may_jump() -> bool {
 /// Functions of the C library that look at where they were called from or never return there: does its own part, then
 /// goes on as if nothing had been in between.
 macro_rules! passing {
-    ($($name:ident $found:ident $text:literal $part:expr;)*) => {
+    ($($name:ident $found:ident $part:expr;)*) => {
         $(
             extern "C" fn $found() -> *mut c_void {
-                static REAL: Real = Real::new($text);
                 $part;
-                REAL.get()
+                real_address!($name)
             }
 
             #[unsafe(naked)]
-            #[unsafe(no_mangle)]
+            #[cfg_attr(not(feature = "archive"), unsafe(no_mangle))]
+            #[cfg_attr(feature = "archive", unsafe(export_name = concat!("__wrap_", stringify!($name))))]
             unsafe extern "C" fn $name() {
                 core::arch::naked_asm!(
                     "push rdi", "push rsi", "push rdi",
@@ -147,13 +147,13 @@ fn prepare_to_jump() {
 }
 
 passing! {
-    longjmp find_longjmp c"longjmp" jump_away();
-    _longjmp find_longjmp_plain c"_longjmp" jump_away();
-    siglongjmp find_siglongjmp c"siglongjmp" jump_away();
-    __longjmp_chk find_longjmp_checked c"__longjmp_chk" jump_away();
-    setjmp find_setjmp c"setjmp" prepare_to_jump();
-    _setjmp find_setjmp_plain c"_setjmp" prepare_to_jump();
-    __sigsetjmp find_sigsetjmp c"__sigsetjmp" prepare_to_jump();
+    longjmp find_longjmp jump_away();
+    _longjmp find_longjmp_plain jump_away();
+    siglongjmp find_siglongjmp jump_away();
+    __longjmp_chk find_longjmp_checked jump_away();
+    setjmp find_setjmp prepare_to_jump();
+    _setjmp find_setjmp_plain prepare_to_jump();
+    __sigsetjmp find_sigsetjmp prepare_to_jump();
     // A thread that may be cancelled anywhere leaves as suddenly.
-    pthread_setcanceltype find_setcanceltype c"pthread_setcanceltype" prepare_to_jump();
+    pthread_setcanceltype find_setcanceltype prepare_to_jump();
 }

@@ -81,9 +81,32 @@ pub(crate) struct Thread {
     pub(crate) once: AtomicPtr<c_void>,
 }
 
+/// Thread-local words can be used. The C library's start-up code calls functions that the runtime stands in front of
+/// before that, in programs linked statically.
+#[cfg(feature = "archive")]
+#[unsafe(no_mangle)]
+static mayhap_ready: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
+
+/// From here on thread-local words can be used.
+pub(crate) fn ready() {
+    #[cfg(feature = "archive")]
+    mayhap_ready.store(true, core::sync::atomic::Ordering::Release);
+}
+
+#[inline(always)]
+fn is_ready() -> bool {
+    #[cfg(feature = "archive")]
+    return mayhap_ready.load(core::sync::atomic::Ordering::Relaxed);
+    #[cfg(not(feature = "archive"))]
+    true
+}
+
 /// The calling thread's own record: null before the runtime has seen it, never null but not usable once it has finished.
 #[inline(always)]
 pub(crate) fn current() -> *mut Thread {
+    if !is_ready() {
+        return FINISHED as *mut Thread;
+    }
     let value: *mut Thread;
     // SAFETY: reads a thread-local word of this library; the loader resolved its offset.
     unsafe {
@@ -123,6 +146,9 @@ pub(crate) fn finish() {
 /// The program counter that the last trampoline of this thread left behind: the caller of the interposed function.
 #[inline(always)]
 pub(crate) fn caller() -> u64 {
+    if !is_ready() {
+        return 0;
+    }
     let value: u64;
     // SAFETY: reads a thread-local word of this library.
     unsafe {
@@ -132,10 +158,12 @@ pub(crate) fn caller() -> u64 {
     value
 }
 
-/// Exports functions under their C names. Each leaves its caller's program counter behind for [`caller`] and jumps on.
+/// Exports functions under their C names, or in an archive under the names that the linker uses in their place. Each leaves
+/// its caller's program counter behind for [`caller`] and jumps on.
 macro_rules! exports {
     ($($name:ident => $inner:expr;)*) => {
         $(
+            #[cfg(not(feature = "archive"))]
             #[unsafe(naked)]
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name() {
@@ -144,6 +172,21 @@ macro_rules! exports {
                     "mov r10, qword ptr [rip + mayhap_pc@GOTTPOFF]",
                     "mov qword ptr fs:[r10], r11",
                     "jmp {inner}",
+                    inner = sym $inner,
+                )
+            }
+
+            #[cfg(feature = "archive")]
+            #[unsafe(naked)]
+            #[unsafe(export_name = concat!("__wrap_", stringify!($name)))]
+            unsafe extern "C" fn $name() {
+                core::arch::naked_asm!(
+                    "cmp byte ptr [rip + mayhap_ready], 0",
+                    "je 2f",
+                    "mov r11, qword ptr [rsp]",
+                    "mov r10, qword ptr [rip + mayhap_pc@GOTTPOFF]",
+                    "mov qword ptr fs:[r10], r11",
+                    "2: jmp {inner}",
                     inner = sym $inner,
                 )
             }

@@ -1,4 +1,4 @@
-//! The runtime library that programs are linked with. It is part of this executable, so that one file is all that needs
+//! The runtime library that programs are linked with, shared or as an archive. It is part of this executable, so that one file is all that needs
 //! to be installed; when first needed it is put into the user's cache folder, where linkers and loaders find it.
 
 use std::fs;
@@ -8,10 +8,23 @@ use std::path::{Path, PathBuf};
 
 use crate::Failure;
 
-static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libmayhap_rt.so"));
+static LIBRARY: &[u8] = include_bytes!(env!("MAYHAP_RUNTIME"));
+
+/// The same for programs that are linked statically.
+static ARCHIVE: &[u8] = include_bytes!(env!("MAYHAP_RUNTIME_ARCHIVE"));
 
 /// The library's file name.
 pub const NAME: &str = "libmayhap_rt.so";
+
+/// The archive's file name.
+pub const ARCHIVE_NAME: &str = "libmayhap_rt.a";
+
+/// Options for the linker that put the archive's functions in front of the C library's.
+pub const WRAPS_NAME: &str = "wraps";
+
+/// What makes gcc instrument without knowing that it links for a sanitizer: it refuses to do that statically.
+pub const SPECS_NAME: &str = "static.specs";
+const SPECS: &str = "*cc1_options:\n+ -fsanitize=thread -fsanitize-coverage=trace-pc\n\n";
 
 /// Names that gcc's link step and programs built with plain `gcc -fsanitize=thread` look for.
 const STAND_IN_FOR: [&str; 3] = ["libtsan.so", "libtsan.so.0", "libtsan.so.2"];
@@ -40,28 +53,63 @@ fn digest() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     let mut hasher = foldhash::quality::FixedState::with_seed(1).build_hasher();
     hasher.write(LIBRARY);
+    hasher.write(ARCHIVE);
     hasher.finish()
 }
 
 fn install(folder: &Path) -> io::Result<()> {
     let library = folder.join(NAME);
-    let complete = fs::metadata(&library).is_ok_and(|found| found.len() == LIBRARY.len() as u64)
-        && STAND_IN_FOR.iter().all(|name| folder.join(name).exists());
-    if complete {
+    // The library comes last: where it is whole, so is all else.
+    if fs::metadata(&library).is_ok_and(|found| found.len() == LIBRARY.len() as u64) {
         return Ok(());
     }
     fs::create_dir_all(folder)?;
-    // Others may be doing the same: each writes a file of its own and renames it.
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    io::Write::write_all(&mut file, LIBRARY)?;
-    let readable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    file.as_file().set_permissions(readable)?;
-    file.persist(&library).map_err(|error| error.error)?;
     for name in STAND_IN_FOR {
         match symlink(NAME, folder.join(name)) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => {}
         }
     }
+    write(folder, ARCHIVE_NAME, ARCHIVE)?;
+    write(folder, WRAPS_NAME, wraps()?.as_bytes())?;
+    write(folder, SPECS_NAME, SPECS.as_bytes())?;
+    write(folder, NAME, LIBRARY)
+}
+
+/// Others may be doing the same: each writes a file of its own and renames it.
+fn write(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    io::Write::write_all(&mut file, bytes)?;
+    let readable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    file.as_file().set_permissions(readable)?;
+    file.persist(folder.join(name)).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// An option for every function that the archive has under the name `__wrap_NAME`.
+fn wraps() -> io::Result<String> {
+    let archive = object::read::archive::ArchiveFile::parse(ARCHIVE).map_err(io::Error::other)?;
+    let symbols = archive.symbols().map_err(io::Error::other)?;
+    let mut options = String::new();
+    for symbol in symbols.into_iter().flatten() {
+        let symbol = symbol.map_err(io::Error::other)?;
+        if let Some(name) = std::str::from_utf8(symbol.name()).ok().and_then(|name| name.strip_prefix("__wrap_")) {
+            options.push_str(&format!("--wrap={name}\n"));
+        }
+    }
+    Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_linker_puts_the_archive_in_front() {
+        let wraps = wraps().unwrap();
+        for name in ["pthread_create", "malloc", "__tsan_atomic32_load", "_Znwm", "execve", "longjmp"] {
+            assert!(wraps.lines().any(|line| line == format!("--wrap={name}")), "{name}");
+        }
+        assert!(!wraps.contains("dlopen"));
+    }
 }

@@ -204,6 +204,31 @@ fn what_cannot_be_combined_is_left_out_and_said() {
     assert!(looping.stdout.contains("names the wrapper"), "{}", looping.stdout);
 }
 
+#[test]
+fn programs_linked_statically_are_recorded() {
+    let folder = sources();
+    shell(folder.path(), "cp main.c main.cpp");
+    let mut builds = vec![
+        ("static", "mayhap cc -O1 -static main.c count.c -pthread -o static"),
+        ("static_pie", "mayhap cc -O1 -static-pie -fPIE main.c count.c -pthread -o static_pie"),
+        (
+            "static_objects",
+            "mayhap cc -O1 -static -c main.c count.c; mayhap cc -static main.o count.o -o static_objects",
+        ),
+        ("static_cxx", "mayhap c++ -O1 -static main.cpp count.o -pthread -o static_cxx"),
+    ];
+    if there_is("clang") {
+        builds.push(("static_clang", "MAYHAP_CC=clang mayhap cc -O1 -static main.c count.c -pthread -o static_clang"));
+    }
+    for (name, script) in builds {
+        let run = shell(folder.path(), script);
+        assert!(!run.stderr.contains("left out"), "{}", run.stderr);
+        let program = format!("./{name}");
+        shell(folder.path(), &format!("! ldd {program} 2>/dev/null | grep -q '=>'; {program}"));
+        races(folder.path(), &program);
+    }
+}
+
 /// A program that somebody built for libtsan, without us.
 #[test]
 fn programs_built_for_libtsan_are_recorded() {

@@ -11,7 +11,7 @@
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 int value, faults;
 static sigjmp_buf back;
-static char here[4096];
+char here[4096];
 volatile size_t bytes = sizeof here;
 
 static void handler(int signal) {

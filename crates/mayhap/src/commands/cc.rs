@@ -7,6 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+pub use crate::compile::Language;
 use crate::compile::{Family, translate};
 use crate::notes::note;
 use crate::{Exit, Failure, runtime};
@@ -24,19 +25,10 @@ pub struct Args {
     arguments: Vec<OsString>,
 }
 
-/// Which compiler is meant.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Language {
-    /// C.
-    C,
-    /// C++.
-    Cxx,
-}
-
 impl Args {
     pub(super) fn run(self, language: Language) -> Result<Exit, Failure> {
         let Compiler { program, arguments, family } = Compiler::find(language)?;
-        let call = translate(self.arguments, family, &runtime::folder()?);
+        let call = translate(self.arguments, language, family, &runtime::folder()?);
         for line in call.notes {
             note(line);
         }

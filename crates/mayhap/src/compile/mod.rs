@@ -4,7 +4,7 @@
 //! whether there is anything to compile or link, and the few that recording cannot live with. All others pass
 //! through in their order. gcc links `-ltsan` by itself when it instruments, before everything else; a folder in front of the
 //! library path makes that the runtime. Where gcc does not (`-nostdlib`), and for clang, which is told to link no
-//! runtime of its own, the runtime is named.
+//! runtime of its own, the runtime is named. Programs linked statically get it as an archive ([`link_statically`]).
 
 mod response;
 
@@ -12,6 +12,15 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::runtime;
+
+/// Which language's compiler is meant: which libraries it links.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Language {
+    /// C.
+    C,
+    /// C++.
+    Cxx,
+}
 
 /// Whose options the compiler understands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,12 +59,16 @@ struct Survey {
     has_input: bool,
     /// The compiler's own libraries are not linked.
     bare: bool,
+    /// No shared libraries are linked.
+    linked_statically: bool,
+    /// The C++ library is linked whatever the language.
+    cxx: bool,
     /// Why this call cannot be recorded.
     foreign: Option<String>,
 }
 
 /// The arguments with those that instrument and link; `folder` holds the runtime.
-pub fn translate(arguments: Vec<OsString>, family: Family, folder: &Path) -> Call {
+pub fn translate(arguments: Vec<OsString>, language: Language, family: Family, folder: &Path) -> Call {
     let mut notes = Vec::new();
     let kept = keep(arguments, &mut notes, 0);
     let survey = survey(&kept);
@@ -70,7 +83,10 @@ pub fn translate(arguments: Vec<OsString>, family: Family, folder: &Path) -> Cal
     let mut all = Vec::with_capacity(kept.len() + 16);
     let named = family == Family::Clang || survey.bare;
     let links = survey.stage == Stage::Link;
-    if links {
+    let archive = links && survey.linked_statically;
+    if archive {
+        all.extend(link_statically(language == Language::Cxx || survey.cxx, folder));
+    } else if links {
         // In front, so that no other library of these names comes first.
         all.push(joined("-L", folder));
         if named {
@@ -84,22 +100,34 @@ pub fn translate(arguments: Vec<OsString>, family: Family, folder: &Path) -> Cal
         all.push("-Wno-tsan".into());
     }
     all.extend(kept);
-    all.push("-fsanitize=thread".into());
     match family {
-        Family::Gcc => all.push("-fsanitize-coverage=trace-pc".into()),
+        Family::Gcc if archive => all.push(joined("-specs=", &folder.join(runtime::SPECS_NAME))),
+        Family::Gcc => all.extend(["-fsanitize=thread", "-fsanitize-coverage=trace-pc"].map(OsString::from)),
         Family::Clang => {
-            all.push("-fsanitize-coverage=trace-pc-guard".into());
+            all.extend(["-fsanitize=thread", "-fsanitize-coverage=trace-pc-guard"].map(OsString::from));
             all.extend(["-mllvm", "-tsan-instrument-read-before-write=1"].map(OsString::from));
             if survey.stage >= Stage::Merge {
                 all.push("-fno-sanitize-link-runtime".into());
             }
         }
     }
-    if links {
+    if links && !archive {
         all.extend(["-Xlinker", "--enable-new-dtags", "-Xlinker", "-rpath", "-Xlinker"].map(OsString::from));
         all.push(folder.into());
     }
     Call { arguments: all, notes }
+}
+
+/// The runtime as an archive, in front of the program, and each of its functions in front of the C library's. Nothing refers
+/// to the archive before the program does, and to parts of the C++ library it refers only where they are.
+fn link_statically(cxx: bool, folder: &Path) -> Vec<OsString> {
+    let mut options =
+        vec![folder.join(runtime::ARCHIVE_NAME).into(), joined("-Wl,@", &folder.join(runtime::WRAPS_NAME))];
+    let needed = ["_Znwm", "_ZnwmSt11align_val_t", "__cxa_guard_acquire", "__cxa_guard_release", "__cxa_guard_abort"];
+    for name in ["__tsan_init"].iter().chain(needed.iter().filter(|_| cxx)) {
+        options.push(format!("-Wl,-u,{name}").into());
+    }
+    options
 }
 
 /// The arguments without those that recording cannot live with. A response file that has some is replaced by what it says.
@@ -141,10 +169,6 @@ fn keep_one(argument: OsString, notes: &mut Vec<String>) -> Option<OsString> {
         }
         "-fno-sanitize=thread" | "-fno-sanitize=all" => {
             notes.push(format!("{text} left out: recording is that"));
-            None
-        }
-        "-static" | "-static-pie" | "--static" => {
-            notes.push(format!("{text} left out: recording needs the dynamic loader"));
             None
         }
         // There is no other libtsan to choose.
@@ -245,6 +269,8 @@ impl Survey {
             "-c" | "-S" | "-fsyntax-only" | "--precompile" => self.stage = self.stage.min(Stage::Compile),
             "-r" => self.stage = self.stage.min(Stage::Merge),
             "-nostdlib" | "-nodefaultlibs" => self.bare = true,
+            "-static" | "-static-pie" | "--static" => self.linked_statically = true,
+            "-lstdc++" | "-lc++" => (self.has_input, self.cxx) = (true, true),
             "-" => self.has_input = true,
             "-m32" | "-m16" | "-mx32" => self.foreign = Some(format!("{text}: not recorded, only x86-64 code is")),
             "-ffreestanding" => self.foreign = Some(format!("{text}: not recorded, the runtime needs a C library")),
@@ -277,7 +303,7 @@ mod tests {
 
     /// The call for arguments given as words.
     fn call(line: &str, family: Family) -> Call {
-        translate(line.split_whitespace().map(OsString::from).collect(), family, Path::new("/rt"))
+        translate(words(line), Language::C, family, Path::new("/rt"))
     }
 
     fn text(call: &Call) -> String {
@@ -304,6 +330,22 @@ mod tests {
             let clang = format!("-L/rt /rt/{} -g {line} {CLANG} -fno-sanitize-link-runtime {RPATH}", runtime::NAME);
             assert_eq!(text(&call(line, Family::Clang)), clang);
         }
+    }
+
+    #[test]
+    fn programs_linked_statically_get_the_archive() {
+        let archive = format!("/rt/{} -Wl,@/rt/{} -Wl,-u,__tsan_init", runtime::ARCHIVE_NAME, runtime::WRAPS_NAME);
+        for option in ["-static", "-static-pie"] {
+            let line = format!("{option} a.c -o a");
+            let gcc = format!("{archive} -g -Wno-tsan {line} -specs=/rt/{}", runtime::SPECS_NAME);
+            assert_eq!(text(&call(&line, Family::Gcc)), gcc);
+            let clang = format!("{archive} -g {line} {CLANG} -fno-sanitize-link-runtime");
+            assert_eq!(text(&call(&line, Family::Clang)), clang);
+        }
+        assert_eq!(text(&call("-static -c a.c", Family::Gcc)), format!("-g -Wno-tsan -static -c a.c {GCC}"));
+        assert!(text(&call("-static a.o -lstdc++", Family::Gcc)).contains("-Wl,-u,_Znwm"));
+        let cxx = translate(words("-static a.o"), Language::Cxx, Family::Gcc, Path::new("/rt"));
+        assert!(text(&cxx).contains("-Wl,-u,__cxa_guard_acquire"));
     }
 
     #[test]

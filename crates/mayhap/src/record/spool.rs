@@ -28,7 +28,19 @@ impl Spool {
         }
         match self.file.write_all(bytes) {
             Ok(()) => self.bytes += bytes.len() as u64,
-            Err(error) => self.full = Some(error),
+            Err(error) => {
+                self.full = Some(error);
+                self.make_room();
+            }
+        }
+    }
+
+    /// Gives a quarter back: the trace, which is smaller than its words, must fit on the same disk.
+    fn make_room(&mut self) {
+        let kept = self.bytes / 4 * 3 / 8 * 8;
+        // Where even that fails the trace ends where there is no more room for it.
+        if self.file.set_len(kept).is_ok() {
+            self.bytes = kept;
         }
     }
 
