@@ -37,6 +37,8 @@ impl Spool {
 
     /// Gives a quarter back: the trace, which is smaller than its words, must fit on the same disk.
     fn make_room(&mut self) {
+        // The last write may have been done in part.
+        self.bytes = self.file.metadata().map_or(self.bytes, |file| file.len());
         let kept = self.bytes / 4 * 3 / 8 * 8;
         // Where even that fails the trace ends where there is no more room for it.
         if self.file.set_len(kept).is_ok() {
