@@ -73,6 +73,12 @@ pub(crate) fn release(object: Object, tag: Tag, call: impl FnOnce() -> c_int) ->
     result
 }
 
+/// The calling thread's error number.
+fn errno() -> c_int {
+    // SAFETY: the thread's own.
+    unsafe { *libc::__errno_location() }
+}
+
 fn lower(s: Object, attempt: impl FnOnce() -> c_int, wait: Option<impl FnOnce() -> c_int>) -> c_int {
     let pc = tls::caller();
     let Some((hook, go)) = Hook::enter_for(Tag::SemWait, pc, s as u64) else {
@@ -197,6 +203,13 @@ unsafe extern "C-unwind" fn once(control: Object, function: Once) -> c_int {
         hook.record(Tag::OnceSeen, pc, &[control as u64]);
     }
     result
+}
+
+/// In a replay, who finds it done, or takes over after another thread threw, comes in its turn.
+fn wait_if_seen(hook: &Hook, pc: u64, control: Object) {
+    if replay::is_next(hook.thread(), Tag::OnceSeen as u8, pc, control as u64) {
+        replay::gate(hook.thread(), Tag::OnceSeen as u8, pc, control as u64);
+    }
 }
 
 /// Ends what is to be done once, by return or by unwinding: the record comes before any other thread can find it done, or
