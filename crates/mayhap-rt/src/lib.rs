@@ -27,6 +27,7 @@
 )]
 
 mod access;
+mod annotations;
 mod atomics;
 mod blocking;
 mod conditions;
