@@ -1,6 +1,6 @@
 // One interleaving drawn as lanes: threads side by side, time downwards. Only the rows in sight are in the document.
 
-const HEAD = 30, GUTTER = 46, LANE = 112;
+const HEAD = 30, LANE = 112;
 /** Room for arrows between the boxes of two lanes, and between a lane's line and its boxes. */
 const CHANNEL = 22, EDGE = 8;
 /** Width of a character of 12 pixels. */
@@ -81,9 +81,9 @@ class Panel {
     const lanes = this.picture.lanes.length;
     this.viewport.style.height = `${height}px`;
     this.width = this.viewport.clientWidth || 480;
-    this.laneWidth = Math.max(LANE, (this.width - GUTTER - 8) / lanes);
-    const wide = GUTTER + lanes * this.laneWidth + 8 > this.width + 1;
-    this.spacer.style.width = wide ? `${GUTTER + lanes * this.laneWidth + 8}px` : '100%';
+    this.laneWidth = Math.max(LANE, (this.width - this.picture.gutter - 8) / lanes);
+    const wide = this.picture.gutter + lanes * this.laneWidth + 8 > this.width + 1;
+    this.spacer.style.width = wide ? `${this.picture.gutter + lanes * this.laneWidth + 8}px` : '100%';
     this.spacer.style.height = `${Math.min(this.total, TALLEST) + HEAD}px`;
     this.overview.style.display = this.total > this.inner ? '' : 'none';
     this.scrollTo(this.offset);
@@ -146,7 +146,7 @@ class Panel {
     const start = this.order.rowStart(row, this.folded);
     const end = this.order.rowEnd(row, this.folded);
     if (end - start === 1) return this.order.list[start];
-    const x = event.clientX - this.viewport.getBoundingClientRect().left - GUTTER + this.viewport.scrollLeft;
+    const x = event.clientX - this.viewport.getBoundingClientRect().left - this.picture.gutter + this.viewport.scrollLeft;
     const lane = Math.floor(x / this.laneWidth);
     for (let at = start; at < end; at++) {
       if (this.picture.laneOf(this.order.list[at]) === lane) return this.order.list[at];
@@ -180,12 +180,12 @@ class Panel {
   still(width, most) {
     const rows = Math.min(this.rows, most);
     this.width = width;
-    this.laneWidth = Math.max(LANE, (width - GUTTER - 8) / this.picture.lanes.length);
+    this.laneWidth = Math.max(LANE, (width - this.picture.gutter - 8) / this.picture.lanes.length);
     const height = rows * this.rowHeight + HEAD + 8;
     const drawing = svg('svg', { class: 'drawing still', 'aria-hidden': 'true' });
     // The end is what the finding is about.
     const first = this.rows - rows;
-    this.paint(drawing, first, this.rows, GUTTER + this.laneWidth * this.picture.lanes.length + 8, height, first * this.rowHeight, 0);
+    this.paint(drawing, first, this.rows, this.picture.gutter + this.laneWidth * this.picture.lanes.length + 8, height, first * this.rowHeight, 0);
     return el('section', { class: `panel ${this.name}` }, el('h4', {}, this.options.title, el('span', { class: 'count' }, this.options.count)), drawing);
   }
 
@@ -213,7 +213,7 @@ class Panel {
   }
 
   x(lane) {
-    return GUTTER + lane * this.laneWidth - this.left;
+    return this.picture.gutter + lane * this.laneWidth - this.left;
   }
 
   /** Left and width of what is drawn in a lane, `depth` sections deep. */
@@ -375,7 +375,7 @@ class Panel {
   foldMark(row, count) {
     const label = this.rowHeight >= 13 ? `⋯ ${counted(count, 'step')} left out` : '';
     const x = this.x(0) + EDGE;
-    const start = label ? x + label.length * 6.3 + 10 : GUTTER;
+    const start = label ? x + label.length * 6.3 + 10 : this.picture.gutter;
     return svg(
       'g',
       { class: 'fold' },
@@ -412,7 +412,7 @@ class Panel {
     parts.push(svg('title', {}, picture.describe(this, step)));
     const group = svg('g', { class: kind.join(' '), 'data-step': step }, parts);
     const number = labelled && (!next || at === order.ran)
-      ? svg('text', { class: 'number', x: GUTTER - 8, y: this.middle(row) }, next ? 'next' : String(steps.event[step]))
+      ? svg('text', { class: 'number', x: this.picture.gutter - 8, y: this.middle(row) }, next ? 'next' : String(steps.event[step]))
       : null;
     return number ? [number, group] : [group];
   }
@@ -444,7 +444,7 @@ class Panel {
         ),
       );
     });
-    heads.push(svg('text', { class: 'number', x: GUTTER - 8, y: HEAD / 2 }, 'event'));
+    heads.push(svg('text', { class: 'number', x: this.picture.gutter - 8, y: HEAD / 2 }, 'event'));
     return heads;
   }
 }

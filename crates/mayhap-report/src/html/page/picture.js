@@ -47,6 +47,9 @@ class Picture {
     if (this.kind === 'nondeterminism' || this.kind === 'order') {
       for (const step of finding.next) if (steps.op[step] === READ) this.changed.add(step);
     }
+    // Room for the event numbers on the left.
+    const largest = steps.count > 0 ? String(steps.event[steps.count - 1]) : '';
+    this.gutter = Math.max(46, 16 + 6.8 * largest.length);
     this.chooseLanes();
   }
 
