@@ -17,7 +17,7 @@ use crate::context::Context;
 use crate::counters::EngineCounters;
 use crate::exact::{Purse, Solved, Solver, senseless, verdict};
 use crate::slice::{Query, Slice};
-use crate::verdict::{Budget, Engine, Refutation, Rung, Verdict};
+use crate::verdict::{Budget, Engine, Refutation, Rung, Step, Verdict, Why};
 
 /// The engine `auto`.
 pub struct Auto<'c, 'a> {
@@ -64,11 +64,15 @@ fn refute_race(context: &Context, target: &Target) -> Option<Refutation> {
     let (first, second) = (a.min(b), a.max(b));
     if relations.ordered(trace, first, second) {
         let reason = format!("program order, fork, join or notify order event {first} before event {second}");
-        return Some(Refutation { rung: Rung::MustOrder, reason, cycle: Vec::new() });
+        let cycle = vec![
+            Step { before: first, after: second, why: Why::Demand },
+            Step { before: second, after: first, why: Why::Target },
+        ];
+        return Some(Refutation { rung: Rung::MustOrder, reason, cycle, premises: Vec::new() });
     }
     let lock = relations.locksets().common(relations.held(a), relations.held(b))?;
     let reason = format!("both threads hold lock {}", trace.tables().locks.get(lock.index()));
-    Some(Refutation { rung: Rung::Lockset, reason, cycle: Vec::new() })
+    Some(Refutation { rung: Rung::Lockset, reason, cycle: Vec::new(), premises: Vec::new() })
 }
 
 impl Engine for Auto<'_, '_> {
@@ -95,6 +99,10 @@ impl Engine for Auto<'_, '_> {
             }
         }
         verdict(&mut self.checker, target, model, solved.expect("a target has at least one query"))
+    }
+
+    fn explain(&mut self) {
+        self.solver.explain = true;
     }
 
     fn counters(&self) -> EngineCounters {

@@ -258,6 +258,12 @@ impl Closure {
 
     /// The edges of a path from `a` to `b`, steps along chains left out. Empty if the two are in one chain.
     pub fn path(&self, a: Node, b: Node) -> Vec<Edge> {
+        self.path_before(a, b, self.edges.len()).unwrap_or_default()
+    }
+
+    /// The same by the first `limit` edges alone, `None` where these do not lead there: what was known when the next one was
+    /// inserted.
+    pub fn path_before(&self, a: Node, b: Node, limit: usize) -> Option<Vec<Edge>> {
         let mut came: Vec<u32> = vec![NIL; self.nodes()];
         let mut seen = vec![false; self.nodes()];
         let mut queue = std::collections::VecDeque::from([a]);
@@ -276,13 +282,16 @@ impl Closure {
             let mut out = self.first_edge[node as usize];
             while out != NIL {
                 let to = self.edges[out as usize].to;
-                if !seen[to as usize] {
+                if (out as usize) < limit && !seen[to as usize] {
                     seen[to as usize] = true;
                     came[to as usize] = out;
                     queue.push_back(to);
                 }
                 out = self.next_edge[out as usize];
             }
+        }
+        if !seen[b as usize] {
+            return None;
         }
         let mut path = Vec::new();
         let mut at = came[b as usize];
@@ -291,7 +300,7 @@ impl Closure {
             at = came[self.edges[at as usize].from as usize];
         }
         path.reverse();
-        path
+        Some(path)
     }
 }
 
@@ -346,6 +355,8 @@ mod tests {
         order.insert(edge(5, 6)).unwrap();
         assert!(order.reaches(0, 7) && order.reaches(3, 6) && !order.reaches(1, 7));
         assert_eq!(order.path(0, 7).len(), 2);
+        assert_eq!(order.path_before(0, 7, 1), None);
+        assert_eq!(order.path_before(0, 5, 1).map(|path| path.len()), Some(1));
         assert!(order.insert(edge(7, 0)).is_err());
         order.insert(edge(2, 3)).unwrap();
         assert!(order.reaches(2, 7));

@@ -29,7 +29,7 @@ use crate::polygraph::{Builder, Plan, Polygraph};
 use crate::polygraph_engine::Guide;
 use crate::sections::Section;
 use crate::slice::{Clash, Overrun, Query, Slice, merge};
-use crate::verdict::{Budget, Engine, Refutation, Rung, Undecided, Verdict};
+use crate::verdict::{Budget, Engine, Refutation, Rung, Step, Undecided, Verdict, Why};
 
 /// What is left of a budget.
 #[derive(Clone, Copy, Debug)]
@@ -128,6 +128,8 @@ pub struct Solver<'c, 'a> {
     search: Search,
     /// Searches the late region only. Off, the whole slice is searched.
     pub(crate) local: bool,
+    /// Say why the steps of a contradiction hold.
+    pub(crate) explain: bool,
     /// The heuristics of the polygraph paper, if they are wanted.
     pub(crate) guide: Option<Guide>,
     pub(crate) counts: Counts,
@@ -155,6 +157,7 @@ impl<'c, 'a> Solver<'c, 'a> {
             learner: Learner::default(),
             search: Search::default(),
             local: true,
+            explain: false,
             guide: None,
             counts: Counts::default(),
         }
@@ -264,7 +267,7 @@ impl<'c, 'a> Solver<'c, 'a> {
             && slice.has(self.context, write)
         {
             let reason = format!("event {write}, which the read saw, must run before the read becomes next");
-            return Leaf::Refuted(Refutation { rung: Rung::Slice, reason, cycle: Vec::new() });
+            return Leaf::Refuted(Refutation { rung: Rung::Slice, reason, cycle: Vec::new(), premises: Vec::new() });
         }
         if self.local {
             self.late.find(self.context, query, slice, model);
@@ -369,12 +372,14 @@ impl<'c, 'a> Solver<'c, 'a> {
             Some(edge) => {
                 let cycle = self.graph.cycle(edge);
                 let reason = describe_cycle(&cycle);
-                Refutation { rung: Rung::Saturation, reason, cycle }
+                let premises = if self.explain { self.graph.premises(edge) } else { Vec::new() };
+                Refutation { rung: Rung::Saturation, reason, cycle, premises }
             }
             None => Refutation {
                 rung: Rung::Search,
                 reason: "every way to order the critical sections and writes leads to a cycle".to_string(),
                 cycle: Vec::new(),
+                premises: Vec::new(),
             },
         }
     }
@@ -432,7 +437,11 @@ impl Overrun {
     pub(crate) fn refutation(self) -> Refutation {
         let Overrun { stopped, because } = self;
         let reason = format!("event {stopped} has to run before event {because}, but its thread must stop before it");
-        Refutation { rung: Rung::Slice, reason, cycle: Vec::new() }
+        let cycle = vec![
+            Step { before: stopped, after: because, why: Why::Demand },
+            Step { before: because, after: stopped, why: Why::Target },
+        ];
+        Refutation { rung: Rung::Slice, reason, cycle, premises: Vec::new() }
     }
 }
 
@@ -451,7 +460,7 @@ impl Clash {
                     a.acquire,
                     b.acquire
                 );
-                Refutation { rung: Rung::Lockset, reason, cycle: Vec::new() }
+                Refutation { rung: Rung::Lockset, reason, cycle: Vec::new(), premises: Vec::new() }
             }
         }
     }
@@ -514,6 +523,10 @@ impl Engine for Exact<'_, '_> {
         verdict(&mut self.checker, target, model, solved)
     }
 
+    fn explain(&mut self) {
+        self.solver.explain = true;
+    }
+
     fn counters(&self) -> EngineCounters {
         self.solver.counters()
     }
@@ -536,5 +549,5 @@ pub(crate) fn senseless(context: &Context, target: &Target) -> Option<Verdict> {
     };
     let free = requests.iter().find(|r| !blocked(r))?;
     let reason = format!("no thread of the cycle holds the lock that event {free} wants");
-    Some(Verdict::Refuted(Refutation { rung: Rung::Lockset, reason, cycle: Vec::new() }))
+    Some(Verdict::Refuted(Refutation { rung: Rung::Lockset, reason, cycle: Vec::new(), premises: Vec::new() }))
 }

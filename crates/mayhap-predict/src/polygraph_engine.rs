@@ -88,6 +88,10 @@ impl Engine for PolygraphEngine<'_, '_> {
         verdict(&mut self.checker, target, model, solved)
     }
 
+    fn explain(&mut self) {
+        self.solver.explain = true;
+    }
+
     fn counters(&self) -> EngineCounters {
         self.solver.counters()
     }

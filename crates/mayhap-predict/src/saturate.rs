@@ -195,16 +195,25 @@ impl Polygraph {
     pub(crate) fn cycle(&self, edge: Edge) -> Vec<Step> {
         let mut edges = vec![edge];
         edges.extend(self.order.path(edge.to, edge.from));
+        self.steps(&edges, Some(edge.from))
+    }
+
+    /// Edges as steps, with the steps along threads between them, and behind the last up to `end`.
+    pub(crate) fn steps(&self, edges: &[Edge], end: Option<Node>) -> Vec<Step> {
         let mut steps: Vec<Step> = Vec::new();
         for (i, edge) in edges.iter().enumerate() {
-            let step = Step { before: self.event_of(edge.from), after: self.event_of(edge.to), why: edge.why };
+            let step = self.step(edge);
             steps.push(step);
-            let next = self.event_of(edges[(i + 1) % edges.len()].from);
-            if next != step.after {
+            let next = edges.get(i + 1).map(|e| e.from).or(end).map(|node| self.event_of(node));
+            if let Some(next) = next.filter(|&next| next != step.after) {
                 steps.push(Step { before: step.after, after: next, why: Why::Must });
             }
         }
         steps
+    }
+
+    pub(crate) fn step(&self, edge: &Edge) -> Step {
+        Step { before: self.event_of(edge.from), after: self.event_of(edge.to), why: edge.why }
     }
 
     pub(crate) fn event_of(&self, node: Node) -> EventId {

@@ -71,6 +71,9 @@ pub enum Why {
     Interference(VarId),
     /// Sections of one lock exclude each other.
     Lock(LockId),
+    /// Whatever runs the second must have run the first: must-order and, as far as the model asks, what reads saw.
+    /// [`crate::explain::chain`] has the steps.
+    Demand,
     /// The target demands it.
     Target,
 }
@@ -86,6 +89,17 @@ pub struct Step {
     pub why: Why,
 }
 
+/// Why a step holds that neither must-order nor what a read saw gives: by what was known before, `from` comes before `to`,
+/// so the other way round of the choice is a cycle.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Premise {
+    /// The step: an order of two sections of a lock, or of a write and what it must not come between.
+    pub step: Step,
+    /// The steps by which it follows, steps within a thread included. Empty if the step follows from the target alone: a section
+    /// that stays open comes after all others of its lock, a read of an early value before all other writes.
+    pub path: Vec<Step>,
+}
+
 /// Why no correct reordering reaches the target.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refutation {
@@ -95,6 +109,8 @@ pub struct Refutation {
     pub reason: String,
     /// A cycle of reasons where there is one: each step begins where the one before ends, the last leads to the first.
     pub cycle: Vec<Step>,
+    /// Why the steps hold that are not given, of the cycle and of these themselves: what others follow from comes first.
+    pub premises: Vec<Premise>,
 }
 
 impl fmt::Display for Refutation {
@@ -130,6 +146,9 @@ pub trait Engine {
 
     /// Decides one target.
     fn decide(&mut self, target: &Target, model: Model, budget: &Budget) -> Verdict;
+
+    /// From now on, say of refutations why their steps hold ([`Refutation::premises`]) where the engine can. Costs time.
+    fn explain(&mut self) {}
 
     /// What the engine counted over all questions so far. Empty where it counts nothing.
     fn counters(&self) -> EngineCounters {

@@ -41,7 +41,7 @@ impl<'a> Choice<'a> {
             }
             KindVerdict::Refuted(rung) => {
                 let reason = reason(&session, read, self.relations.partner(read), &found);
-                Verdict::Refuted(Refutation { rung, reason, cycle: Vec::new() })
+                Verdict::Refuted(Refutation { rung, reason, cycle: Vec::new(), premises: Vec::new() })
             }
             KindVerdict::Unknown => unknown("the budget ran out", false),
         };

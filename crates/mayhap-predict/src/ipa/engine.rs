@@ -432,7 +432,7 @@ impl<'a> Ipa<'a> {
             "no order of the {} and {} lock operations before events {a} and {b} lets both threads get there",
             pair.a, pair.b
         );
-        Refutation { rung: Rung::Engine, reason, cycle: Vec::new() }
+        Refutation { rung: Rung::Engine, reason, cycle: Vec::new(), premises: Vec::new() }
     }
 }
 
@@ -451,7 +451,7 @@ fn refuted_at_once(trace: &Trace, answer: Reach) -> Refutation {
         Reach::Ordered(first, second) => (Rung::MustOrder, format!("event {first} always comes before event {second}")),
         _ => unreachable!("only must-order and locksets answer at once"),
     };
-    Refutation { rung, reason, cycle: Vec::new() }
+    Refutation { rung, reason, cycle: Vec::new(), premises: Vec::new() }
 }
 
 impl Engine for Ipa<'_> {

@@ -56,12 +56,12 @@ impl<'a> SeqCheck<'a> {
             self.counters.by_must_order += 1;
             let (first, second) = if relations.ordered(trace, *a, *b) { (a, b) } else { (b, a) };
             let reason = format!("event {first} always comes before event {second}");
-            return Some(Refutation { rung: Rung::MustOrder, reason, cycle: Vec::new() });
+            return Some(Refutation { rung: Rung::MustOrder, reason, cycle: Vec::new(), premises: Vec::new() });
         }
         let lock = relations.locksets().common(relations.held(*a), relations.held(*b))?;
         self.counters.by_lockset += 1;
         let reason = format!("both threads hold {}", trace.tables().locks.get(lock.index()));
-        Some(Refutation { rung: Rung::Lockset, reason, cycle: Vec::new() })
+        Some(Refutation { rung: Rung::Lockset, reason, cycle: Vec::new(), premises: Vec::new() })
     }
 
     fn decide_corrected(&mut self, target: &Target, model: Model, budget: &Budget) -> Verdict {
@@ -163,6 +163,7 @@ pub(crate) fn refuted(index: &Index<'_>, clash: Clash) -> Refutation {
             rung: Rung::Slice,
             reason: format!("event {event} would have to run before the target, but its thread stops before it"),
             cycle: Vec::new(),
+            premises: Vec::new(),
         },
         Clash::BothOpen(a, b) => Refutation {
             rung: Rung::Slice,
@@ -171,11 +172,13 @@ pub(crate) fn refuted(index: &Index<'_>, clash: Clash) -> Refutation {
                 index.trace.tables().locks.get(index.section(a).lock.index())
             ),
             cycle: Vec::new(),
+            premises: Vec::new(),
         },
         Clash::Cycle(cycle) => Refutation {
             rung: Rung::Engine,
             reason: format!("the orders that it needs contradict each other: {}", told(&cycle)),
             cycle,
+            premises: Vec::new(),
         },
     }
 }
@@ -194,7 +197,7 @@ pub(crate) fn no_cycle(index: &Index<'_>, target: &Target) -> Option<Refutation>
     };
     let free = requests.iter().find(|&&request| !blocked(request))?;
     let reason = format!("no other thread of the cycle holds the lock that event {free} wants");
-    Some(Refutation { rung: Rung::Lockset, reason, cycle: Vec::new() })
+    Some(Refutation { rung: Rung::Lockset, reason, cycle: Vec::new(), premises: Vec::new() })
 }
 
 impl Engine for SeqCheck<'_> {

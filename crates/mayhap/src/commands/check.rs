@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use mayhap_detect::candidates;
-use mayhap_predict::{Budget, Context, Step, Verdict, Why};
+use mayhap_predict::{Budget, Context, Verdict};
 use mayhap_report::text::{self, Style};
 use mayhap_report::{Describer, Evidence, Report};
 use mayhap_trace::{EventId, Op, Trace};
 use mayhap_witness::{Model, Target};
 use serde::Serialize;
 
+use super::refutation::{PremiseJson, StepJson, Told};
 use crate::events::print_events;
 use crate::input::{Loaded, TraceArgs};
 use crate::options::Environment;
@@ -209,6 +210,7 @@ impl Args {
         let model = self.engine.model(trace);
         let context = Context::new(trace, relations);
         let mut engine = self.engine.engine.engine(&context, self.engine.literal);
+        engine.explain();
         let verdict = engine.decide(&target, model, &self.engine.budget());
         if let (Some(path), Verdict::Proven(checked, _)) = (&self.witness, &verdict) {
             WitnessFile::of(trace, checked).with_path(&self.trace.trace).save(path)?;
@@ -219,8 +221,8 @@ impl Args {
         self.report.write_files(&report)?;
         let style = self.report.style(&environment);
         environment.with_output(out, |out| match self.report.format {
-            Format::Json => json(out, &Answer::new(&target, model, engine.as_ref(), &verdict)),
-            Format::Text => print(out, &loaded, &report, &style, &target, model, engine.name(), &verdict),
+            Format::Json => json(out, &Answer::new(&context, &target, model, engine.as_ref(), &verdict)),
+            Format::Text => print(out, &context, (&report, &style), &target, model, engine.name(), &verdict),
         })?;
         Ok(match verdict {
             Verdict::Proven(..) => self.report.exit(&report, false, &environment),
@@ -280,29 +282,31 @@ struct Answer {
     suspected: bool,
     /// Of a refutation: the events that would have to run in a cycle, and why each comes before the next.
     cycle: Vec<StepJson>,
+    /// Why the steps hold that are derived.
+    premises: Vec<PremiseJson>,
     witness: Vec<u64>,
     counters: serde_json::Map<String, serde_json::Value>,
 }
 
-#[derive(Serialize)]
-struct StepJson {
-    before: u64,
-    after: u64,
-    why: &'static str,
-}
-
 impl Answer {
-    fn new(target: &Target, model: Model, engine: &dyn mayhap_predict::Engine, verdict: &Verdict) -> Self {
-        let step = |s: &Step| StepJson { before: s.before.number(), after: s.after.number(), why: why(s.why) };
-        let (word, rung, suspected, cycle, witness) = match verdict {
+    fn new(
+        context: &Context<'_>,
+        target: &Target,
+        model: Model,
+        engine: &dyn mayhap_predict::Engine,
+        verdict: &Verdict,
+    ) -> Self {
+        let (mut cycle, mut premises, mut witness) = (Vec::new(), Vec::new(), Vec::new());
+        let (word, rung, suspected) = match verdict {
             Verdict::Proven(checked, rung) => {
-                let schedule = checked.witness().schedule.iter().map(|e| e.number()).collect();
-                ("proven", Some(rung.name()), false, Vec::new(), schedule)
+                witness = checked.witness().schedule.iter().map(|e| e.number()).collect();
+                ("proven", Some(rung.name()), false)
             }
-            Verdict::Refuted(r) => {
-                ("refuted", Some(r.rung.name()), false, r.cycle.iter().map(step).collect(), Vec::new())
+            Verdict::Refuted(refutation) => {
+                (cycle, premises) = Told::new(context, model, refutation).json();
+                ("refuted", Some(refutation.rung.name()), false)
             }
-            Verdict::Unknown(u) => ("unknown", None, u.suspected, Vec::new(), Vec::new()),
+            Verdict::Unknown(u) => ("unknown", None, u.suspected),
         };
         let counters =
             engine.counters().figures.iter().map(|&(name, value)| (name.to_string(), value.into())).collect();
@@ -315,19 +319,10 @@ impl Answer {
             rung,
             suspected,
             cycle,
+            premises,
             witness,
             counters,
         }
-    }
-}
-
-fn why(why: Why) -> &'static str {
-    match why {
-        Why::Must => "must-order",
-        Why::ReadsFrom(_) => "reads-from",
-        Why::Interference(_) => "interference",
-        Why::Lock(_) => "lock",
-        Why::Target => "target",
     }
 }
 
@@ -345,18 +340,16 @@ fn reason(verdict: &Verdict) -> String {
 /// Steps of a witness that are shown at most; a file has them all.
 const SHOWN: usize = 20;
 
-#[allow(clippy::too_many_arguments)]
 fn print(
     out: &mut dyn Write,
-    loaded: &Loaded,
-    report: &Report,
-    style: &Style,
+    context: &Context<'_>,
+    (report, style): (&Report, &Style),
     target: &Target,
     model: Model,
     engine: &str,
     verdict: &Verdict,
 ) -> Result<(), Failure> {
-    let trace = &loaded.trace;
+    let trace = context.trace;
     let how = format!("(model {model}, engine {engine})");
     match verdict {
         Verdict::Proven(checked, _) => {
@@ -374,16 +367,9 @@ fn print(
         }
         Verdict::Refuted(refutation) => {
             writeln!(out, "refuted: {} {how}", refutation.reason)?;
-            for step in &refutation.cycle {
-                let lock = match step.why {
-                    Why::Lock(lock) => format!(" {}", trace.tables().locks.get(lock.index())),
-                    Why::ReadsFrom(v) | Why::Interference(v) => format!(" {}", trace.tables().variables.get(v.index())),
-                    Why::Must | Why::Target => String::new(),
-                };
-                writeln!(out, "  {} before {}: {}{lock}", step.before, step.after, why(step.why))?;
-            }
             writeln!(out, "\nThe target, {}:", target.kind().name())?;
             print_events(out, trace, &target.events())?;
+            Told::new(context, model, refutation).print(out)?;
         }
         Verdict::Unknown(undecided) => {
             let suspected = if undecided.suspected { "suspected, but " } else { "" };

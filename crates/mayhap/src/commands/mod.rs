@@ -19,6 +19,7 @@ pub mod manual;
 mod nondeterminism;
 pub mod predict;
 pub mod record;
+mod refutation;
 pub mod replay;
 pub mod report;
 pub mod run;

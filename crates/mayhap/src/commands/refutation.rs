@@ -1,0 +1,253 @@
+//! A refutation as a person can follow it: the orders that would all be needed, each with its reason, and the cycle they form.
+
+use std::io::{self, Write};
+
+use mayhap_predict::explain::chain;
+use mayhap_predict::{Context, Premise, Refutation, Rung, Step, Why};
+use mayhap_report::places::short;
+use mayhap_trace::{EventId, Op, ThreadId};
+use mayhap_witness::Model;
+use serde::Serialize;
+
+use crate::table::shortened;
+
+/// One step in JSON.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub(super) struct StepJson {
+    before: u64,
+    after: u64,
+    why: &'static str,
+    reason: String,
+    /// The derived steps by which it holds: positions in `premises`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    premise: Option<usize>,
+}
+
+/// Why a derived step holds, in JSON.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub(super) struct PremiseJson {
+    before: u64,
+    after: u64,
+    reason: String,
+    because: Vec<StepJson>,
+}
+
+/// A refutation told in steps.
+pub(super) struct Told<'c, 'a> {
+    context: &'c Context<'a>,
+    cycle: Vec<Step>,
+    premises: Vec<Premise>,
+    /// The question is about a state, not about an order.
+    of_state: bool,
+}
+
+/// How long names may be.
+const NAME: usize = 40;
+
+impl<'c, 'a> Told<'c, 'a> {
+    /// Spells out what the model demands.
+    pub(super) fn new(context: &'c Context<'a>, model: Model, refutation: &'c Refutation) -> Self {
+        let spelled = |step: &Step| match step.why {
+            Why::Demand => chain(context, model, step.before, step.after).unwrap_or_else(|| vec![*step]),
+            _ => vec![*step],
+        };
+        let cycle: Vec<Step> = refutation.cycle.iter().flat_map(spelled).collect();
+        let of_state = matches!(refutation.rung, Rung::MustOrder | Rung::Slice);
+        let mut told = Told { context, cycle, premises: Vec::new(), of_state };
+        told.cycle = told.shortened(&told.cycle);
+        let all: Vec<Premise> = (refutation.premises.iter())
+            .map(|premise| Premise { step: premise.step, path: told.shortened(&premise.path) })
+            .collect();
+        told.premises = told.needed(&all);
+        told
+    }
+
+    /// Steps within one thread are program order, whatever else they are; successive ones are one.
+    fn shortened(&self, steps: &[Step]) -> Vec<Step> {
+        let thread = |id: EventId| self.context.trace.event(id).thread;
+        let mut short: Vec<Step> = Vec::new();
+        for &step in steps {
+            let within = thread(step.before) == thread(step.after) && step.why != Why::Target;
+            let step = if within { Step { why: Why::Must, ..step } } else { step };
+            match short.last_mut() {
+                Some(last) if within && last.why == Why::Must && thread(last.before) == thread(step.after) => {
+                    last.after = step.after;
+                }
+                _ => short.push(step),
+            }
+        }
+        short
+    }
+
+    /// The premises that the cycle rests on, in their order.
+    fn needed(&self, all: &[Premise]) -> Vec<Premise> {
+        let mut needed = vec![false; all.len()];
+        let mut open: Vec<Step> = self.cycle.clone();
+        while let Some(step) = open.pop() {
+            if let Some(at) = all.iter().position(|p| p.step == step).filter(|&at| !needed[at]) {
+                needed[at] = true;
+                open.extend(&all[at].path);
+            }
+        }
+        all.iter().zip(&needed).filter(|(_, needed)| **needed).map(|(premise, _)| premise.clone()).collect()
+    }
+
+    /// Prints the cycle and why its steps hold; nothing where there is no cycle.
+    pub(super) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.cycle.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "\nIt would need all of these orders, and they lead back to where they began:")?;
+        for (i, step) in self.cycle.iter().enumerate() {
+            writeln!(out, "  {}. {}", i + 1, self.sentence(step))?;
+            writeln!(out, "     {}{}", self.reason(step), self.see(step))?;
+        }
+        for (i, premise) in self.premises.iter().enumerate() {
+            let step = &premise.step;
+            writeln!(
+                out,
+                "\n  [{}] {}\n      because the other way round is impossible:",
+                letter(i),
+                self.order(step)
+            )?;
+            if premise.path.is_empty() {
+                writeln!(out, "      {}", self.given(step))?;
+            }
+            for step in &premise.path {
+                writeln!(out, "      {}", self.sentence(step))?;
+                writeln!(out, "        {}{}", self.reason(step), self.see(step))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The cycle and the premises in JSON.
+    pub(super) fn json(&self) -> (Vec<StepJson>, Vec<PremiseJson>) {
+        let premise = |premise: &Premise| PremiseJson {
+            before: premise.step.before.number(),
+            after: premise.step.after.number(),
+            reason: self.reason(&premise.step),
+            because: premise.path.iter().map(|s| self.step_json(s)).collect(),
+        };
+        (self.cycle.iter().map(|s| self.step_json(s)).collect(), self.premises.iter().map(premise).collect())
+    }
+
+    fn step_json(&self, step: &Step) -> StepJson {
+        StepJson {
+            before: step.before.number(),
+            after: step.after.number(),
+            why: self.word(step),
+            reason: self.reason(step),
+            premise: self.place(step),
+        }
+    }
+
+    fn place(&self, step: &Step) -> Option<usize> {
+        self.premises.iter().position(|premise| premise.step == *step)
+    }
+
+    fn see(&self, step: &Step) -> String {
+        self.place(step).map_or(String::new(), |i| format!(" [{}]", letter(i)))
+    }
+
+    fn sentence(&self, step: &Step) -> String {
+        format!("{} before {}", self.event(step.before), self.event(step.after))
+    }
+
+    /// An event in words: `T1 writes x (event 4, queue.c:12)`.
+    fn event(&self, id: EventId) -> String {
+        let (event, tables) = (self.context.trace.event(id), self.context.trace.tables());
+        let object = shortened(tables.object(event.op, event.object), NAME);
+        let verb = match event.op {
+            Op::Read => "reads",
+            Op::Write => "writes",
+            Op::Acquire | Op::SharedAcquire => "locks",
+            Op::Release | Op::SharedRelease => "unlocks",
+            Op::Fork => "starts",
+            Op::Join => "joins",
+            Op::Wait => "is woken by",
+            Op::Notify | Op::NotifyAll => "notifies",
+            Op::Branch => "branches",
+            Op::Begin | Op::End => "passes",
+        };
+        let place =
+            tables.location(event.location).map_or(String::new(), |l| format!(", {}", shortened(&short(l), NAME)));
+        let space = if object.is_empty() { "" } else { " " };
+        format!("{} {verb}{space}{object} (event {id}{place})", self.thread(event.thread))
+    }
+
+    fn thread(&self, thread: ThreadId) -> String {
+        shortened(self.context.trace.tables().thread(thread), NAME)
+    }
+
+    fn word(&self, step: &Step) -> &'static str {
+        let trace = self.context.trace;
+        let (before, after) = (trace.event(step.before), trace.event(step.after));
+        match step.why {
+            Why::Must if before.thread == after.thread => "program-order",
+            Why::Must if before.op == Op::Fork => "fork",
+            Why::Must if after.op == Op::Join => "join",
+            Why::Must if after.op == Op::Wait => "notify",
+            Why::Must => "must-order",
+            Why::ReadsFrom(_) => "reads-from",
+            Why::Interference(_) => "interference",
+            Why::Lock(_) => "lock",
+            Why::Demand => "demand",
+            Why::Target => "target",
+        }
+    }
+
+    /// Why the step holds.
+    fn reason(&self, step: &Step) -> String {
+        let tables = self.context.trace.tables();
+        let thread = |id: EventId| self.thread(self.context.trace.event(id).thread);
+        match (self.word(step), step.why) {
+            ("program-order", _) => format!("program order of {}", thread(step.before)),
+            ("fork", _) => format!("{} starts {}", thread(step.before), thread(step.after)),
+            ("join", _) => format!("{} waits for the end of {}", thread(step.after), thread(step.before)),
+            ("notify", _) => format!("{} is woken by {}", thread(step.after), thread(step.before)),
+            (_, Why::ReadsFrom(_)) => "the read must see this write, as it did in the recorded run".to_string(),
+            (_, Why::Interference(variable)) => {
+                let name = shortened(tables.variables.get(variable.index()), NAME);
+                format!("no other write of {name} may come between a write and the read that sees it")
+            }
+            (_, Why::Lock(lock)) => {
+                let name = shortened(tables.locks.get(lock.index()), NAME);
+                format!("lock {name}: its sections exclude each other, and this one must come first")
+            }
+            (_, Why::Target) if self.of_state => format!(
+                "the question: event {} has not run in a state in which event {} is reached",
+                step.after, step.before
+            ),
+            (_, Why::Target) => "the question asks for this order".to_string(),
+            _ => "fork, join, notify or what reads saw".to_string(),
+        }
+    }
+
+    /// The order that a derived step states.
+    fn order(&self, step: &Step) -> String {
+        match step.why {
+            Why::Lock(lock) => {
+                let name = shortened(self.context.trace.tables().locks.get(lock.index()), NAME);
+                format!("lock {name} orders {}", self.sentence(step))
+            }
+            _ => self.sentence(step),
+        }
+    }
+
+    /// Why a derived step holds that follows from no path.
+    fn given(&self, step: &Step) -> String {
+        match step.why {
+            Why::Lock(_) => {
+                "the later section is not closed when the state is reached, so all others come before it".into()
+            }
+            _ => "the read sees a value from before all of these writes".into(),
+        }
+    }
+}
+
+/// `A`, `B`, … `Z`, `A2`, …
+fn letter(index: usize) -> String {
+    let name = char::from(b'A' + (index % 26) as u8);
+    if index < 26 { name.to_string() } else { format!("{name}{}", index / 26 + 1) }
+}
