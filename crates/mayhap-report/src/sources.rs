@@ -75,8 +75,12 @@ impl Report {
         let name = identifier(&side.object)?;
         let line = lines.first()?;
         let part_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+        // Within a string literal it is only a word: an odd number of quotes comes before.
+        let quoted = |at: usize| line[..at].replace("\\\"", "").matches('"').count() % 2 == 1;
         let mut whole = line.match_indices(name).filter(|(at, _)| {
-            !part_of_word(line[..*at].chars().next_back()) && !part_of_word(line[at + name.len()..].chars().next())
+            !part_of_word(line[..*at].chars().next_back())
+                && !part_of_word(line[at + name.len()..].chars().next())
+                && !quoted(*at)
         });
         let (at, _) = whole.next().filter(|_| whole.next().is_none())?;
         let from = line[..at].chars().count() as u32 + 1;
@@ -146,5 +150,19 @@ mod tests {
         assert_eq!(report.excerpt("a.c", 40, 2, 9).unwrap().1.len(), 3);
         assert_eq!(report.excerpt("a.c", 20, 1, 1), None);
         assert_eq!(report.excerpt("b.c", 3, 1, 1), None);
+    }
+
+    #[test]
+    fn the_object_is_marked_where_it_stands_once() {
+        let mut report = Report::new("0", TraceInfo::default(), "data");
+        let marked = |report: &mut Report, line: &str, object: &str| {
+            report.sources = vec![SourceText { file: "a.c".to_string(), from: 1, lines: vec![line.to_string()] }];
+            let source = Source { file: Some("a.c".to_string()), line: Some(1), ..Source::default() };
+            report.highlight(&Side { object: object.to_string(), source: Some(source), ..Side::default() })
+        };
+        assert_eq!(marked(&mut report, r#"print("\"sum\" is", sum);"#, "sum"), Some([21, 24]));
+        assert_eq!(marked(&mut report, "sum = sum + 1;", "sum"), None);
+        assert_eq!(marked(&mut report, "é sums, sum_, ns::sum", "ns::sum+8"), Some([19, 22]));
+        assert_eq!(marked(&mut report, "heap3", "main/heap3@a.c:1"), None);
     }
 }

@@ -66,7 +66,7 @@ impl<'a> Describer<'a> {
             reason: evidence.suspicion.map(str::to_string),
             fingerprint: fingerprint::fingerprint(kind, &sides),
             title: words::title(kind, target, &sides),
-            severity: severity(kind, verdict),
+            severity: severity(kind, target, verdict),
             message: words::message(kind, target, &sides),
             why: words::why(self, target, &sides, story.as_ref()),
             certainty: String::new(),
@@ -160,9 +160,11 @@ pub(crate) fn place(location: &str) -> Option<Source> {
     places::source(location).or_else(|| places::function_of(location))
 }
 
-/// What is undefined or hangs is an error; what is only suspected is never one.
-fn severity(kind: Kind, verdict: Verdict) -> Severity {
+/// What is undefined or hangs is an error; what is only suspected is never one. An order that somebody asked about need not
+/// be wrong.
+fn severity(kind: Kind, target: &Target, verdict: Verdict) -> Severity {
     let grave = match kind {
+        _ if matches!(target, Target::Sequence { .. }) => Severity::Note,
         Kind::Race | Kind::Deadlock | Kind::Order => Severity::Error,
         Kind::Atomicity => Severity::Warning,
         Kind::Nondeterminism => Severity::Note,

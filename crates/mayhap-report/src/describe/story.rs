@@ -35,8 +35,12 @@ pub(super) fn tell(describer: &Describer<'_>, target: &Target, schedule: &[Event
     let trace = describer.trace;
     let near = &schedule[schedule.len().saturating_sub(NEAR)..];
     let events = target.events();
-    let mut swapped = not_begun(describer, &events, near);
-    swapped.extend(turned_round(trace, near));
+    let mut swapped = Vec::new();
+    // A deadlock is about the locks held; whose other sections came first does not matter to it.
+    if !matches!(target, Target::Deadlock(_)) {
+        swapped = not_begun(describer, &events, near);
+        swapped.extend(turned_round(trace, near));
+    }
     swapped.truncate(PAIRS);
     let changed = changed_reads(describer, near, near.len() == schedule.len());
 
@@ -49,6 +53,10 @@ pub(super) fn tell(describer: &Describer<'_>, target: &Target, schedule: &[Event
             columns.push(thread);
         }
         steps.insert(event);
+    }
+    if let Target::Deadlock(requests) = target {
+        let releases: Vec<EventId> = requests.iter().filter_map(|&r| describer.relations.partner(r)).collect();
+        enter(trace, &mut columns, &mut steps, &releases);
     }
     for &event in &events {
         for (acquire, release) in enclosing(describer, event) {

@@ -6,7 +6,7 @@ use mayhap_witness::Target;
 use super::Describer;
 use super::story::Told;
 use crate::finding::{Kind, Lock, Side, Source};
-use crate::places::{function_name, short, spoken};
+use crate::places::{brief, function_name, short, spoken};
 
 /// `1 step`, `12 steps`.
 pub(crate) fn counted(number: u64, what: &str) -> String {
@@ -96,7 +96,12 @@ fn does(side: &Side) -> &'static str {
 
 /// What a side does, at the place where it is shown.
 pub(crate) fn verb(side: &Side) -> String {
-    let verb = match side.op.as_str() {
+    let verb = bare_verb(side);
+    if side.object.is_empty() { verb.to_string() } else { format!("{verb} `{}`", brief(&side.object)) }
+}
+
+fn bare_verb(side: &Side) -> &'static str {
+    match side.op.as_str() {
         "r" => "reads",
         "w" => "writes",
         "acq" | "racq" if side.role == "blocked" => "waits for",
@@ -107,8 +112,7 @@ pub(crate) fn verb(side: &Side) -> String {
         "wait" => "is woken by",
         "notify" | "notifyall" => "notifies",
         _ => "passes",
-    };
-    if side.object.is_empty() { verb.to_string() } else { format!("{verb} {}", spoken(&side.object)) }
+    }
 }
 
 /// The locks that a side holds, with the places where they were taken.
@@ -136,24 +140,33 @@ pub(super) fn title(kind: Kind, target: &Target, sides: &[Side]) -> String {
             format!("{name} of {} threads: {}", sides.len(), list(&waits))
         }
         (Target::Atomicity { .. }, [a, c, b]) => {
-            let pair = if a.op == b.op { format!("two {}s", noun(a)) } else { format!("{} and {}", noun(a), noun(b)) };
-            let between = format!("{} {} between {} of {}", who(c), does(c), pair, who(a));
-            let between = if who(c) == who(a) { format!("{between} in another thread") } else { between };
-            format!("{name} on {}: {between}", spoken(&a.object))
+            let pair =
+                if a.op == b.op { format!("two {}s", noun(a)) } else { format!("the {} and the {}", noun(a), noun(b)) };
+            let another = if who(c) == who(a) { "another " } else { "" };
+            format!("{name} on {}: {another}{} can {} between {pair} of {}", spoken(&a.object), who(c), noun(c), who(a))
         }
         (Target::Nondeterminism { other: None, .. }, [w, r]) if kind == Kind::Order => {
             format!("{name} on {}: {} can read before {} first writes", spoken(&r.object), who(r), who(w))
         }
         (Target::Nondeterminism { write, other, .. }, _) => {
             let read = &sides[usize::from(write.is_some())];
-            let seen = write.map_or("the initial value".to_string(), |_| format!("what {} wrote", who(&sides[0])));
-            let sees = match other {
-                Some(_) => format!("what {} writes", who(&sides[sides.len() - 1])),
-                None => "the initial value".to_string(),
+            let (first, last) = (&sides[0], &sides[sides.len() - 1]);
+            let same = write.is_some() && other.is_some() && who(first) == who(last);
+            let by = |side: &Side| match same && who(side) != side.thread {
+                true => format!("{} in {}", who(side), side.thread),
+                false => who(side),
             };
-            format!("{name} of {}: {} can see {sees} instead of {seen}", spoken(&read.object), who(read))
+            let seen = write.map_or("the initial value".to_string(), |_| format!("what {} wrote", by(first)));
+            let sees = other.map_or("the initial value".to_string(), |_| format!("what {} writes", by(last)));
+            let of = if kind == Kind::Nondeterminism { "of" } else { "on" };
+            format!("{name} {of} {}: {} can see {sees} instead of {seen}", spoken(&read.object), who(read))
         }
-        _ => format!("{name}: {} events can run in another order", sides.len()),
+        _ => {
+            let steps: Vec<String> =
+                sides.iter().take(3).map(|s| format!("{} {} {}", who(s), bare_verb(s), spoken(&s.object))).collect();
+            let more = if sides.len() > 3 { format!(", then {} more", sides.len() - 3) } else { String::new() };
+            format!("Possible order: {}{more}", steps.join(", then "))
+        }
     }
 }
 
@@ -243,10 +256,10 @@ pub(super) fn why(describer: &Describer<'_>, target: &Target, sides: &[Side], to
         (Target::Nondeterminism { .. }, _) => {
             "No lock prevents it: a lock keeps sections apart, but it does not say whose comes first.".to_string()
         }
-        _ => "Nothing keeps these events in the observed order.".to_string(),
+        _ => String::new(),
     };
     match told.and_then(|told| swapped(describer.trace, told)) {
-        Some(sentence) if !matches!(target, Target::Deadlock(_)) => format!("{reason} {sentence}"),
+        Some(sentence) => format!("{reason} {sentence}").trim_start().to_string(),
         _ => reason,
     }
 }

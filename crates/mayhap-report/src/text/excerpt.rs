@@ -76,7 +76,8 @@ fn with_source(side: &Side, excerpt: &Excerpt<'_>, paint: Paint, first: bool, st
     let room = style.width - digits - 4;
     let texts: Vec<String> = excerpt.lines.iter().map(|line| line.replace('\t', TAB)).collect();
     let indents = texts.iter().filter(|t| !t.trim().is_empty()).map(|t| t.len() - t.trim_start_matches(' ').len());
-    let indent = indents.min().unwrap_or(0);
+    let widest = texts.iter().map(|t| Line::of(Paint::Plain, t).width()).max().unwrap_or(0);
+    let indent = if widest > room { indents.min().unwrap_or(0) } else { 0 };
     for (number, text) in (excerpt.first..).zip(&texts) {
         let text = text.get(indent..).unwrap_or("");
         let code = if number == excerpt.line { Line::of(Paint::Plain, text) } else { Line::of(Paint::Dim, text) };
@@ -84,7 +85,7 @@ fn with_source(side: &Side, excerpt: &Excerpt<'_>, paint: Paint, first: bool, st
     }
     let marked = texts.last().map_or("", |t| t.get(indent..).unwrap_or(""));
     let (from, width) = underlined(side, marked, excerpt.lines.last().map_or("", |l| l.as_str()), indent);
-    let from = from.min(room / 2);
+    let from = from.min(room - 1);
     let marks = "^".repeat(width.clamp(1, room - from));
     let note = doing(side);
     if from + marks.len() + 1 + note.len() <= room {

@@ -106,11 +106,7 @@ fn screen(report: &Report, finding: &Finding, style: &Style) -> Vec<Line> {
         lines.push(Line::new());
     }
     lines.extend(said("why", &finding.why, style));
-    let sure = match finding.verdict {
-        Verdict::Suspected => "how sure",
-        _ => "proof",
-    };
-    lines.extend(said(sure, &finding.certainty, style));
+    lines.extend(said("verdict", &finding.certainty, style));
     if let Some(command) = &finding.replay_command {
         lines.push(label(if finding.witness_file.is_some() { "replay" } else { "see" }).plain(command));
     }
@@ -152,7 +148,7 @@ fn brief(finding: &Finding, style: &Style) -> Vec<Line> {
 }
 
 /// The columns that labels take.
-const LABEL: usize = 10;
+const LABEL: usize = 11;
 
 fn label(name: &str) -> Line {
     Line::new().plain("  ").add(Paint::Bold, name).padded(LABEL)
@@ -189,7 +185,7 @@ fn summary(report: &Report, shown: &[&Finding], style: &Style) -> Vec<Line> {
         lines.push(format!("{} hidden by suppressions", counted(summary.suppressed, "finding")));
     }
     if summary.known > 0 {
-        lines.push(format!("{} hidden: the baseline has them already", counted(summary.known, "finding")));
+        lines.push(format!("{} known to the baseline and hidden", counted(summary.known, "finding")));
     }
     lines.extend(summary.determinism.clone());
     lines.extend(decided(summary));

@@ -7,8 +7,10 @@ use mayhap_detect::candidates;
 use mayhap_predict::Rung;
 use mayhap_report::{Describer, Evidence, Report, Side, Summary, TraceInfo, fingerprint};
 use mayhap_trace::{EventId, Relations, Trace};
+use mayhap_witness::{Model, Target};
 
 use super::{Finding, Options, Prediction};
+use crate::reporting::shell_word;
 
 /// Rows of schedule that all findings of a report keep together; each keeps between the two numbers that follow.
 const ROWS: usize = 200_000;
@@ -42,7 +44,7 @@ pub fn report(
     let describer = Describer::new(trace, relations, steps);
     let engine = clap_name(options.engine);
     let finding = |f: &Finding| {
-        describer.finding(&Evidence {
+        let mut finding = describer.finding(&Evidence {
             kind: f.kind.into(),
             target: &f.target,
             proof: f.proof.as_ref(),
@@ -51,12 +53,31 @@ pub fn report(
             model: options.model,
             occurrences: f.occurrences,
             distance: candidates::distance(&f.target).into(),
-        })
+        });
+        finding.replay_command = f.proof.as_ref().map(|_| question(path, &f.target, options));
+        finding
     };
     report.findings = prediction.findings.iter().map(finding).collect();
     report.summary = summary(prediction);
     report.arrange();
     report
+}
+
+/// The command that asks about one target again and shows its schedule.
+fn question(path: &Path, target: &Target, options: &Options) -> String {
+    let numbers = |events: &[EventId]| events.iter().map(EventId::to_string).collect::<Vec<_>>().join(",");
+    let write = |w: &Option<EventId>| w.map_or("init".to_string(), |w| w.to_string());
+    let asked = match target {
+        Target::Race(..) => format!("--race {}", numbers(&target.events())),
+        Target::Deadlock(requests) => format!("--deadlock {}", numbers(requests)),
+        Target::Atomicity { .. } => format!("--atomicity {}", numbers(&target.events())),
+        Target::Sequence { events, .. } => format!("--sequence {}", numbers(events)),
+        Target::Nondeterminism { write: w, read, other } => {
+            format!("--nondeterminism {},{read},{}", write(w), write(other))
+        }
+    };
+    let model = if options.model == Model::Sync { " --model sync" } else { "" };
+    format!("mayhap check {} {asked}{model}", shell_word(path))
 }
 
 /// The name of a value of an option.
