@@ -4,7 +4,7 @@
 //! whoever comes to it waits for the reader. A slice is no longer than the room there is ([`room`]), so that the wait
 //! mostly falls between slices.
 
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use mayhap_wire::ring::{DATA_OFFSET, Header, MAGIC, MAX_FOLLOWING, Tag, record_word};
 
@@ -102,9 +102,11 @@ pub(crate) unsafe fn record(tag: Tag, argument: u32, following: &[u64]) {
 /// The caller holds the token.
 pub(crate) unsafe fn switch_to(owner: u32) {
     if CURRENT.load(Ordering::Relaxed) != owner {
-        CURRENT.store(owner, Ordering::Relaxed);
         // SAFETY: the caller holds the token.
         unsafe { record(Tag::Switch, owner - 1, &[]) };
+        // In this order: a signal handler may jump away in between, and to tell twice is better than not at all.
+        compiler_fence(Ordering::SeqCst);
+        CURRENT.store(owner, Ordering::Relaxed);
     }
 }
 
