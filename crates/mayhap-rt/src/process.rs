@@ -43,6 +43,7 @@ extern "C" fn in_child() {
 
 /// The end of `exit`, when all other handlers have run.
 pub(crate) extern "C" fn finished() {
+    replay::exits();
     if hook::is_recording() {
         ring::tell(state::EXITED);
     }
@@ -50,13 +51,19 @@ pub(crate) extern "C" fn finished() {
 
 /// Tells what becomes of the process that writes. A child of `vfork` runs in its memory and is not meant.
 fn tell_fate(fate: u32) {
-    let is_writer = ring::header().is_some_and(|header| header.writer.0.load(Ordering::Relaxed) == sys::process_id());
-    if hook::is_recording() && is_writer {
+    if hook::is_recording() && is_writer() {
         ring::tell(fate);
     }
 }
 
+fn is_writer() -> bool {
+    ring::header().is_some_and(|header| header.writer.0.load(Ordering::Relaxed) == sys::process_id())
+}
+
 unsafe extern "C" fn exit_at_once(code: c_int) {
+    if is_writer() {
+        replay::exits();
+    }
     tell_fate(state::EXITED_AT_ONCE);
     // SAFETY: no precondition.
     unsafe { libc_real::_exit(code) }

@@ -185,7 +185,8 @@ pub struct Lane {
     pub input: AtomicU32,
     /// Where its inputs end.
     pub inputs_end: u32,
-    _reserved: u32,
+    /// 1: all that the recorded thread ever did is before the goal, so it may end.
+    pub complete: u32,
     /// Where its stack begins.
     pub stack: AtomicU64,
 }

@@ -175,8 +175,7 @@ pub(crate) fn gate(thread: &'static Thread, kind: u8, pc: u64, object: u64) -> G
     };
     if !is(step, kind, pc, object) {
         if is_synchronisation(kind) {
-            let why = if kind == Tag::End as u8 { reason::ENDED } else { reason::OTHER };
-            diverge(thread, kind, pc, object, why);
+            diverge(thread, kind, pc, object, reason::OTHER);
         }
         return Go::On;
     }
@@ -222,8 +221,8 @@ fn beyond(thread: &'static Thread, lane: &Lane, kind: u8, pc: u64, object: u64) 
             }
             Go::On
         }
-        // The library frees while it holds locks of its own.
-        None if kind == Tag::Free as u8 => Go::On,
+        // The library frees while it holds locks of its own. A thread that has nothing left to do may end.
+        None if kind == Tag::Free as u8 || lane.complete != 0 => Go::On,
         None => {
             settle(thread);
             let before_goal = || map::head().is_some_and(|head| head.mode.load(Ordering::Acquire) < mode::GUIDED);
@@ -353,9 +352,22 @@ pub(crate) fn in_call(thread: &Thread, inside: bool) {
 
 /// The thread ends.
 pub(crate) fn ends(thread: &'static Thread) {
-    gate(thread, Tag::End as u8, 0, 0);
     settle(thread);
-    if let Some(lane) = lane(thread) {
-        lane.place.store(place::ENDED, Ordering::Release);
+    let (Some(lane), Some(head)) = (lane(thread), map::head()) else { return };
+    let cursor = lane.cursor.load(Ordering::Relaxed);
+    if head.mode.load(Ordering::Acquire) == mode::FOLLOWING && (1..=head.leading).contains(&cursor) {
+        diverge(thread, Tag::End as u8, 0, 0, reason::ENDED);
+    }
+    lane.place.store(place::ENDED, Ordering::Release);
+}
+
+/// The process is about to end: not before the goal is reached, if others can still reach it.
+pub(crate) fn exits() {
+    if let Some(thread) = tls::active().filter(|_| active())
+        && let Some(lane) = lane(thread)
+    {
+        settle(thread);
+        let before_goal = || map::head().is_some_and(|head| head.mode.load(Ordering::Acquire) < mode::GUIDED);
+        stand(thread, lane, place::IDLE, before_goal);
     }
 }

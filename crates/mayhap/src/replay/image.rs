@@ -228,8 +228,9 @@ impl<'a> Builder<'a> {
             let (from, count) = sites_of[number];
             let parent = lane.parent.map_or(0, |parent| parent + 1);
             let (input, end) = inputs_of[number];
+            let complete = u32::from(plan.complete.contains(&(number as u32)));
             let fixed = [parent, lane.nth, first[number], target_of[number], from, count];
-            for word in fixed.into_iter().chain([0, 0, 0, input, end, 0, 0, 0]) {
+            for word in fixed.into_iter().chain([0, 0, 0, input, end, complete, 0, 0]) {
                 lane_table.extend_from_slice(&word.to_le_bytes());
             }
         }

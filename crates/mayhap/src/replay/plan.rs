@@ -3,7 +3,7 @@
 //! A witness orders events; the program makes *steps*, each of which became several events (an atomic update is a section of
 //! a lock with a read and a write in it). A step happens where the last of its accesses stands in the witness, or, if it has
 //! none, the last of its events. A step some of whose accesses are not in the witness is not made. Steps without
-//! relevant events (an inner lock of a recursive one, an attempt that failed, a wait that timed out, a thread's end) are made just
+//! relevant events (an inner lock of a recursive one, an attempt that failed, a wait that timed out) are made just
 //! before the next step of their thread, so that they wait for nothing that comes later.
 //!
 //! What is lost: accesses of several pieces, and the read and write of an update, happen at once even where the witness has
@@ -30,6 +30,8 @@ pub struct Plan {
     pub rest: Vec<usize>,
     /// Steps that their threads are to stand before at the end.
     pub targets: Vec<usize>,
+    /// Threads that have done all they ever did when the goal is reached, and so may end.
+    pub complete: Vec<u32>,
     /// See [`goal`].
     pub goal: u32,
 }
@@ -70,9 +72,9 @@ impl Plan {
         let place = |number: usize, step: &Step| {
             if targets.contains(&number) { Place::Nowhere } else { place(trace, relations, step, &position) }
         };
-        let order = arrange(steps, &targets, place);
+        let (order, complete) = arrange(steps, &targets, place);
         let rest = rest(steps, &order, &targets);
-        Ok(Plan { steps: order, rest, targets, goal })
+        Ok(Plan { steps: order, rest, targets, complete, goal })
     }
 }
 
@@ -88,30 +90,27 @@ fn place(trace: &Trace, relations: &Relations, step: &Step, position: &[u32]) ->
     }
 }
 
-/// Puts the steps into their order.
-fn arrange(steps: &Steps, targets: &[usize], place: impl Fn(usize, &Step) -> Place) -> Vec<usize> {
+/// Puts the steps into their order; also says which threads have done all they ever did.
+fn arrange(steps: &Steps, targets: &[usize], place: impl Fn(usize, &Step) -> Place) -> (Vec<usize>, Vec<u32>) {
     // Order: place in the witness, then place in the thread. Steps that can be anywhere wait for their thread's next one.
     let mut order: Vec<(u32, usize)> = Vec::new();
     let mut loose: Vec<Vec<usize>> = vec![Vec::new(); steps.lanes.len()];
-    let mut last: Vec<Option<u32>> = vec![None; steps.lanes.len()];
     let mut closed: BTreeSet<u32> = BTreeSet::new();
-    let mut begun: Vec<Option<u32>> = vec![None; steps.lanes.len()];
-    let mut forks = forks(steps);
+    let mut complete = Vec::new();
     for (number, step) in steps.steps.iter().enumerate() {
         let lane = step.lane as usize;
         if closed.contains(&step.lane) {
+            continue;
+        }
+        // When a thread ends is its own business: it may wait long for something that is no step.
+        if step.kind == Tag::End as u8 {
+            complete.push(step.lane);
             continue;
         }
         match place(number, step) {
             Place::At(at) => {
                 order.extend(loose[lane].drain(..).map(|step| (at, step)));
                 order.push((at, number));
-                last[lane] = Some(at);
-                if step.kind == Tag::Fork as u8
-                    && let Some(child) = forks.next_of(step.lane)
-                {
-                    begun[child as usize] = Some(at);
-                }
             }
             Place::Anywhere => loose[lane].push(number),
             Place::Nowhere => {
@@ -124,13 +123,13 @@ fn arrange(steps: &Steps, targets: &[usize], place: impl Fn(usize, &Step) -> Pla
         }
     }
     for (lane, rest) in loose.into_iter().enumerate() {
-        // A thread that did all it ever did also ends; one that never began does nothing.
-        let at = if closed.contains(&(lane as u32)) { Some(u32::MAX) } else { last[lane].max(begun[lane]) };
-        let at = if lane == 0 && at.is_none() { Some(0) } else { at };
-        order.extend(at.into_iter().flat_map(|at| rest.iter().map(move |&step| (at, step))));
+        // On the way to its target a thread does what it did, when all else is done.
+        if closed.contains(&(lane as u32)) {
+            order.extend(rest.into_iter().map(|step| (u32::MAX, step)));
+        }
     }
     order.sort_by_key(|&(at, number)| (at, number));
-    order.into_iter().map(|(_, number)| number).collect()
+    (order.into_iter().map(|(_, number)| number).collect(), complete)
 }
 
 /// The other steps, as far as they are worth keeping.
@@ -139,26 +138,6 @@ fn rest(steps: &Steps, order: &[usize], targets: &[usize]) -> Vec<usize> {
     for &number in order.iter().chain(targets) {
         made[number] = true;
     }
-    (0..made.len()).filter(|&number| !made[number]).take(REST).collect()
-}
-
-/// The children of each lane in the order of their creation.
-struct Forks {
-    children: Vec<std::collections::VecDeque<u32>>,
-}
-
-fn forks(steps: &Steps) -> Forks {
-    let mut children = vec![std::collections::VecDeque::new(); steps.lanes.len()];
-    for (number, lane) in steps.lanes.iter().enumerate() {
-        if let Some(parent) = lane.parent {
-            children[parent as usize].push_back(number as u32);
-        }
-    }
-    Forks { children }
-}
-
-impl Forks {
-    fn next_of(&mut self, lane: u32) -> Option<u32> {
-        self.children[lane as usize].pop_front()
-    }
+    let is_left = |number: &usize| !made[*number] && steps.steps[*number].kind != Tag::End as u8;
+    (0..made.len()).filter(is_left).take(REST).collect()
 }

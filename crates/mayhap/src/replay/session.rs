@@ -435,7 +435,7 @@ impl Story<'_> {
             // The runtime's own frames lie above the access, the C library's start-up code below the program.
             let skip = arrival.stack.iter().position(|&pc| pc == arrival.pc).unwrap_or(0);
             let frames = arrival.stack[skip..].iter().flat_map(|&pc| self.symbols.frames(pc));
-            let known = |place: &Place| !place.line.contains("+0x");
+            let known = |place: &Place| !place.line.contains("+0x") && !place.line.contains("mayhap-rt/src/");
             let stack = frames.filter(known).map(|place| place.to_string()).collect();
             let what = [verb(step.kind).to_string(), self.places.object(step)].join(" ");
             sides.push(Side {
