@@ -1,17 +1,21 @@
 //! Vector clocks that share what they have in common.
 //!
-//! A clock is a tree of 16-entry nodes. Nodes are counted references: sharing a clock (a release hands its thread's clock
-//! to the lock) takes constant time, and changing one copies only the nodes on the way that somebody else still uses, none
-//! if nobody does. A clock is only as deep as the largest thread it knows needs, and threads it does not know cost nothing:
-//! one node up to 16 threads, and with 65,535 threads only the nodes that were touched.
+//! Up to 16 threads a clock is one node of 16 entries. Beyond that it is a tree: leaves of 256 entries, and above them inner
+//! nodes of 16. Nodes are counted references: sharing a clock (a release hands its thread's clock to the lock) takes
+//! constant time, and changing one copies only the nodes on the way that somebody else still uses, none if nobody does. A
+//! clock is only as deep as the largest thread it knows needs, and threads it does not know cost nothing: with 65,535
+//! threads only the nodes that were touched.
 //!
 //! Published alternatives: flat vectors (copying is linear in the threads, 256 KB a clock for 65,535 of them) and tree
 //! clocks (Mathur, Pavlogiannis, Tunç, Viswanathan, ASPLOS'22: joins visit only what changed, copies do too). The nodes
 //! here get the second advantage from sharing: a subtree that both sides share is skipped, and so is a join whose epoch
-//! is known (see [`crate::hb`]).
+//! is known (see [`crate::hb`]). Why leaves are wide: where threads go on all the time, two clocks differ in nearly every
+//! stretch of 16 threads, and then a flat vector's one sweep beats visiting many small nodes: with 512 threads by five
+//! times. So up to 256 threads a clock is a flat vector that is shared until it changes, and larger ones are made of such.
 //!
 //! Invariants: node 0 is the zero clock of every depth and is never changed; every other node counts the clocks and nodes
-//! that refer to it and is freed at zero; a clock of depth `d` knows threads below 16^(d+1).
+//! that refer to it and is freed at zero; a clock of depth `d` knows threads below 16^(d+1). A leaf of a clock deeper than
+//! 0 is 16 nodes in a row, known by the first: levels 1 and 0 of a tree with 16 branches everywhere, stored as one.
 //!
 //! Cost: `get` one step a level; `share` and `release` constant unless the last reference goes; `join` the nodes that
 //! differ.
@@ -27,6 +31,28 @@ const NODE_MASK: u32 = (1 << DEPTH_SHIFT) - 1;
 struct Node([u32; FAN]);
 
 const ZERO_NODE: Node = Node([0; FAN]);
+
+impl Node {
+    /// Raises each entry to that of another node.
+    #[inline]
+    fn raise(&mut self, other: &Node) {
+        for slot in 0..FAN {
+            self.0[slot] = self.0[slot].max(other.0[slot]);
+        }
+    }
+
+    /// Some entry is larger here, and some entry is larger there. Without branches.
+    #[inline]
+    fn compared(&self, other: &Node) -> (bool, bool) {
+        let (mut more, mut less) = (0, 0);
+        for slot in 0..FAN {
+            let top = self.0[slot].max(other.0[slot]);
+            more |= top ^ other.0[slot];
+            less |= top ^ self.0[slot];
+        }
+        (more != 0, less != 0)
+    }
+}
 
 /// One reference to a clock in [`Clocks`]. Hand it back with [`Clocks::release`], or its nodes stay.
 #[derive(PartialEq, Eq, Debug, Default)]
@@ -82,11 +108,13 @@ pub struct Clocks {
     /// References to each node.
     references: Vec<u32>,
     free: Vec<u32>,
+    /// Free rows of 16 nodes.
+    free_leaves: Vec<u32>,
 }
 
 impl Default for Clocks {
     fn default() -> Self {
-        Clocks { nodes: vec![ZERO_NODE], references: vec![1], free: Vec::new() }
+        Clocks { nodes: vec![ZERO_NODE; FAN], references: vec![1; FAN], free: Vec::new(), free_leaves: Vec::new() }
     }
 }
 
@@ -106,10 +134,10 @@ impl Clocks {
             return 0;
         }
         let mut node = clock.node();
-        for level in (0..=depth).rev() {
+        for level in (2..=depth).rev() {
             node = self.nodes[node as usize].0[(thread >> (level * BITS)) & (FAN - 1)];
         }
-        node
+        self.nodes[node as usize + ((thread >> BITS) & (FAN - 1))].0[thread & (FAN - 1)]
     }
 
     /// Another reference to the same clock.
@@ -149,9 +177,15 @@ impl Clocks {
     fn raise_at(&mut self, node: u32, level: u32, thread: usize, count: u32) -> u32 {
         let node = self.own(node, level);
         let slot = (thread >> (level * BITS)) & (FAN - 1);
-        let below = self.nodes[node as usize].0[slot];
-        let value = if level == 0 { count } else { self.raise_at(below, level - 1, thread, count) };
-        self.nodes[node as usize].0[slot] = value;
+        match level {
+            0 => self.nodes[node as usize].0[slot] = count,
+            1 => self.nodes[node as usize + slot].0[thread & (FAN - 1)] = count,
+            _ => {
+                let below = self.nodes[node as usize].0[slot];
+                let value = self.raise_at(below, level - 1, thread, count);
+                self.nodes[node as usize].0[slot] = value;
+            }
+        }
         node
     }
 
@@ -169,8 +203,8 @@ impl Clocks {
     }
 
     fn join_deep(&mut self, to: &mut Clock, from: &Clock) {
-        // Nodes are copied on the way down, so look first whether there is any need.
-        if !self.exceeds(from, to, usize::MAX) {
+        // Inner nodes are copied on the way down, so look first whether there is any need.
+        if to.depth().max(from.depth()) > 1 && !self.exceeds(from, to, usize::MAX) {
             return;
         }
         while to.depth() < from.depth() {
@@ -184,6 +218,15 @@ impl Clocks {
     fn join_below(&mut self, to: u32, level: u32, from: u32, from_level: u32) -> u32 {
         if level == from_level {
             return self.join_at(to, from, level);
+        }
+        if level == 1 {
+            let from = self.nodes[from as usize];
+            if !self.nodes[to as usize].compared(&from).1 {
+                return to;
+            }
+            let to = self.own(to, level);
+            self.nodes[to as usize].raise(&from);
+            return to;
         }
         let to = self.own(to, level);
         let below = self.nodes[to as usize].0[0];
@@ -201,8 +244,8 @@ impl Clocks {
             self.refer(from);
             return from;
         }
-        if level == 0 {
-            return self.join_leaf(to, from);
+        if level == 1 {
+            return self.join_leaves(to, from);
         }
         let to = self.own(to, level);
         for slot in 0..FAN {
@@ -218,26 +261,54 @@ impl Clocks {
         to
     }
 
-    #[inline]
-    fn join_leaf(&mut self, to: u32, from: u32) -> u32 {
-        let (left, right) = (self.nodes[to as usize].0, self.nodes[from as usize].0);
-        let mut merged = [0; FAN];
-        for slot in 0..FAN {
-            merged[slot] = left[slot].max(right[slot]);
+    /// The same for leaves of 256 entries.
+    fn join_leaves(&mut self, to: u32, from: u32) -> u32 {
+        let (mut gains, mut ahead) = (false, false);
+        for (left, right) in self.leaf(to).iter().zip(self.leaf(from)) {
+            let (more, less) = left.compared(right);
+            gains |= less;
+            ahead |= more;
         }
-        if merged == left {
+        if !gains {
             return to;
         }
+        if !ahead {
+            self.refer(from);
+            self.drop_node(to, 1);
+            return from;
+        }
+        let to = self.own(to, 1);
+        for part in 0..FAN {
+            let right = self.nodes[from as usize + part];
+            self.nodes[to as usize + part].raise(&right);
+        }
+        to
+    }
+
+    /// The nodes of a leaf of 256 entries.
+    #[inline]
+    fn leaf(&self, leaf: u32) -> &[Node] {
+        &self.nodes[leaf as usize..leaf as usize + FAN]
+    }
+
+    #[inline]
+    fn join_leaf(&mut self, to: u32, from: u32) -> u32 {
+        let (mut merged, right) = (self.nodes[to as usize], self.nodes[from as usize]);
+        let (ahead, gains) = merged.compared(&right);
+        if !gains {
+            return to;
+        }
+        merged.raise(&right);
         if self.is_own(to) {
-            self.nodes[to as usize] = Node(merged);
+            self.nodes[to as usize] = merged;
             return to;
         }
         self.drop_node(to, 0);
-        if merged == right {
+        if !ahead {
             self.refer(from);
             return from;
         }
-        self.push(Node(merged))
+        self.push(merged)
     }
 
     /// Some thread other than `own` is further in `a` than in `b`.
@@ -260,7 +331,8 @@ impl Clocks {
     /// The node of `clock` that speaks of the threads below 16^(depth+1), and how many levels it lacks.
     fn at_depth(&self, clock: &Clock, depth: u32) -> (u32, u32) {
         let mut node = clock.node();
-        for _ in depth..clock.depth() {
+        // The first node of a leaf is the leaf itself.
+        for _ in depth.max(1)..clock.depth() {
             node = self.nodes[node as usize].0[0];
         }
         (node, depth.saturating_sub(clock.depth()))
@@ -280,17 +352,39 @@ impl Clocks {
         if a == 0 || (a, 0) == b || (a, 0) == c {
             return false;
         }
-        let a = &self.nodes[a as usize].0;
         if level == 0 {
-            let (b, c) = (&self.nodes[b.0 as usize].0, &self.nodes[c.0 as usize].0);
-            // Without branches first: hardly any comparison finds anything.
-            let beyond = (0..FAN).fold(false, |any, slot| any | (a[slot] > b[slot].max(c[slot])));
-            return beyond && (0..FAN).any(|slot| a[slot] > b[slot].max(c[slot]) && base + slot != own);
+            return self.node_exceeds(a, b.0, c.0, base, own);
         }
+        if level == 1 {
+            // A leaf is a row of nodes; a clock that lacks this level has the first of them only.
+            let part = |(node, lacking): (u32, u32), i: u32| match (lacking, i) {
+                (0, _) => {
+                    if node == 0 {
+                        0
+                    } else {
+                        node + i
+                    }
+                }
+                (_, 0) => node,
+                _ => 0,
+            };
+            let base = |i: u32| base + ((i as usize) << BITS);
+            return (0..FAN as u32).any(|i| self.node_exceeds(a + i, part(b, i), part(c, i), base(i), own));
+        }
+        let a = &self.nodes[a as usize].0;
         (0..FAN).any(|slot| {
             let base = base + (slot << (level * BITS));
             self.exceeds_at(a[slot], self.child(b, slot), self.child(c, slot), level - 1, base, own)
         })
+    }
+
+    /// Some thread other than `own` is further in node `a` than in both `b` and `c`; the node's first thread is `base`.
+    #[inline]
+    fn node_exceeds(&self, a: u32, b: u32, c: u32, base: usize, own: usize) -> bool {
+        let (a, b, c) = (&self.nodes[a as usize].0, &self.nodes[b as usize].0, &self.nodes[c as usize].0);
+        // Without branches first: hardly any comparison finds anything.
+        let beyond = (0..FAN).fold(false, |any, slot| any | (a[slot] > b[slot].max(c[slot])));
+        beyond && (0..FAN).any(|slot| a[slot] > b[slot].max(c[slot]) && base + slot != own)
     }
 
     /// Takes a reference, returns one that nobody shares.
@@ -298,8 +392,14 @@ impl Clocks {
         if self.is_own(node) {
             return node;
         }
+        if level == 1 {
+            let copy = self.push_leaf();
+            self.nodes.copy_within(node as usize..node as usize + FAN, copy as usize);
+            self.drop_node(node, level);
+            return copy;
+        }
         let copy = self.nodes[node as usize];
-        if level > 0 {
+        if level > 1 {
             for child in copy.0 {
                 self.refer(child);
             }
@@ -321,10 +421,19 @@ impl Clocks {
     }
 
     fn deepen(&mut self, clock: &mut Clock) {
-        let mut root = ZERO_NODE;
-        root.0[0] = clock.node();
         let depth = clock.depth() + 1;
-        *clock = Clock::new(self.push(root), depth);
+        let node = if depth == 1 {
+            let leaf = self.push_leaf();
+            self.nodes[leaf as usize..leaf as usize + FAN].fill(ZERO_NODE);
+            self.nodes[leaf as usize] = self.nodes[clock.node() as usize];
+            self.drop_node(clock.node(), 0);
+            leaf
+        } else {
+            let mut root = ZERO_NODE;
+            root.0[0] = clock.node();
+            self.push(root)
+        };
+        *clock = Clock::new(node, depth);
     }
 
     #[inline]
@@ -337,12 +446,29 @@ impl Clocks {
     }
 
     fn free_node(&mut self, node: u32, level: u32) {
-        if level > 0 {
+        if level == 1 {
+            self.free_leaves.push(node);
+            return;
+        }
+        if level > 1 {
             for child in self.nodes[node as usize].0 {
                 self.drop_node(child, level - 1);
             }
         }
         self.free.push(node);
+    }
+
+    /// A leaf of 256 entries, to be filled.
+    fn push_leaf(&mut self) -> u32 {
+        if let Some(index) = self.free_leaves.pop() {
+            self.references[index as usize] = 1;
+            return index;
+        }
+        let index = self.nodes.len();
+        assert!(index + FAN < NODE_MASK as usize, "clocks fill 64 GB");
+        self.nodes.resize(index + FAN, ZERO_NODE);
+        self.references.resize(index + FAN, 1);
+        index as u32
     }
 
     #[inline]
@@ -361,7 +487,8 @@ impl Clocks {
 
     /// Bytes of memory that all clocks take.
     pub fn memory(&self) -> usize {
-        self.nodes.capacity() * size_of::<Node>() + (self.references.capacity() + self.free.capacity()) * 4
+        self.nodes.capacity() * size_of::<Node>()
+            + (self.references.capacity() + self.free.capacity() + self.free_leaves.capacity()) * 4
     }
 }
 
@@ -411,7 +538,8 @@ mod tests {
                 (0..threads).for_each(|t| assert_eq!(clocks.get(&clock, t), plain[t]));
                 clocks.release(clock);
             }
-            assert_eq!(clocks.free.len(), clocks.nodes.len() - 1, "a node was leaked");
+            let free = clocks.free.len() + FAN * clocks.free_leaves.len();
+            assert_eq!(free, clocks.nodes.len() - FAN, "a node was leaked");
         }
     }
 

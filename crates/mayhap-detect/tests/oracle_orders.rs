@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mayhap_detect::{Detection, Options, Order, detect};
-use mayhap_testkit::{Generator, Oracle, Profile, cases, reference};
-use mayhap_trace::{EventId, Trace};
+use mayhap_testkit::{Facts, Generator, Oracle, Profile, cases, reference};
+use mayhap_trace::{Columns, EventId, Trace};
 use mayhap_witness::Model;
 
 /// All races of the definition.
@@ -124,6 +124,47 @@ fn hb_races_are_cp_races_and_cp_races_are_wcp_races() {
         }
     }
     assert!(more_by_cp > 20 && more_by_wcp > 5, "{more_by_cp}, {more_by_wcp}");
+}
+
+/// The events of a window, after the acquires of the sections that are open where it begins, and their numbers.
+fn window_of(trace: &Trace, facts: &Facts, window: std::ops::Range<usize>) -> (Trace, Vec<usize>) {
+    let takes_part = |e: &usize| facts.rank[*e].is_some();
+    let is_open =
+        |e: &usize| facts.events[*e].op.is_acquire() && facts.section[*e].is_none_or(|release| release >= window.start);
+    let events: Vec<usize> = (0..window.start).filter(is_open).chain(window.clone()).filter(takes_part).collect();
+    let mut columns = Columns::default();
+    events.iter().for_each(|&e| columns.push(trace.event(EventId::at(e))));
+    (Trace::from_parts(columns, trace.tables().clone()), events)
+}
+
+/// CP cut into windows reports what the definition says of each window, its sections open at the beginning included.
+#[test]
+fn cp_in_windows_is_the_definition_of_each_window() {
+    let (mut racy, mut cut, profiles) = (0, 0, Profile::all());
+    let each = cases(3_000) / profiles.len();
+    for (name, profile) in profiles {
+        for (seed, trace) in Generator::new(Profile { sites: 0, ..profile }, 60_000_000).take(each) {
+            let length = [4, 7, 11][seed as usize % 3];
+            let options = Options { window: Some(length as u64), ..Options::default() };
+            let found = detect(&mut &trace, Order::Cp, &options).unwrap();
+            let mut reported: Vec<_> = found.races.iter().map(|r| (r.first.0, r.second.0)).collect();
+            reported.sort();
+            let facts = Facts::of(&trace);
+            let mut expected = Vec::new();
+            for start in (0..trace.len()).step_by(length) {
+                let (window, numbers) = window_of(&trace, &facts, start..trace.len().min(start + length));
+                let number = |e: EventId| EventId::at(numbers[e.index()]);
+                let races = reference::races(&window, reference::Order::Cp);
+                expected.extend(races.into_iter().map(|(a, b)| (number(a), number(b))));
+            }
+            expected.sort();
+            assert_eq!(reported, expected, "{name}, seed {seed}, windows of {length}");
+            assert_eq!(found.window.is_some(), trace.len() > length, "{name}, seed {seed}");
+            racy += usize::from(!expected.is_empty());
+            cut += usize::from(reference::races(&trace, reference::Order::Cp).len() > expected.len());
+        }
+    }
+    assert!(racy > each && cut > each, "{racy} with races in a window, {cut} with races across windows");
 }
 
 #[test]

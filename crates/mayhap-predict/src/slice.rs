@@ -239,6 +239,28 @@ impl Slice {
         }
     }
 
+    /// The same as far as it goes: closes every open section that a later section of its lock follows and that may be
+    /// closed. What stays open is all that has to be moved out of the observed order.
+    pub fn closing_overtaken(&self, context: &Context, model: Model) -> Slice {
+        let mut closed = self.clone();
+        loop {
+            let open: Vec<Section> = closed.open(context).copied().collect();
+            let before = closed.cut.clone();
+            for section in open {
+                let overtaken = context.sections.rivals(&section, &closed.cut).any(|r| r.acquire > section.acquire);
+                if overtaken && !closed.is_fixed(&section) {
+                    let mut grown = closed.clone();
+                    if grown.close(context, model, &section).is_ok() {
+                        closed = grown;
+                    }
+                }
+            }
+            if before == closed.cut {
+                return closed;
+            }
+        }
+    }
+
     /// The events of the cut in observed order.
     pub fn in_observed_order(&self, context: &Context) -> Vec<EventId> {
         merge(context, &vec![0; self.cut.len()], &self.cut)

@@ -1,10 +1,19 @@
-//! The exact engine against the brute-force oracle: all targets, all models, all features. It is never undecided.
+//! The complete engines against the brute-force oracle: all targets, all models, all features. They are never undecided, so
+//! `auto` and `polygraph` say what `exact` says.
 
 mod common;
 
-use mayhap_predict::Exact;
+use mayhap_predict::{Auto, Exact, PolygraphEngine};
 
 #[test]
-fn exact_agrees_with_the_oracle() {
-    common::campaign(mayhap_testkit::cases(3_000), 1, |context| Box::new(Exact::new(context)));
+fn complete_engines_agree_with_the_oracle() {
+    common::campaign(
+        mayhap_testkit::cases(4_000),
+        1,
+        &[
+            |context| Box::new(Exact::new(context)),
+            |context| Box::new(Auto::new(context)),
+            |context| Box::new(PolygraphEngine::new(context)),
+        ],
+    );
 }

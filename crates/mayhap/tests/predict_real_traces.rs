@@ -98,3 +98,35 @@ fn the_number_of_workers_changes_nothing() {
         assert!(one.0.len() > 5);
     }
 }
+
+/// A race that an engine leaves open is suspected if weak causal precedence leaves it unordered, and only the first such race
+/// carries the theorem.
+#[test]
+fn what_stays_unknown_is_suspected_if_wcp_leaves_it_unordered() {
+    let open = |case: &golden::Case| {
+        let options = Options {
+            kinds: vec![Kind::Race],
+            // Lock histories know nothing of values, so in this model every race stays open.
+            engine: EngineName::Ipa1,
+            literal: false,
+            model: Model::Data,
+            limits: Limits::default(),
+            all_instances: false,
+            budget: Budget::default(),
+            threads: 1,
+        };
+        predict(&case.trace, &case.relations, &options).unwrap()
+    };
+    let case = golden::case("wcp/fig5");
+    let prediction = open(&case);
+    let tally = &prediction.tally;
+    assert_eq!((tally.all_proven(), tally.suspected), (0, 1), "{tally:?}");
+    assert!(tally.unknown >= 1, "{tally:?}");
+    let [finding] = &prediction.findings[..] else { panic!("one suspicion: {:?}", prediction.findings) };
+    assert!(finding.proof.is_none());
+    assert_eq!(finding.target.events(), [case.event("e4"), case.event("e14")]);
+    assert!(finding.suspicion.as_ref().unwrap().contains("a race or a deadlock exists"), "{finding:?}");
+
+    let ordered = open(&golden::case("wcp/fig1a"));
+    assert_eq!((ordered.tally.suspected, ordered.findings.len()), (0, 0), "{:?}", ordered.findings);
+}

@@ -1,4 +1,4 @@
-//! Targets of small traces, and the comparison of an engine with the oracle.
+//! Targets of small traces, and the comparison of engines with the oracle.
 #![allow(dead_code)]
 
 use mayhap_predict::{Budget, Context, Engine, Verdict};
@@ -60,26 +60,28 @@ pub(crate) fn targets(trace: &Trace, relations: &Relations, random: &mut Random)
 /// Engines make their verdicts on one trace.
 pub(crate) type MakeEngine = for<'c, 'a> fn(&'c Context<'a>) -> Box<dyn Engine + 'c>;
 
-/// Compares an engine that never answers Unknown with the oracle. Returns how many targets were compared.
-pub(crate) fn compare(trace: &Trace, seed: u64, engine: MakeEngine) -> Result<usize, String> {
+/// Compares engines that never answer Unknown with the oracle. Returns how many targets were compared.
+pub(crate) fn compare(trace: &Trace, seed: u64, engines: &[MakeEngine]) -> Result<usize, String> {
     let relations = Relations::derive(trace).map_err(|e| e.to_string())?;
     let context = Context::new(trace, &relations);
-    let mut engine = engine(&context);
+    let mut engines: Vec<_> = engines.iter().map(|engine| engine(&context)).collect();
     let mut compared = 0;
     for model in Model::ALL {
         let Ok(oracle) = Oracle::explore(trace, model, 200_000) else { continue };
         for target in targets(trace, &relations, &mut Random::new(seed)) {
             let Ok(truth) = oracle.decide(&target) else { continue };
-            let verdict = engine.decide(&target, model, &Budget::default());
-            let right = match &verdict {
-                Verdict::Proven(checked, _) => {
-                    truth.is_some() && *checked.target() == target && checked.model() == model
+            for engine in &mut engines {
+                let verdict = engine.decide(&target, model, &Budget::default());
+                let right = match &verdict {
+                    Verdict::Proven(checked, _) => {
+                        truth.is_some() && *checked.target() == target && checked.model() == model
+                    }
+                    Verdict::Refuted(_) => truth.is_none(),
+                    Verdict::Unknown(_) => false,
+                };
+                if !right {
+                    return Err(format!("{target:?} in {model}: oracle {truth:?}, {} {verdict:?}", engine.name()));
                 }
-                Verdict::Refuted(_) => truth.is_none(),
-                Verdict::Unknown(_) => false,
-            };
-            if !right {
-                return Err(format!("{target:?} in {model}: oracle {truth:?}, engine {verdict:?}"));
             }
             compared += 1;
         }
@@ -88,7 +90,7 @@ pub(crate) fn compare(trace: &Trace, seed: u64, engine: MakeEngine) -> Result<us
 }
 
 /// Runs [`compare`] over generated traces; a disagreement is shrunk and shown as a trace.
-pub(crate) fn campaign(cases: usize, first_seed: u64, engine: MakeEngine) {
+pub(crate) fn campaign(cases: usize, first_seed: u64, engines: &[MakeEngine]) {
     use mayhap_testkit::{Generator, Profile};
     let profiles = Profile::all();
     let mut compared = 0;
@@ -98,28 +100,28 @@ pub(crate) fn campaign(cases: usize, first_seed: u64, engine: MakeEngine) {
         let threads = 2 + (case / profiles.len()) % 3;
         let events = [10, 14, 18][(case / profiles.len() / 3) % 3];
         let trace = Generator::trace(&profile.clone().sized(threads, events), seed);
-        match compare_caught(&trace, seed, engine) {
+        match compare_caught(&trace, seed, engines) {
             Ok(n) => compared += n,
             Err(first) => {
-                let (trace, message) = shrink(trace, first, seed, engine);
+                let (trace, message) = shrink(trace, first, seed, engines);
                 panic!("profile {name}, seed {seed}: {message}\n{}", text(&trace));
             }
         }
     }
-    println!("{cases} traces, {compared} questions, no disagreement and nothing unknown");
+    println!("{cases} traces, {compared} questions, {} engines: no disagreement, nothing unknown", engines.len());
     assert!(compared > cases * 10, "only {compared} targets were compared");
 }
 
 /// [`compare`], with panics of the engine as errors.
-fn compare_caught(trace: &Trace, seed: u64, engine: MakeEngine) -> Result<usize, String> {
-    std::panic::catch_unwind(|| compare(trace, seed, engine)).unwrap_or_else(|panic| {
+fn compare_caught(trace: &Trace, seed: u64, engines: &[MakeEngine]) -> Result<usize, String> {
+    std::panic::catch_unwind(|| compare(trace, seed, engines)).unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<String>().cloned();
         Err(format!("panic: {}", message.unwrap_or_else(|| "without message".to_string())))
     })
 }
 
 /// Drops events one by one as long as engine and oracle still disagree.
-fn shrink(mut trace: Trace, mut message: String, seed: u64, engine: MakeEngine) -> (Trace, String) {
+fn shrink(mut trace: Trace, mut message: String, seed: u64, engines: &[MakeEngine]) -> (Trace, String) {
     'again: loop {
         for drop in (0..trace.len()).map(EventId::at) {
             let smaller = mayhap_testkit::subtrace(&trace, |e| e != drop);
@@ -127,7 +129,7 @@ fn shrink(mut trace: Trace, mut message: String, seed: u64, engine: MakeEngine) 
                 continue;
             }
             for seed in seed..seed + 5 {
-                if let Err(error) = compare_caught(&smaller, seed, engine) {
+                if let Err(error) = compare_caught(&smaller, seed, engines) {
                     (trace, message) = (smaller, error);
                     continue 'again;
                 }

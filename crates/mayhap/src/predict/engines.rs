@@ -31,8 +31,8 @@ impl EngineName {
         let (trace, relations) = (context.trace, context.relations);
         match self {
             EngineName::Auto => Box::new(Auto::new(context)),
-            EngineName::Ipa1 => Box::new(Ipa::new(trace, relations, Strategy::One)),
-            EngineName::Ipa2 => Box::new(Ipa::new(trace, relations, Strategy::Two)),
+            EngineName::Ipa1 => Box::new(Ipa::new(trace, relations, Strategy::One).literal(literal)),
+            EngineName::Ipa2 => Box::new(Ipa::new(trace, relations, Strategy::Two).literal(literal)),
             EngineName::Ucg => Box::new(Ucg::new(trace, relations)),
             EngineName::Polygraph => Box::new(PolygraphEngine::new(context)),
             EngineName::Seqcheck => Box::new(SeqCheck::new(trace, relations, literal)),
