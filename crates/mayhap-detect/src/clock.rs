@@ -10,8 +10,8 @@
 //! clocks (Mathur, Pavlogiannis, Tunç, Viswanathan, ASPLOS'22: joins visit only what changed, copies do too). The nodes
 //! here get the second advantage from sharing: a subtree that both sides share is skipped, and so is a join whose epoch
 //! is known (see [`crate::hb`]). Why leaves are wide: where threads go on all the time, two clocks differ in nearly every
-//! stretch of 16 threads, and then a flat vector's one sweep beats visiting many small nodes: with 512 threads by five
-//! times. So up to 256 threads a clock is a flat vector that is shared until it changes, and larger ones are made of such.
+//! stretch of 16 threads, and then one sweep over a flat vector beats visiting many small nodes: HB with 512 threads takes half
+//! the time. So up to 256 threads a clock is a flat vector that is shared until it changes, and larger ones are made of such.
 //!
 //! Invariants: node 0 is the zero clock of every depth and is never changed; every other node counts the clocks and nodes
 //! that refer to it and is freed at zero; a clock of depth `d` knows threads below 16^(d+1). A leaf of a clock deeper than

@@ -118,7 +118,7 @@ fn measure(name: &str, runs: usize) -> Line {
                 let mut fresh = Ipa::new(&trace, &relations, strategy).memory(Memory::None).compare(false);
                 for &((a, b), count) in &list {
                     let before = fresh.ipa_counters().calls();
-                    fresh.check_reach(a, b, &Budget { nodes: FRESH, time: None });
+                    fresh.check_reach(a, b, &Budget { nodes: FRESH, ..Budget::default() });
                     result.3 += count * (fresh.ipa_counters().calls() - before);
                 }
             }

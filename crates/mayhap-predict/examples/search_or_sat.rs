@@ -180,7 +180,7 @@ const MOST_ENCODED: usize = 160;
 /// Times all methods on one query over all events, unless there is nothing to decide.
 fn measure(context: &Context, query: &Query, model: Model, sums: &mut Sums) {
     let Ok(slice) = Slice::of_query(context, query, model) else { return };
-    let budget = Budget { nodes: u64::MAX, time: Some(PATIENCE) };
+    let budget = Budget { nodes: u64::MAX, time: Some(PATIENCE), ..Budget::default() };
     let mut solver = Solver::new(context);
     let started = Instant::now();
     let answer = solver.decide_query(query, model, &budget);

@@ -38,18 +38,20 @@ use crate::verdict::{Budget, Engine, Refutation, Rung, Step, Undecided, Verdict,
 pub(crate) struct Purse {
     nodes: u64,
     until: Option<Instant>,
+    region: u32,
 }
 
 impl Purse {
     pub(crate) fn new(budget: &Budget) -> Self {
-        Purse { nodes: budget.nodes, until: budget.time.and_then(|time| Instant::now().checked_add(time)) }
+        let until = budget.time.and_then(|time| Instant::now().checked_add(time));
+        Purse { nodes: budget.nodes, until, region: budget.region }
     }
 
     /// Pays for one decision.
     pub(crate) fn pay(&mut self) -> Result<(), Spent> {
         let late = self.until.is_some_and(|until| Instant::now() >= until);
         if self.nodes == 0 || late {
-            return Err(Spent { time: late });
+            return Err(if late { Spent::Time } else { Spent::Nodes });
         }
         self.nodes -= 1;
         Ok(())
@@ -58,19 +60,24 @@ impl Purse {
 
 /// The budget ran out.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spent {
-    time: bool,
+pub(crate) enum Spent {
+    Nodes,
+    Time,
+    /// So many events would have to be taken out of their observed order.
+    Region(u32),
 }
 
 impl Spent {
-    /// No node is left.
-    pub(crate) fn nodes() -> Self {
-        Spent { time: false }
-    }
-
     pub(crate) fn undecided(self) -> Verdict {
-        let what = if self.time { "time" } else { "nodes" };
-        let reason = format!("the budget of {what} ran out in the search");
+        let reason = match self {
+            Spent::Nodes => "the budget of nodes ran out in the search".to_string(),
+            Spent::Time => "the budget of time ran out in the search".to_string(),
+            Spent::Region(events) => {
+                format!(
+                    "{events} events would have to be taken out of their observed order, more than the budget allows"
+                )
+            }
+        };
         Verdict::Unknown(Undecided { reason, suspected: false })
     }
 }
@@ -232,7 +239,7 @@ impl<'c, 'a> Solver<'c, 'a> {
 
     /// Decides a query from its slice: the outer search.
     pub(crate) fn solve_slice(&mut self, query: &Query, slice: Slice, model: Model, purse: &mut Purse) -> Solved {
-        if let Some(solved) = self.try_closed(query, &slice, model) {
+        if let Some(solved) = self.try_closed(query, &slice, model, purse.region) {
             return solved;
         }
         let mut open = vec![slice];
@@ -270,9 +277,9 @@ impl<'c, 'a> Solver<'c, 'a> {
     /// Most orders exist with nearly all sections closed, and then hardly anything has to leave the observed order, while
     /// the least slice may have to be turned over from its beginning. So that end of the outer search is tried first, with
     /// few decisions; if it fails, nothing is known.
-    fn try_closed(&mut self, query: &Query, slice: &Slice, model: Model) -> Option<Solved> {
+    fn try_closed(&mut self, query: &Query, slice: &Slice, model: Model, region: u32) -> Option<Solved> {
         let mut closed = slice.closing_overtaken(self.context, model);
-        let mut purse = Purse { nodes: ATTEMPT, until: None };
+        let mut purse = Purse { nodes: ATTEMPT, until: None, region };
         while closed != *slice {
             match self.solve_leaf(query, &mut closed, model, &mut purse) {
                 Leaf::Schedule(schedule, rung) => return Some(Solved::Schedule(schedule, rung)),
@@ -300,6 +307,10 @@ impl<'c, 'a> Solver<'c, 'a> {
         }
         if self.late.is_empty(slice) {
             return Leaf::Schedule(slice.in_observed_order(self.context), Rung::SyncPreserving);
+        }
+        let size = self.late.size(slice);
+        if size > purse.region {
+            return Leaf::Spent(Spent::Region(size));
         }
         let plan = Plan { context: self.context, query, slice, late: &self.late };
         self.builder.build(&plan, &mut self.graph);
@@ -537,7 +548,7 @@ impl Engine for Exact<'_, '_> {
         }
         let mut purse = Purse::new(budget);
         let queries = Query::of_target(self.solver.context, target, model);
-        let mut solved = Solved::Spent(Spent::nodes());
+        let mut solved = Solved::Spent(Spent::Nodes);
         for query in &queries {
             solved = self.solver.solve(query, model, &mut purse);
             if !matches!(solved, Solved::Refuted(_)) {

@@ -78,6 +78,11 @@ impl Late {
         self.from == slice.cut
     }
 
+    /// How many events are late.
+    pub fn size(&self, slice: &Slice) -> u32 {
+        self.from.iter().zip(&slice.cut).map(|(from, cut)| cut - from).sum()
+    }
+
     /// The event is in `U`.
     pub fn has(&self, context: &Context, slice: &Slice, event: EventId) -> bool {
         let (thread, rank) = (context.thread(event), context.rank(event));

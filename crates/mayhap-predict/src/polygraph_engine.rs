@@ -78,7 +78,7 @@ impl Engine for PolygraphEngine<'_, '_> {
         }
         let mut purse = Purse::new(budget);
         let queries = Query::of_target(context, target, model);
-        let mut solved = Solved::Spent(Spent::nodes());
+        let mut solved = Solved::Spent(Spent::Nodes);
         for query in &queries {
             solved = self.solver.solve(query, model, &mut purse);
             if !matches!(solved, Solved::Refuted(_)) {

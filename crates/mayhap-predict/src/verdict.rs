@@ -15,11 +15,13 @@ pub struct Budget {
     pub nodes: u64,
     /// Wall-clock time.
     pub time: Option<Duration>,
+    /// Events of the largest part of a run that may be taken out of its observed order: what a search costs grows with it.
+    pub region: u32,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Budget { nodes: 1_000_000, time: None }
+        Budget { nodes: 1_000_000, time: None, region: u32::MAX }
     }
 }
 

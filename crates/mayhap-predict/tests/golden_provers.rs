@@ -110,10 +110,13 @@ fn orders_of_all_events_saturation_and_lookahead_are_as_the_corpus_says() {
             }
         }
         if !fact.rule1_finds_cycle && !fact.sync {
-            let broke = Budget { nodes: 0, time: None };
+            let broke = Budget { nodes: 0, ..Budget::default() };
             let answer = Solver::new(&context).decide_query(&query, Model::Sync, &broke);
             assert_eq!(answer, Answer::Spent, "{}: only a search refutes it", case.name);
         }
+        let narrow = Budget { region: 0, ..Budget::default() };
+        let answer = Solver::new(&context).decide_query(&query, Model::Sync, &narrow);
+        assert_eq!(answer, Answer::Spent, "{}: something has to be reordered", case.name);
         let finds = |k, reading| lookahead_finds_cycle(&context, &query, Model::Sync, k, reading);
         assert_eq!(finds(0, Reading::Vacuous), fact.rule1_finds_cycle, "{}: rule 1", case.name);
         if let Some(k) = fact.lookahead_cycle_at {

@@ -22,7 +22,7 @@ const LIMIT: u64 = 1000;
 fn corrected(trace: &Trace, relations: &Relations) -> Table {
     let triplets = Triplets::of(trace, relations);
     let survey = Survey::new(trace, relations, Model::Data);
-    let mut session = survey.session(&Budget { nodes: 10_000, time: None });
+    let mut session = survey.session(&Budget { nodes: 10_000, ..Budget::default() });
     for read in triplets.reads() {
         session.read(&triplets, read);
     }

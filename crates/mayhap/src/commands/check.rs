@@ -98,6 +98,11 @@ pub struct EngineArgs {
     /// Seconds that one answer may take [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub budget_seconds: Option<Duration>,
+
+    /// Events that may have to be taken out of their observed order for one answer [default: predict 2,000,000, check no
+    /// limit]
+    #[arg(long, value_name = "N")]
+    pub budget_region: Option<u32>,
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -108,14 +113,15 @@ fn seconds(text: &str) -> Result<Duration, String> {
 impl Default for EngineArgs {
     fn default() -> Self {
         let (engine, budget_nodes) = (EngineName::default(), Budget::default().nodes);
-        EngineArgs { engine, literal: false, model: None, budget_nodes, budget_seconds: None }
+        EngineArgs { engine, literal: false, model: None, budget_nodes, budget_seconds: None, budget_region: None }
     }
 }
 
 impl EngineArgs {
     /// The budget of one answer.
     pub fn budget(&self) -> Budget {
-        Budget { nodes: self.budget_nodes, time: self.budget_seconds }
+        let region = self.budget_region.unwrap_or(u32::MAX);
+        Budget { nodes: self.budget_nodes, time: self.budget_seconds, region }
     }
 
     /// The model asked for, or the one that fits the trace.

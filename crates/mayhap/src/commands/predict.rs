@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use mayhap_detect::candidates::Limits;
-use mayhap_predict::Rung;
+use mayhap_predict::{Budget, Rung};
 use mayhap_report::Report;
 use mayhap_trace::Trace;
 use mayhap_witness::Kind;
@@ -130,7 +130,7 @@ impl Args {
             model: self.engine.model(trace),
             limits,
             all_instances: self.all_instances,
-            budget: self.engine.budget(),
+            budget: Budget { region: self.engine.budget_region.unwrap_or(Options::REGION), ..self.engine.budget() },
             threads: self.threads.unwrap_or_else(available),
         }
     }

@@ -7,7 +7,7 @@ pub mod engines;
 pub mod nondeterminism;
 pub mod report;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -41,6 +41,11 @@ pub struct Options {
     pub budget: Budget,
     /// Workers.
     pub threads: usize,
+}
+
+impl Options {
+    /// The largest region that is searched unless somebody says otherwise: some seconds' work.
+    pub const REGION: u32 = 2_000_000;
 }
 
 /// A bug that a reordering contains, or that an order which proves nothing points to.
@@ -257,7 +262,11 @@ fn add_counters(sums: &mut EngineCounters, more: &EngineCounters) {
     }
 }
 
-/// Decides instances, nearest first: all of them, or until one is proven, in which case they count as one candidate.
+/// A region that costs no more than checking a witness does.
+const CHEAP_REGION: u32 = 20_000;
+
+/// Decides instances, nearest first: all of them, or until one is proven, in which case they count as one candidate. Those
+/// with a large region to reorder wait until the others have failed.
 fn decide_part(
     engine: &mut dyn Engine,
     targets: &[Target],
@@ -267,8 +276,16 @@ fn decide_part(
 ) -> Ending {
     let mut ending = Ending::default();
     let mut first_refuted: Option<Rung> = None;
-    for i in instances {
-        let verdict = engine.decide(&targets[i], options.model, &options.budget);
+    let searches = matches!(options.engine, EngineName::Auto | EngineName::Exact | EngineName::Polygraph);
+    let region = if searches { CHEAP_REGION.min(options.budget.region) } else { options.budget.region };
+    let cheap = Budget { region, ..options.budget };
+    let mut instances: VecDeque<(usize, Budget)> = instances.map(|i| (i, cheap)).collect();
+    while let Some((i, budget)) = instances.pop_front() {
+        let verdict = engine.decide(&targets[i], options.model, &budget);
+        if matches!(verdict, Verdict::Unknown(_)) && budget != options.budget {
+            instances.push_back((i, options.budget));
+            continue;
+        }
         ending.tally.decisions += 1;
         if every {
             ending.tally.count(&verdict);
