@@ -15,7 +15,7 @@ use crate::tls::{self, exports};
 use crate::{inputs, replay, sched};
 
 /// Gives the token up if the calling thread has it and is not inside the runtime.
-fn leave() {
+pub(crate) fn leave() {
     if let Some(thread) = tls::active()
         && thread.busy.load(Ordering::Relaxed) == 0
     {

@@ -42,6 +42,7 @@ mod process;
 mod real;
 mod replay;
 mod ring;
+mod rust;
 mod sched;
 mod sites;
 mod sys;

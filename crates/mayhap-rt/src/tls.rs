@@ -79,6 +79,8 @@ pub(crate) struct Thread {
     pub(crate) mask: AtomicU64,
     /// The innermost `pthread_once` under way, see [`crate::waits`].
     pub(crate) once: AtomicPtr<c_void>,
+    /// The word that the last raw futex call waited on, see [`crate::rust`].
+    pub(crate) futex: AtomicU64,
 }
 
 /// Thread-local words can be used. The C library's start-up code calls functions that the runtime stands in front of

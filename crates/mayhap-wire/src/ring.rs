@@ -268,6 +268,14 @@ codes! {
         /// At site `arg` the thread got something that differs from run to run: [[`source`], bytes above its 8 bits and whether
         /// more follow in the highest bit; result; bytes...].
         Input = 41,
+        /// At site `arg` a lock of Rust's standard library was taken after waiting: [address, 1 if shared with others].
+        StdLocked = 50,
+        /// At site `arg` a mutex of Rust's standard library is given up to wait on a condition: [address].
+        StdUnlocked = 51,
+        /// At site `arg` a Rust thread has been parked: [the word it slept on, 0 if it did not].
+        Parked = 52,
+        /// At site `arg` a thread of a Rust scope ends: [the scope].
+        ScopeLeft = 53,
     }
 }
 

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
 fn arguments() -> Vec<OsString> {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
     let name = arguments.first().and_then(|path| Path::new(path).file_name()).and_then(|name| name.to_str());
-    if let Some(command @ ("cc" | "c++")) = name.and_then(|name| name.strip_prefix("mayhap-")) {
+    if let Some(command @ ("cc" | "c++" | "runner")) = name.and_then(|name| name.strip_prefix("mayhap-")) {
         let command = OsString::from(command);
         arguments.insert(1, command);
     }

@@ -17,6 +17,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("mayhap", &["mayhap-wire", "mayhap-trace", "mayhap-witness", "mayhap-detect", "mayhap-predict", "mayhap-report"]),
     ("mayhap-rt", &["mayhap-wire"]),
     ("mayhap-testkit", &["mayhap-trace", "mayhap-witness"]),
+    ("mayhap-programs", &[]),
 ];
 
 /// Crates whose roots must forbid `unsafe`: all but the runtime.

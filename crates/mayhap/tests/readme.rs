@@ -43,6 +43,7 @@ fn links_lead_to_files() {
         "CHANGELOG.md",
         "docs/check.md",
         "docs/ci.md",
+        "docs/cargo.md",
         "docs/convert.md",
         "docs/predict.md",
         "docs/reading-a-report.md",

@@ -26,7 +26,7 @@ fn logs(path: &Path) -> Vec<Vec<Entry>> {
 
 /// The number of the `shared` variable with this name.
 fn variable(name: &str) -> Option<u64> {
-    match name.strip_prefix("shared")? {
+    match name.strip_prefix("shared").or(name.strip_prefix("SHARED"))? {
         "" => Some(0),
         offset => offset.strip_prefix('+')?.parse::<u64>().ok().map(|bytes| bytes / 8),
     }
@@ -63,14 +63,9 @@ fn compare(trace: &Trace, logs: &[Vec<Entry>]) -> (u64, u64) {
     (reads, wrong)
 }
 
-#[test]
-fn every_read_saw_the_write_that_the_trace_says() {
+/// Records the program, which gets log, threads and steps as its last arguments, under several schedules.
+fn check(folder: &Path, program: &[&str]) {
     let steps: u64 = std::env::var("MAYHAP_CASES").map_or(120_000, |n| n.parse().unwrap());
-    let folder = tempfile::tempdir().unwrap();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mayhap-rt/tests/exact/reads.c").canonicalize().unwrap();
-    let compiled =
-        common::mayhap_in(folder.path(), &["cc", "-O2", "-pthread", source.to_str().unwrap(), "-o", "reads"]);
-    assert_eq!(compiled.code, Some(0), "{}", compiled.stderr);
     let schedules: [&[&str]; 4] = [
         &[],
         &["--slice", "50", "--seed", "1"],
@@ -81,13 +76,32 @@ fn every_read_saw_the_write_that_the_trace_says() {
         let each = (steps / threads / 4).to_string();
         let (threads, mut arguments) = (threads.to_string(), vec!["record", "-o", "t.mhp"]);
         arguments.extend(schedule);
-        arguments.extend(["--", "./reads", "log", &threads, &each]);
-        let run = common::mayhap_in(folder.path(), &arguments);
+        arguments.push("--");
+        arguments.extend(program);
+        arguments.extend(["log", &threads, &each]);
+        let run = common::mayhap_in(folder, &arguments);
         assert_eq!(run.code, Some(0), "{}", run.stderr);
-        let trace = format::read(folder.path().join("t.mhp")).unwrap().trace;
-        let (reads, wrong) = compare(&trace, &logs(&folder.path().join("log")));
+        let trace = format::read(folder.join("t.mhp")).unwrap().trace;
+        let (reads, wrong) = compare(&trace, &logs(&folder.join("log")));
         println!("{schedule:?}, {threads} threads: {reads} racy reads, {wrong} wrong");
         assert!(reads > 0);
         assert_eq!(wrong, 0, "of {reads} reads under {schedule:?}");
     }
+}
+
+#[test]
+fn every_read_saw_the_write_that_the_trace_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mayhap-rt/tests/exact/reads.c").canonicalize().unwrap();
+    let compiled =
+        common::mayhap_in(folder.path(), &["cc", "-O2", "-pthread", source.to_str().unwrap(), "-o", "reads"]);
+    assert_eq!(compiled.code, Some(0), "{}", compiled.stderr);
+    check(folder.path(), &["./reads"]);
+}
+
+#[test]
+fn every_read_of_a_rust_program_saw_the_write_that_the_trace_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = common::rust::build();
+    check(folder.path(), &[program.to_str().unwrap(), "reads"]);
 }

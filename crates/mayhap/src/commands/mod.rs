@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 
 use crate::{Exit, Failure};
 
+pub mod cargo;
 pub mod cc;
 pub mod check;
 pub mod convert;
@@ -52,6 +53,7 @@ enum Command {
     Cc(cc::Args),
     #[command(name = "c++")]
     Cxx(cc::Args),
+    Cargo(cargo::Args),
     Record(record::Args),
     Replay(replay::Args),
     Run(run::Args),
@@ -59,6 +61,13 @@ enum Command {
     Report(report::Args),
     Completions(manual::Completions),
     Man(manual::Man),
+    /// What cargo runs programs through
+    #[command(hide = true)]
+    Runner {
+        /// The program and its arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        program: Vec<std::ffi::OsString>,
+    },
 }
 
 impl Cli {
@@ -74,6 +83,7 @@ impl Cli {
             Command::Verify(args) => args.run(out),
             Command::Cc(args) => args.run(cc::Language::C),
             Command::Cxx(args) => args.run(cc::Language::Cxx),
+            Command::Cargo(args) => args.run(),
             Command::Record(args) => args.run(),
             Command::Replay(args) => args.run(out),
             Command::Run(args) => args.run(out),
@@ -81,6 +91,7 @@ impl Cli {
             Command::Report(args) => args.run(out),
             Command::Completions(args) => args.run(out),
             Command::Man(args) => args.run(),
+            Command::Runner { program } => cargo::runner::run(program),
         }
     }
 }

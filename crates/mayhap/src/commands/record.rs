@@ -68,20 +68,26 @@ impl From<How> for Schedule {
     }
 }
 
+impl How {
+    pub(super) fn named(name: &str) -> Option<How> {
+        <How as clap::ValueEnum>::from_str(name, false).ok()
+    }
+
+    /// Options with this schedule, and its own slice unless one is given.
+    pub(super) fn options(self, output: PathBuf, seed: u64, slice: Option<u32>) -> Options {
+        let usual = match self {
+            How::Free => 20_000,
+            How::Random => 100,
+            How::Pct => 1_000,
+        };
+        Options { output, seed, schedule: self.into(), slice: slice.unwrap_or(usual), inputs: false }
+    }
+}
+
 impl Args {
     pub(super) fn run(self) -> Result<Exit, Failure> {
-        let (schedule, slice) = match self.schedule {
-            How::Free => (Schedule::Free, 20_000),
-            How::Random => (Schedule::Random, 100),
-            How::Pct => (Schedule::Pct, 1_000),
-        };
-        let options = Options {
-            output: self.output,
-            seed: self.seed,
-            schedule,
-            slice: self.slice.unwrap_or(slice),
-            inputs: self.inputs == Inputs::Record,
-        };
+        let mut options = self.schedule.options(self.output, self.seed, self.slice);
+        options.inputs = self.inputs == Inputs::Record;
         let recording = record(&self.program, &options)?;
         for line in &recording.notes {
             note(line);
@@ -91,7 +97,7 @@ impl Args {
 }
 
 /// The exit code that a shell would show.
-fn code(status: ExitStatus) -> u8 {
+pub(super) fn code(status: ExitStatus) -> u8 {
     match (status.code(), status.signal()) {
         (Some(code), _) => code as u8,
         (None, Some(signal)) => 128 + signal as u8,

@@ -13,12 +13,16 @@
 //! | semaphore | each post is a condition of its own; the n-th wait waits for the n-th post |
 //! | barrier | each arrival waits for the one before; the last one notifies all, who wait for it when they leave |
 //! | once, guard of a static local | `notifyall` when done, `wait` by who finds it done |
+//! | lock of Rust's `std` or `parking_lot` | `acq`, `rel`, `racq`, `rrel`; see [`lift`] |
+//! | Rust's `park`, scope | `wait` for `notifyall` by who unparks, or by the threads that leave the scope |
 //! | `free` | a write of every piece of the block |
 //! | basic block, computed address | `br`, if the thread has read since its last one |
 //!
 //! Must-order edges that are added beyond the strictly necessary (fences, updates that only release) make reorderings
 //! fewer, never wrong. Every event passes the validator; what breaks a rule (a lock that uninstrumented code released)
 //! is mended or dropped, and counted.
+
+mod lift;
 
 use std::collections::HashSet;
 use std::io;
@@ -32,6 +36,7 @@ use mayhap_wire::ring::{AtomicKind, SiteKind, Tag, order, split_atomic};
 
 use super::modules::{Block, Blocks, Sites};
 use super::names;
+use super::rust_code::rust_library;
 use super::shadow::{Cell, SHARED, TOUCHED, WRITTEN, granules};
 use super::spool::Replay;
 use super::steps::{Steps, View};
@@ -69,6 +74,11 @@ pub struct Lowering {
     current: u16,
     symbols: Symbols,
     constant: HashSet<u64>,
+    /// Return addresses of calls that move memory unseen by anybody.
+    unseen: HashSet<u64>,
+    /// Return addresses in Rust code that is not instrumented.
+    silent: HashSet<u64>,
+    lift: lift::Lift,
     /// Location of each site by number.
     locations: Vec<u32>,
     tables: Tables,
@@ -82,6 +92,8 @@ pub struct Lowering {
 
 impl Lowering {
     pub(super) fn new(replay: Replay, facts: Facts, symbols: Symbols, constant: HashSet<u64>) -> Lowering {
+        let (unseen, silent) = rust_library(&symbols, &facts.pcs);
+        let lift = lift::Lift::of(&facts.atomics, &symbols);
         Lowering {
             replay,
             used: 0,
@@ -93,6 +105,9 @@ impl Lowering {
             current: 0,
             symbols,
             constant,
+            unseen,
+            silent,
+            lift,
             locations: Vec::new(),
             tables: Tables::default(),
             out: Columns::default(),
@@ -126,6 +141,7 @@ impl Lowering {
         match word {
             Word::Access(number, address) => {
                 let site = self.sites.get(number);
+                self.settle(number)?;
                 match site.kind {
                     SiteKind::Read => self.access(number, address, site.size.into(), Op::Read),
                     SiteKind::Write => self.access(number, address, site.size.into(), Op::Write),
@@ -140,6 +156,10 @@ impl Lowering {
     }
 
     fn record(&mut self, tag: Tag, arg: u32, first: u64, second: u64, body: &[u64]) -> Result<(), NameError> {
+        // What the standard library does for itself, by locks that are not seen, is nobody's business.
+        if is_std(tag) && self.silent.contains(&self.sites.get(arg).pc) {
+            return Ok(());
+        }
         match tag {
             Tag::Switch => self.current = arg as u16,
             Tag::Site => self.define_site(arg, first),
@@ -201,13 +221,19 @@ impl Lowering {
                 }
             }
             Tag::Atomic => {
-                if let Some((kind, order, size)) = split_atomic(second) {
+                if let Some((kind, order, size)) = split_atomic(second)
+                    && !self.lifted(arg, first, kind, size)?
+                {
+                    self.settle(arg)?;
                     self.atomic(arg, first, kind, order, size)?;
                 }
             }
             Tag::Fence => self.fence(arg, first as u8)?,
-            Tag::RangeRead => self.access(arg, first, second, Op::Read)?,
-            Tag::RangeWrite => self.access(arg, first, second, Op::Write)?,
+            Tag::RangeRead | Tag::RangeWrite if self.unseen.contains(&self.sites.get(arg).pc) => {}
+            Tag::RangeRead | Tag::RangeWrite => {
+                self.settle(arg)?;
+                self.access(arg, first, second, if tag == Tag::RangeRead { Op::Read } else { Op::Write })?;
+            }
             Tag::Alloc => {
                 let end = first.saturating_add(following(body, 1).max(1));
                 self.retire_overlapping(first, end);
@@ -216,6 +242,10 @@ impl Lowering {
                 self.revive(&block);
             }
             Tag::Free => self.free(arg, first)?,
+            Tag::StdLocked => self.told(arg, first, second != 0)?,
+            Tag::StdUnlocked => self.told_given(arg, first)?,
+            Tag::Parked => self.parked(arg, first)?,
+            Tag::ScopeLeft => self.scope_left(arg, first)?,
         }
         Ok(())
     }
@@ -382,6 +412,7 @@ impl Lowering {
             }
         }
         self.objects.forget(block.start..block.end);
+        self.lift.forget_if_any(block.start, block.end);
     }
 
     fn retire_overlapping(&mut self, start: u64, end: u64) {
@@ -437,6 +468,8 @@ impl Lowering {
             (name, Wake::Condition) => name,
             (name, Wake::Once) => format!("once {name}"),
             (name, Wake::Atomic) => format!("atomic {name}"),
+            (name, Wake::Park) => format!("parker {name}"),
+            (name, Wake::Scope) => format!("scope {name}"),
             (name, Wake::Post(nth)) => format!("post {nth} of {name}"),
             (name, Wake::Round(round)) => format!("round {round} of {name}"),
         };
@@ -560,6 +593,15 @@ impl Lowering {
         self.replay = replay;
         result
     }
+}
+
+/// What functions tell that stand in for those of Rust's standard library.
+fn is_std(tag: Tag) -> bool {
+    use Tag::{BarrierArrive, BarrierLeave, Notify, NotifyAll, Parked, StdLocked, StdUnlocked, WaitBegin, WaitEnd};
+    matches!(
+        tag,
+        StdLocked | StdUnlocked | WaitBegin | WaitEnd | Notify | NotifyAll | Parked | BarrierArrive | BarrierLeave
+    )
 }
 
 impl Source for Lowering {

@@ -13,6 +13,8 @@ mod names;
 pub mod program;
 mod ring;
 pub mod run;
+mod rust_code;
+mod rust_sites;
 mod shadow;
 mod spool;
 pub mod steps;
@@ -21,5 +23,5 @@ pub mod symbols;
 mod sync;
 mod words;
 
-pub use program::{Monitor, Options, Recording, Taken, Unwatched, command, execute, record};
+pub use program::{Monitor, Options, Recording, Taken, Unwatched, command, execute, record, record_as};
 pub use run::Run;

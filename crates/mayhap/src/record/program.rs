@@ -72,11 +72,15 @@ impl Monitor for Unwatched {
 
 /// Runs a program once and writes its trace.
 pub fn record(program: &[OsString], options: &Options) -> Result<Recording, Failure> {
+    record_as(command(program)?, program, options)
+}
+
+/// The same where the command says more about the program, such as where its output goes.
+pub fn record_as(command: Command, program: &[OsString], options: &Options) -> Result<Recording, Failure> {
     let output = &options.output;
     // An unwritable place is an error before the program runs, not after.
     let writer = mayhap_trace::format::create(output).map_err(|error| Failure::at(output, error))?;
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let command = command(program)?;
     let started = Instant::now();
     let taken = execute(command, options, folder, &mut Unwatched)?;
     let run = Run::new(program, taken.status, started.elapsed());
@@ -166,6 +170,7 @@ impl Taken {
             Err(error) if keeps_part && is_full(&error) => notes.push(format!("the trace ends early: {error}")),
             Err(error) => return Err(failed(error)),
         }
+        notes.extend(lowering.unlifted());
         if lowering.dropped() > 0 {
             notes.push(format!("{} events broke a rule of locks or threads and were left out", lowering.dropped()));
         }
@@ -275,7 +280,7 @@ fn what_is_missing(ring: &Ring, spool: &Spool, status: ExitStatus) -> Vec<String
     let mut notes = Vec::new();
     let state_bits = ring.state().unwrap_or(0);
     if ring.writer().ok().flatten().is_none() {
-        notes.push("the program recorded nothing: build it with `mayhap cc`, `mayhap c++` or -fsanitize=thread".into());
+        notes.push("the program recorded nothing: build it with `mayhap cc`, `mayhap c++`, `mayhap cargo` or -fsanitize=thread".into());
         return notes;
     }
     if let Some(signal) = status.signal() {

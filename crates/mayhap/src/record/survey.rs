@@ -5,7 +5,9 @@
 //!
 //! Cost: constant time an access (a cached table lookup), time linear in a block's pages that were ever touched when it is freed.
 
-use mayhap_wire::ring::{SiteKind, Tag, split_atomic};
+use std::collections::HashSet;
+
+use mayhap_wire::ring::{AtomicKind, SiteKind, Tag, split_atomic};
 
 use super::modules::{Block, Blocks, Module, Sites};
 use super::shadow::{GRANULE, Shadow, granules};
@@ -26,6 +28,7 @@ pub(super) struct Survey {
     kept: Vec<Kept>,
     thread: u16,
     carried: Vec<u64>,
+    atomics: Atomics,
     /// The words stopped making sense: nothing after that is read.
     broken: bool,
 }
@@ -39,6 +42,31 @@ pub(super) struct Facts {
     pub(super) modules: Vec<Module>,
     /// Program counters of all sites.
     pub(super) pcs: Vec<u64>,
+    pub(super) atomics: Atomics,
+}
+
+/// Where atomic operations are, and which of them read which addresses without changing them.
+#[derive(Default)]
+pub(super) struct Atomics {
+    /// Program counter and width.
+    pub(super) places: HashSet<(u64, u8)>,
+    /// Program counter and address.
+    pub(super) reads: HashSet<(u64, u64)>,
+    last: (u64, u64, bool),
+}
+
+impl Atomics {
+    #[inline]
+    fn note(&mut self, pc: u64, address: u64, size: u8, reads: bool) {
+        if self.last == (pc, address, reads) {
+            return;
+        }
+        self.last = (pc, address, reads);
+        self.places.insert((pc, size));
+        if reads {
+            self.reads.insert((pc, address));
+        }
+    }
 }
 
 impl Survey {
@@ -108,7 +136,8 @@ impl Survey {
             Tag::RangeWrite => self.touch(first, second, true),
             Tag::Atomic => {
                 if let Some((kind, _, size)) = split_atomic(second) {
-                    self.touch(first, size.into(), kind != mayhap_wire::ring::AtomicKind::Load);
+                    self.atomics.note(self.sites.get(argument).pc, first, size, kind == AtomicKind::Load);
+                    self.touch(first, size.into(), kind != AtomicKind::Load);
                 }
             }
             _ => {}
@@ -158,6 +187,6 @@ impl Survey {
             self.retire(block);
         }
         self.kept.resize(self.blocks.count(), Kept::default());
-        Facts { kept: self.kept, shadow: self.shadow, modules: self.modules, pcs: self.pcs }
+        Facts { kept: self.kept, shadow: self.shadow, modules: self.modules, pcs: self.pcs, atomics: self.atomics }
     }
 }

@@ -114,10 +114,15 @@ impl Symbols {
         let fallback = || format!("{}+{offset:#x}", file_name(&loaded.module.path));
         let Some(loader) = &loaded.loader else { return Place { function: String::new(), line: fallback() } };
         let mut place = Place::default();
-        if let Ok(mut frames) = loader.find_frames(probe)
-            && let Ok(Some(frame)) = frames.next()
-        {
-            place = self.frame(&frame);
+        if let Ok(mut frames) = loader.find_frames(probe) {
+            // Of the inlined functions the innermost that is not the language's own; else the one that all are inlined in.
+            while let Ok(Some(frame)) = frames.next() {
+                place = self.frame(&frame);
+                let file = frame.location.as_ref().and_then(|location| location.file);
+                if !file.is_some_and(is_rust_library) {
+                    break;
+                }
+            }
         }
         if place.function.is_empty() {
             let symbol = loader.find_symbol(probe).unwrap_or("");
@@ -129,7 +134,25 @@ impl Symbols {
         place
     }
 
+    /// The functions at the place that returns to `pc`, the innermost inlined one first; none without debug information.
+    pub(super) fn functions(&self, pc: u64) -> Vec<String> {
+        let mut functions = Vec::new();
+        if let Some(loaded) = self.module(pc)
+            && let Some(loader) = &loaded.loader
+            && let Ok(mut frames) = loader.find_frames((pc - loaded.module.base).saturating_sub(1))
+        {
+            while let Ok(Some(frame)) = frames.next() {
+                functions.push(self.frame(&frame).function);
+            }
+        }
+        functions
+    }
+
     fn shown(&self, file: &str) -> String {
+        let rust = file.strip_prefix("/rustc/").and_then(|rest| rest.split_once('/'));
+        if let Some((_, file)) = rust {
+            return file.into();
+        }
         match &self.folder {
             Some(folder) => Path::new(file).strip_prefix(folder).map_or(file.into(), |path| path.display().to_string()),
             None => file.into(),
@@ -175,6 +198,13 @@ impl Loaded {
         let data = std::fs::read(&module.path).map(|bytes| data_symbols(&bytes)).unwrap_or_default();
         Loaded { module, loader, data }
     }
+}
+
+/// A file of Rust's standard library or of the locks that are lifted (see [`super::rust_sites`]).
+fn is_rust_library(file: &str) -> bool {
+    let crates =
+        ["/library/core/", "/library/std/", "/library/alloc/", "/parking_lot-", "/parking_lot_core-", "/lock_api-"];
+    crates.iter().any(|part| file.contains(part))
 }
 
 fn data_symbols(bytes: &[u8]) -> Vec<(u64, u64, String)> {

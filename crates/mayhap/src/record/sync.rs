@@ -12,6 +12,10 @@ pub(super) enum Wake {
     Once,
     /// A release that acquires take over.
     Atomic,
+    /// A thread that was parked.
+    Park,
+    /// The end of a Rust scope's threads.
+    Scope,
     /// The n-th post of a semaphore.
     Post(u64),
     /// The n-th round of a barrier.
@@ -21,7 +25,7 @@ pub(super) enum Wake {
 /// A barrier's state.
 #[derive(Default)]
 pub(super) struct Barrier {
-    /// How many take part.
+    /// How many take part; 0 if that is not known, and a round is over when the first thread leaves.
     pub(super) count: u64,
     round: u64,
     arrived: u64,
@@ -35,6 +39,10 @@ impl Barrier {
         let round = self.round;
         let first = self.arrived == 0;
         self.arrived += 1;
+        if self.count == 0 {
+            self.inside.insert(thread, (round, false));
+            return (round, first, true);
+        }
         let last = self.arrived >= self.count;
         if last {
             self.round += 1;
@@ -46,7 +54,12 @@ impl Barrier {
 
     /// A thread leaves: the round it waited for, unless it was the last to arrive.
     pub(super) fn leave(&mut self, thread: u16) -> Option<u64> {
-        self.inside.remove(&thread).filter(|(_, last)| !last).map(|(round, _)| round)
+        let (round, last) = self.inside.remove(&thread)?;
+        if self.count == 0 && round == self.round {
+            self.round += 1;
+            self.arrived = 0;
+        }
+        (!last).then_some(round)
     }
 }
 
@@ -197,6 +210,17 @@ mod tests {
         assert_eq!(barrier.leave(2), None);
         // The next round begins before all have left this one.
         assert_eq!(barrier.arrive(2), (1, true, false));
+        assert_eq!(barrier.leave(1), Some(0));
+        assert_eq!(barrier.arrive(1), (1, false, true));
+    }
+
+    #[test]
+    fn a_round_of_unknown_size_ends_when_the_first_leaves() {
+        let mut barrier = Barrier::default();
+        assert_eq!(barrier.arrive(1), (0, true, true));
+        assert_eq!(barrier.arrive(2), (0, false, true));
+        assert_eq!(barrier.leave(2), Some(0));
+        assert_eq!(barrier.arrive(2), (1, true, true));
         assert_eq!(barrier.leave(1), Some(0));
         assert_eq!(barrier.arrive(1), (1, false, true));
     }

@@ -1,6 +1,9 @@
 //! Running the binary.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) mod expect;
+pub(crate) mod rust;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

@@ -1,0 +1,287 @@
+//! Rust's standard library: what it does where no hook sees it.
+//!
+//! Programs bring `std` with them as compiled, without hooks. Of its locks they inline the fast paths, and those are seen as
+//! atomic operations; the waiting is in functions of `std` itself. `mayhap cargo` has the linker put a few of these
+//! functions behind the ones here (`--wrap`, through stubs it writes), which tell what happened. Each gets the arguments of the
+//! function it stands for, all of them integers and pointers in registers, and that function itself in the sixth.
+//!
+//! The raw `futex` system call, which `std` and others wait with, gives the token up like any other call that may block.
+
+use core::sync::atomic::Ordering;
+
+use libc::c_int;
+use mayhap_wire::ring::{AtomicKind, Tag, atomic_word, order};
+
+use crate::hook::{self, Hook};
+use crate::tls::{self, exports};
+use crate::{blocking, sys};
+
+/// The function of `std` that one of these stands for.
+type Real = unsafe extern "C-unwind" fn(u64, u64, u64, u64, u64) -> u64;
+
+exports! {
+    mayhap_std_mutex_lock => mutex_lock;
+    mayhap_std_rwlock_read => rwlock_read;
+    mayhap_std_rwlock_write => rwlock_write;
+    mayhap_std_condvar_wait => condvar_wait;
+    mayhap_std_condvar_wait_timeout => condvar_wait_timeout;
+    mayhap_std_condvar_notify_one => condvar_notify_one;
+    mayhap_std_condvar_notify_all => condvar_notify_all;
+    mayhap_std_once_call => once_call;
+    mayhap_std_once_wait => once_wait;
+    mayhap_std_barrier_wait => barrier_wait;
+    mayhap_std_park => park;
+    mayhap_std_scope_leave => scope_leave;
+}
+
+/// The slow path of a lock: blocks, and has the lock when it returns.
+fn lock(lock: u64, shared: bool, call: impl FnOnce() -> u64) -> u64 {
+    let pc = tls::caller();
+    let Some(hook) = Hook::enter() else { return call() };
+    let result = hook.blocking(call);
+    hook.record(Tag::StdLocked, pc, &[lock, u64::from(shared)]);
+    hook.sync_point();
+    result
+}
+
+unsafe extern "C-unwind" fn mutex_lock(a: u64, b: u64, c: u64, d: u64, e: u64, real: Real) -> u64 {
+    // SAFETY: the caller's own arguments.
+    lock(a, false, || unsafe { real(a, b, c, d, e) })
+}
+
+unsafe extern "C-unwind" fn rwlock_read(a: u64, b: u64, c: u64, d: u64, e: u64, real: Real) -> u64 {
+    // SAFETY: the caller's own arguments.
+    lock(a, true, || unsafe { real(a, b, c, d, e) })
+}
+
+unsafe extern "C-unwind" fn rwlock_write(a: u64, b: u64, c: u64, d: u64, e: u64, real: Real) -> u64 {
+    // SAFETY: the caller's own arguments.
+    lock(a, false, || unsafe { real(a, b, c, d, e) })
+}
+
+/// A wait on a condition variable, which gives the mutex up and takes it again. `woken` tells from the result whether it
+/// was woken.
+fn wait(condition: u64, mutex: u64, woken: fn(u64) -> bool, call: impl FnOnce() -> u64) -> u64 {
+    let pc = tls::caller();
+    let Some(hook) = Hook::enter() else { return call() };
+    hook.record(Tag::StdUnlocked, pc, &[mutex]);
+    hook.record(Tag::WaitBegin, pc, &[condition]);
+    let result = hook.blocking(call);
+    hook.record(Tag::WaitEnd, pc, &[condition, u64::from(woken(result))]);
+    hook.record(Tag::StdLocked, pc, &[mutex, 0]);
+    result
+}
+
+unsafe extern "C-unwind" fn condvar_wait(a: u64, b: u64, c: u64, d: u64, e: u64, real: Real) -> u64 {
+    // SAFETY: the caller's own arguments.
+    wait(a, b, |_| true, || unsafe { real(a, b, c, d, e) })
+}
+
+unsafe extern "C-unwind" fn condvar_wait_timeout(a: u64, b: u64, c: u64, d: u64, e: u64, real: Real) -> u64 {
+    // Returns a `bool`: the low byte.
+    // SAFETY: the caller's own arguments.
+    wait(a, b, |result| result & 0xff != 0, || unsafe { real(a, b, c, d, e) })
+}
+
+fn notify(condition: u64, tag: Tag, call: impl FnOnce() -> u64) -> u64 {
+    let pc = tls::caller();
+    let Some(hook) = Hook::enter() else { return call() };
+    hook.record(tag, pc, &[condition]);
+    let result = call();
+    hook.sync_point();
+    result
+}
+
+unsafe extern "C-unwind" fn condvar_notify_one(a: u64, b: u64, c: u64, d: u64, e: u64, real: Real) -> u64 {
+    // SAFETY: the caller's own arguments.
+    notify(a, Tag::Notify, || unsafe { real(a, b, c, d, e) })
+}
+
+unsafe extern "C-unwind" fn condvar_notify_all(a: u64, b: u64, c: u64, d: u64, e: u64, real: Real) -> u64 {
+    // SAFETY: the caller's own arguments.
+    notify(a, Tag::NotifyAll, || unsafe { real(a, b, c, d, e) })
+}
+
+/// A `Once::call` under way: stands in for the closure, so that its end is recorded before others can find it done.
+#[repr(C)]
+struct OnceCall {
+    /// The closure as a trait object: data and virtual table.
+    data: u64,
+    table: *const usize,
+    control: u64,
+    pc: u64,
+    ran: bool,
+}
+
+/// Drop glue, size, alignment, `call_once`, `call_mut`.
+const TABLE: usize = 5;
+
+impl OnceCall {
+    /// Calls the closure through this entry of its virtual table.
+    unsafe fn run(&mut self, entry: usize, state: u64, b: u64, c: u64) -> u64 {
+        self.ran = true;
+        // SAFETY: the entry is the closure's function, called as `std` would.
+        let function: unsafe extern "C-unwind" fn(u64, u64, u64, u64) -> u64 =
+            unsafe { core::mem::transmute(*self.table.add(entry)) };
+        let _done = OnceDone { control: self.control, pc: self.pc };
+        // SAFETY: as above.
+        unsafe { function(self.data, state, b, c) }
+    }
+}
+
+/// The closure ends, by return or by panic. The token stays here until `std` has marked the end.
+struct OnceDone {
+    control: u64,
+    pc: u64,
+}
+
+impl Drop for OnceDone {
+    fn drop(&mut self) {
+        if let Some(hook) = Hook::enter() {
+            hook.record(Tag::OnceDone, self.pc, &[self.control]);
+            // Inlined code looks at the state before it calls anybody.
+            let store = atomic_word(AtomicKind::Store, order::RELEASE, 4);
+            hook.record(Tag::Atomic, self.pc, &[self.control, store]);
+        }
+    }
+}
+
+unsafe extern "C-unwind" fn once_entry3(call: *mut OnceCall, a: u64, b: u64, c: u64) -> u64 {
+    // SAFETY: `once_call` passed a call of its own.
+    unsafe { (*call).run(3, a, b, c) }
+}
+
+unsafe extern "C-unwind" fn once_entry4(call: *mut OnceCall, a: u64, b: u64, c: u64) -> u64 {
+    // SAFETY: `once_call` passed a call of its own.
+    unsafe { (*call).run(4, a, b, c) }
+}
+
+/// `Once::call(&self, ignore_poisoning, &mut dyn FnMut(&OnceState))`.
+unsafe extern "C-unwind" fn once_call(control: u64, b: u64, data: u64, table: u64, e: u64, real: Real) -> u64 {
+    if !hook::is_recording() {
+        // SAFETY: the caller's own arguments.
+        return unsafe { real(control, b, data, table, e) };
+    }
+    let mut call = OnceCall { data, table: table as *const usize, control, pc: tls::caller(), ran: false };
+    // SAFETY: the virtual table of an `FnMut` has these entries.
+    let mut stand_in: [usize; TABLE] = unsafe { core::array::from_fn(|i| *call.table.add(i)) };
+    stand_in[3] = once_entry3 as *const () as usize;
+    stand_in[4] = once_entry4 as *const () as usize;
+    // SAFETY: the caller's own arguments, with a closure that does the same; both live until the call returns.
+    let result = unsafe { real(control, b, &raw mut call as u64, stand_in.as_ptr() as u64, e) };
+    if !call.ran {
+        seen_done(control, call.pc);
+    }
+    result
+}
+
+fn seen_done(control: u64, pc: u64) {
+    if let Some(hook) = Hook::enter() {
+        hook.record(Tag::OnceSeen, pc, &[control]);
+    }
+}
+
+unsafe extern "C-unwind" fn once_wait(a: u64, b: u64, c: u64, d: u64, e: u64, real: Real) -> u64 {
+    let pc = tls::caller();
+    // SAFETY: the caller's own arguments.
+    let result = unsafe { real(a, b, c, d, e) };
+    seen_done(a, pc);
+    result
+}
+
+unsafe extern "C-unwind" fn barrier_wait(a: u64, b: u64, c: u64, d: u64, e: u64, real: Real) -> u64 {
+    let pc = tls::caller();
+    let Some(hook) = Hook::enter() else {
+        // SAFETY: the caller's own arguments.
+        return unsafe { real(a, b, c, d, e) };
+    };
+    hook.record(Tag::BarrierArrive, pc, &[a]);
+    // SAFETY: the caller's own arguments.
+    let result = hook.blocking(|| unsafe { real(a, b, c, d, e) });
+    hook.record(Tag::BarrierLeave, pc, &[a]);
+    result
+}
+
+/// The thread waits until somebody unparks it, or for some time. Where it really waits tells its parker's address.
+unsafe extern "C-unwind" fn park(a: u64, b: u64, c: u64, d: u64, e: u64, real: Real) -> u64 {
+    let pc = tls::caller();
+    let thread = tls::active();
+    if let Some(thread) = thread {
+        thread.futex.store(0, Ordering::Relaxed);
+    }
+    blocking::leave();
+    // SAFETY: the caller's own arguments.
+    let result = unsafe { real(a, b, c, d, e) };
+    if let Some(hook) = Hook::enter() {
+        let futex = hook.thread().futex.load(Ordering::Relaxed);
+        hook.record(Tag::Parked, pc, &[futex]);
+    }
+    result
+}
+
+/// A thread of a scope ends. Recorded before the one that waits for the scope can see it.
+unsafe extern "C-unwind" fn scope_leave(a: u64, b: u64, c: u64, d: u64, e: u64, real: Real) -> u64 {
+    let pc = tls::caller();
+    let hook = Hook::enter();
+    if let Some(hook) = &hook {
+        hook.record(Tag::ScopeLeft, pc, &[a]);
+    }
+    // SAFETY: the caller's own arguments.
+    unsafe { real(a, b, c, d, e) }
+}
+
+/// The C library's `syscall`: anything but a futex goes to the kernel as if nobody stood in between, because the call may be
+/// one that returns twice.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syscall() {
+    core::arch::naked_asm!(
+        "cmp rdi, {futex_number}",
+        "je {futex}",
+        "mov rax, rdi",
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "mov rdx, rcx",
+        "mov r10, r8",
+        "mov r8, r9",
+        "mov r9, qword ptr [rsp + 8]",
+        "syscall",
+        "cmp rax, -4095",
+        "jae 2f",
+        "ret",
+        "2:",
+        "mov rdi, rax",
+        "jmp {failed}",
+        futex_number = const libc::SYS_futex,
+        futex = sym futex,
+        failed = sym failed,
+    )
+}
+
+extern "C" fn failed(result: i64) -> i64 {
+    // SAFETY: the calling thread's own errno.
+    unsafe { *libc::__errno_location() = -result as c_int };
+    -1
+}
+
+unsafe extern "C" fn futex(number: i64, a: usize, op: usize, c: usize, d: usize, e: usize, f: usize) -> i64 {
+    let waits = matches!(
+        op as c_int & libc::FUTEX_CMD_MASK,
+        libc::FUTEX_WAIT
+            | libc::FUTEX_WAIT_BITSET
+            | libc::FUTEX_LOCK_PI
+            | libc::FUTEX_LOCK_PI2
+            | libc::FUTEX_WAIT_REQUEUE_PI
+    );
+    if waits {
+        if let Some(thread) = tls::active() {
+            thread.futex.store(a as u64, Ordering::Relaxed);
+        }
+        blocking::leave();
+    }
+    // SAFETY: the caller's own arguments.
+    match unsafe { sys::call(number, [a, op, c, d, e, f]) } {
+        result @ -4095..0 => failed(result as i64),
+        result => result as i64,
+    }
+}

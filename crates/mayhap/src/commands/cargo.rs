@@ -1,0 +1,287 @@
+//! `mayhap cargo`: cargo, with recording built in.
+//!
+//! Cargo does everything, with an environment that instruments: a target directory of its own, the compiler's options, the
+//! target named (so that build scripts and procedural macros are not instrumented), `mayhap cc` for C code. To record, it gets this
+//! executable as the runner of what it built ([`runner`]).
+
+pub mod runner;
+mod toolchain;
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use toolchain::{TARGET, Toolchain};
+
+use super::record::{How, code};
+use crate::notes::note;
+use crate::{Exit, Failure, runtime};
+
+/// Build, run or test a Rust workspace with recording
+///
+/// All arguments go to cargo, so `mayhap cargo test`, `run`, `build`, `bench` and `nextest run` do what they do without
+/// mayhap, on a build of their own in target/mayhap. With -o the program's run, or each test, is recorded:
+/// `mayhap cargo run -o trace.mhp`, `mayhap cargo test -o traces` (a folder, one trace for each test).
+///
+/// Before a `--`, these arguments are mayhap's: -o/--output, --per test|binary, --seed N,
+/// --schedule free|random|pct, --slice N.
+#[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true, disable_version_flag = true)]
+pub struct Args {
+    /// Cargo's arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARG")]
+    arguments: Vec<OsString>,
+}
+
+/// The arguments that are mayhap's.
+#[derive(Default, PartialEq, Debug)]
+struct Own {
+    output: Option<PathBuf>,
+    per: Option<String>,
+    /// Passed on to `mayhap record`.
+    record: Vec<String>,
+}
+
+impl Args {
+    pub(super) fn run(self) -> Result<Exit, Failure> {
+        let (own, mut arguments) = split(self.arguments)?;
+        let choice = arguments.first().filter(|first| first.to_string_lossy().starts_with('+')).cloned();
+        let at = usize::from(choice.is_some());
+        let Some(command) = arguments.get(at).map(|command| command.to_string_lossy().into_owned()) else {
+            return Err(Failure::new("which of cargo's commands? For example `mayhap cargo test`"));
+        };
+        if let Some(target) = option(&arguments, "--target")
+            && target != TARGET
+        {
+            return Err(Failure::new(format_args!("recording is for {TARGET}, not for {}", target.display())));
+        }
+        let toolchain = Toolchain::find(choice.as_deref())?;
+        let mut cargo = Cargo { choice: choice.as_deref(), arguments: &arguments };
+        let folder = cargo.target_folder()?;
+        let mut environment = cargo.environment(&toolchain, &folder)?;
+        if let Some(output) = &own.output {
+            environment.extend(runner::environment(&command, output, own.per.as_deref(), &own.record, &folder)?);
+        } else if own != Own::default() {
+            return Err(Failure::new("--per, --seed, --schedule and --slice are about recording: -o says where to"));
+        }
+        if option(&arguments, "--target-dir").is_none() {
+            environment.push(("CARGO_TARGET_DIR".into(), folder.into_os_string()));
+        }
+        // Cargo's own option for the same, if given, comes later and wins.
+        environment.push(("CARGO_BUILD_TARGET".into(), TARGET.into()));
+        let status = cargo_command().args(std::mem::take(&mut arguments)).envs(environment).status();
+        match status {
+            Ok(status) => Ok(Exit::Program(code(status))),
+            Err(error) => Err(Failure::new(format_args!("cargo cannot be run: {error}"))),
+        }
+    }
+}
+
+fn cargo_command() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Takes mayhap's arguments out of cargo's.
+fn split(arguments: Vec<OsString>) -> Result<(Own, Vec<OsString>), Failure> {
+    let (mut own, mut rest) = (Own::default(), Vec::new());
+    let mut arguments = arguments.into_iter();
+    while let Some(argument) = arguments.next() {
+        let text = argument.to_string_lossy().into_owned();
+        if text == "--" {
+            rest.push(argument);
+            rest.extend(arguments);
+            break;
+        }
+        let (name, given) = match text.split_once('=') {
+            Some((name, value)) if name.starts_with("--") => (name, Some(value.to_string())),
+            _ => (text.as_str(), None),
+        };
+        if !matches!(name, "-o" | "--output" | "--per" | "--seed" | "--schedule" | "--slice") {
+            rest.push(argument);
+            continue;
+        }
+        let value = match given {
+            Some(value) => OsString::from(value),
+            None => arguments.next().ok_or_else(|| Failure::new(format_args!("{name} needs a value")))?,
+        };
+        let value_text = value.to_string_lossy().into_owned();
+        match name {
+            "-o" | "--output" => own.output = Some(value.into()),
+            "--per" if matches!(value_text.as_str(), "test" | "binary") => own.per = Some(value_text),
+            "--per" => return Err(Failure::new(format_args!("--per is `test` or `binary`, not `{value_text}`"))),
+            "--schedule" if How::named(&value_text).is_none() => {
+                return Err(Failure::new(format_args!("--schedule is `free`, `random` or `pct`, not `{value_text}`")));
+            }
+            "--seed" | "--slice" if value_text.parse::<u64>().is_err() => {
+                return Err(Failure::new(format_args!("{name} is a number, not `{value_text}`")));
+            }
+            _ => own.record.extend([name.to_string(), value_text]),
+        }
+    }
+    Ok((own, rest))
+}
+
+/// The value of one of cargo's options, before any `--`.
+fn option(arguments: &[OsString], name: &str) -> Option<OsString> {
+    let mut arguments = arguments.iter().take_while(|argument| *argument != "--");
+    while let Some(argument) = arguments.next() {
+        if argument == name {
+            return arguments.next().cloned();
+        }
+        if let Some(value) = argument.to_string_lossy().strip_prefix(name).and_then(|rest| rest.strip_prefix('=')) {
+            return Some(value.into());
+        }
+    }
+    None
+}
+
+/// What is needed to ask cargo.
+struct Cargo<'a> {
+    choice: Option<&'a OsStr>,
+    arguments: &'a [OsString],
+}
+
+impl Cargo<'_> {
+    /// What cargo answers to a question about the user's workspace.
+    fn ask(&self, question: &[&str]) -> Option<serde_json::Value> {
+        let mut cargo = cargo_command();
+        cargo.args(self.choice).args(question).env("RUSTC_BOOTSTRAP", "1");
+        if let Some(manifest) = option(self.arguments, "--manifest-path").filter(|_| question[0] == "metadata") {
+            cargo.arg("--manifest-path").arg(manifest);
+        }
+        let output = cargo.output().ok()?;
+        if output.status.success() { serde_json::from_slice(&output.stdout).ok() } else { None }
+    }
+
+    /// Where to build: a folder of our own in the workspace's target directory, or the one that the user names.
+    fn target_folder(&self) -> Result<PathBuf, Failure> {
+        if let Some(folder) = option(self.arguments, "--target-dir") {
+            return std::path::absolute(&folder).map_err(|error| Failure::at(Path::new(&folder), error));
+        }
+        let metadata = self.ask(&["metadata", "--no-deps", "--format-version", "1"]);
+        match metadata.as_ref().and_then(|metadata| metadata["target_directory"].as_str()) {
+            Some(folder) => Ok(Path::new(folder).join("mayhap")),
+            None => Err(Failure::new("there is no Cargo.toml here or in a folder above, or cargo cannot read it")),
+        }
+    }
+
+    /// The compiler options that the user has set, from wherever cargo would take them.
+    fn user_flags(&self, kind: &str) -> Vec<String> {
+        let (plain, encoded) = (kind.to_uppercase(), format!("CARGO_ENCODED_{}", kind.to_uppercase()));
+        if let Ok(flags) = std::env::var(encoded) {
+            return flags.split('\x1f').filter(|flag| !flag.is_empty()).map(String::from).collect();
+        }
+        if let Ok(flags) = std::env::var(plain) {
+            return flags.split_whitespace().map(String::from).collect();
+        }
+        let configured = |key: &str| {
+            let question = ["-Zunstable-options", "config", "get", "--format", "json-value", key];
+            match self.ask(&question)? {
+                serde_json::Value::String(flags) => Some(flags.split_whitespace().map(String::from).collect()),
+                serde_json::Value::Array(flags) => {
+                    Some(flags.iter().filter_map(|flag| Some(flag.as_str()?.to_string())).collect())
+                }
+                _ => None,
+            }
+        };
+        configured(&format!("target.{TARGET}.{kind}"))
+            .or_else(|| configured(&format!("build.{kind}")))
+            .unwrap_or_default()
+    }
+
+    /// What makes cargo instrument.
+    fn environment(&mut self, toolchain: &Toolchain, folder: &Path) -> Result<Vec<(OsString, OsString)>, Failure> {
+        let library = runtime::folder()?;
+        let stubs = toolchain.stubs(&folder.join("mayhap-std"))?;
+        let mut ours = toolchain::instrument();
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        ours.push(format!("-Zpre-link-arg={}", text(&library.join(runtime::NAME))));
+        ours.push(format!("-Clink-arg=-Wl,--enable-new-dtags,-rpath,{}", text(&library)));
+        ours.push(format!("-Clink-arg={}", text(&stubs)));
+        ours.extend(toolchain.functions.iter().map(|(symbol, _)| format!("-Clink-arg=-Wl,--wrap={symbol}")));
+        let mut environment: Vec<(OsString, OsString)> = vec![("RUSTC_BOOTSTRAP".into(), "1".into())];
+        for kind in ["rustflags", "rustdocflags"] {
+            let mut flags = self.user_flags(kind);
+            flags.retain(|flag| !conflicts(flag));
+            flags.extend(ours.iter().filter(|flag| kind == "rustflags" || !flag.starts_with("-Csplit")).cloned());
+            environment.push((format!("CARGO_ENCODED_{}", kind.to_uppercase()).into(), flags.join("\x1f").into()));
+        }
+        // Without optimisation the compiler inlines nothing, and the fast paths of locks cannot be told apart. Optimisation
+        // across crates removes the calls that the linker is to redirect.
+        for (name, value) in [("DEV_OPT_LEVEL", "1"), ("DEV_LTO", "off"), ("RELEASE_LTO", "off")] {
+            let name = format!("CARGO_PROFILE_{name}");
+            if std::env::var_os(&name).is_none() {
+                environment.push((name.into(), value.into()));
+            }
+        }
+        environment.extend(c_compilers(folder)?);
+        Ok(environment)
+    }
+}
+
+/// A compiler option of the user's that cannot be combined with recording.
+fn conflicts(flag: &str) -> bool {
+    let compact = flag.replace(' ', "");
+    let conflicting =
+        ["-Zsanitizer=", "-Clto", "-Clinker-plugin-lto", "-Cprefer-dynamic", "-Ctarget-feature=+crt-static"];
+    let found = conflicting.iter().any(|start| compact.starts_with(start)) && !compact.ends_with("=off");
+    if found {
+        note(format_args!("{flag} left out: it cannot be combined with recording"));
+    }
+    found
+}
+
+/// Has C and C++ code of crates built with recording: links to this executable, which tell it what is meant.
+fn c_compilers(folder: &Path) -> Result<Vec<(OsString, OsString)>, Failure> {
+    let links = folder.join("mayhap-bin");
+    let failed = |error| Failure::at(&links, error);
+    std::fs::create_dir_all(&links).map_err(failed)?;
+    let executable = std::env::current_exe().map_err(failed)?;
+    let underscored = TARGET.replace('-', "_");
+    let mut environment = Vec::new();
+    for (variable, link, own) in [("CC", "mayhap-cc", "MAYHAP_CC"), ("CXX", "mayhap-c++", "MAYHAP_CXX")] {
+        let path = links.join(link);
+        if std::fs::read_link(&path).ok().as_ref() != Some(&executable) {
+            let _ = std::fs::remove_file(&path);
+            symlink(&executable, &path).map_err(failed)?;
+        }
+        let of_target = format!("{variable}_{underscored}");
+        let users = [&of_target, &format!("TARGET_{variable}"), variable].into_iter().find_map(std::env::var_os);
+        if let Some(compiler) = users.filter(|_| std::env::var_os(own).is_none()) {
+            environment.push((own.into(), compiler));
+        }
+        environment.push((of_target.into(), path.into_os_string()));
+    }
+    Ok(environment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split_words(line: &str) -> Result<(Own, Vec<OsString>), String> {
+        split(line.split(' ').map(OsString::from).collect()).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn our_arguments_are_taken_out_and_cargos_are_kept() {
+        let (own, rest) = split_words("test -o traces -p one --seed=3 -- --exact -o x").unwrap();
+        assert_eq!(own.output, Some("traces".into()));
+        assert_eq!(own.record, ["--seed", "3"]);
+        assert_eq!(rest, ["test", "-p", "one", "--", "--exact", "-o", "x"]);
+        assert_eq!(option(&rest, "-p"), Some("one".into()));
+        assert_eq!(option(&rest, "--exact"), None);
+        assert!(split_words("test --per module").unwrap_err().contains("`test` or `binary`"));
+        assert!(split_words("test --schedule fair").unwrap_err().contains("pct"));
+        assert!(split_words("test -o").unwrap_err().contains("needs a value"));
+    }
+
+    #[test]
+    fn flags_that_exclude_recording_are_left_out() {
+        assert!(conflicts("-Zsanitizer=address"));
+        assert!(conflicts("-Clto=fat"));
+        assert!(!conflicts("-Clto=off"));
+        assert!(!conflicts("-Ctarget-cpu=native"));
+    }
+}

@@ -1,0 +1,127 @@
+//! What a small program says about its own trace, in comments at its top:
+//!
+//! - `// race: NAME`: happens-before leaves conflicting accesses to a variable unordered whose name starts so
+//! - `// proven: NAME`: a race on a variable whose name starts so is proven
+//! - its name ends in `_norace`: there is no race by happens-before
+//! - `// counts: OP=N OP>=N`: events of each operation
+//! - `// names: NAME`: a thread, lock or variable whose name starts so
+//! - `// status: N`: the exit code, 0 unless given
+//! - `// note: TEXT`: what `mayhap record` says
+//! - `// seconds: N`: the longest the recording may take, 60 unless given
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use mayhap_detect::{Options, Order, detect};
+use mayhap_trace::{Op, Relations, Trace, format};
+
+use super::Run;
+
+/// The words behind `// key:` in a program's text.
+pub(crate) fn facts<'a>(text: &'a str, key: &str) -> Vec<&'a str> {
+    let prefix = format!("// {key}: ");
+    text.lines().filter_map(|line| line.strip_prefix(prefix.as_str())).collect()
+}
+
+/// Records a program under one schedule into `trace` and holds the trace to what the program's text says.
+pub(crate) fn check(
+    name: &str,
+    text: &str,
+    program: &[&str],
+    trace: &Path,
+    schedule: &[&str],
+) -> Result<Trace, String> {
+    let started = Instant::now();
+    let run: Run = Command::new(env!("CARGO_BIN_EXE_mayhap"))
+        .args(["record", "-o", trace.to_str().unwrap()])
+        .args(schedule)
+        .arg("--")
+        .args(program)
+        .env("MAYHAP_LOG", trace.with_extension("log"))
+        .current_dir(trace.parent().unwrap())
+        .output()
+        .unwrap()
+        .into();
+    let seconds = facts(text, "seconds").first().map_or(60, |n| n.parse().unwrap());
+    if started.elapsed() > Duration::from_secs(seconds) {
+        return Err(format!("took {:?}", started.elapsed()));
+    }
+    let status = facts(text, "status").first().map_or(0, |n| n.parse().unwrap());
+    if run.code != Some(status) {
+        return Err(format!("exit code {:?}, not {status}\n{}{}", run.code, run.stdout, run.stderr));
+    }
+    for note in facts(text, "note") {
+        if !run.stderr.contains(note) {
+            return Err(format!("does not say `{note}` but:\n{}", run.stderr));
+        }
+    }
+    if run.stderr.contains("broke a rule") {
+        return Err(run.stderr);
+    }
+    let trace = format::read(trace).map_err(|error| error.to_string())?.trace;
+    Relations::derive(&trace).map_err(|error| error.to_string())?;
+    check_counts(&trace, text)?;
+    check_names(&trace, text)?;
+    check_races(&trace, text, name.ends_with("_norace"))?;
+    Ok(trace)
+}
+
+fn check_counts(trace: &Trace, text: &str) -> Result<(), String> {
+    for fact in facts(text, "counts").iter().flat_map(|line| line.split_whitespace()) {
+        let (word, number) = fact.split_once('=').unwrap();
+        let (word, least) = word.strip_suffix('>').map_or((word, false), |word| (word, true));
+        let op = Op::from_word(word.as_bytes()).unwrap_or_else(|| panic!("`{word}` is no operation"));
+        let (expected, found): (usize, usize) =
+            (number.parse().unwrap(), trace.columns().ops.iter().filter(|&&o| o == op).count());
+        if found != expected && !(least && found > expected) {
+            return Err(format!("{found} events {word}, not {fact}"));
+        }
+    }
+    Ok(())
+}
+
+fn check_names(trace: &Trace, text: &str) -> Result<(), String> {
+    let tables = trace.tables();
+    for name in facts(text, "names").iter().flat_map(|line| line.split_whitespace()) {
+        let mut all = tables.threads.iter().chain(tables.locks.iter()).chain(tables.variables.iter());
+        if !all.any(|n| n.starts_with(name)) {
+            return Err(format!("nothing is named {name}"));
+        }
+    }
+    Ok(())
+}
+
+fn check_races(trace: &Trace, text: &str, none: bool) -> Result<(), String> {
+    let found = detect(&mut &*trace, Order::Hb, &Options::default()).map_err(|error| error.to_string())?;
+    let name = |race: &mayhap_detect::Race| {
+        let (_, event) = race.first;
+        found.tables.object(event.op, event.object).to_string()
+    };
+    let mut names: Vec<String> = found.races.iter().map(name).collect();
+    names.sort();
+    names.dedup();
+    if none && !names.is_empty() {
+        return Err(format!("races on {names:?}"));
+    }
+    for wanted in facts(text, "race") {
+        if !names.iter().any(|name| name.starts_with(wanted)) {
+            return Err(format!("no race on {wanted}, only on {names:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// The variables with races that are proven under a model, from `mayhap predict`.
+pub(crate) fn proven(trace: &Path, model: &str) -> Result<Vec<String>, String> {
+    let arguments = ["predict", "--kinds", "race", "--format", "json", "--model", model, trace.to_str().unwrap()];
+    let run = super::mayhap_in(trace.parent().unwrap(), &arguments);
+    if run.code == Some(2) {
+        return Err(run.stderr);
+    }
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).map_err(|error| error.to_string())?;
+    let findings = report["findings"].as_array().ok_or("no findings in the report")?;
+    let proven = findings.iter().filter(|finding| finding["verdict"] == "proven");
+    Ok(proven.map(|finding| finding["events"][0]["object"].as_str().unwrap_or("?").to_string()).collect())
+}
