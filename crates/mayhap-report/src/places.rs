@@ -72,13 +72,11 @@ pub fn function_name(function: &str) -> String {
     if last.ends_with("operator") { format!("{last}()()") } else { format!("{last}()") }
 }
 
-/// A variable or lock in plain words, as it stands in a sentence.
+/// A variable in plain words, as it stands in a title.
 pub fn spoken(object: &str) -> String {
     match parts(object) {
-        Object::Heap { thread, site, offset } => {
-            let part = if offset == 0 { "the start".to_string() } else { format!("byte {offset}") };
-            format!("{part} of the block that {thread} allocated at {}", short(site))
-        }
+        Object::Heap { site, offset: 0 } => format!("heap memory allocated at {}", short(site)),
+        Object::Heap { site, offset } => format!("heap memory allocated at {} (byte {offset})", short(site)),
         Object::Stack { thread } => format!("a variable on the stack of {thread}"),
         Object::Plain => format!("`{object}`"),
     }
@@ -87,8 +85,8 @@ pub fn spoken(object: &str) -> String {
 /// A name for narrow columns: as short as still tells it.
 pub fn brief(object: &str) -> String {
     match parts(object) {
-        Object::Heap { site, offset: 0, .. } => format!("heap@{}", short(site)),
-        Object::Heap { site, offset, .. } => format!("heap@{}+{offset}", short(site)),
+        Object::Heap { site, offset: 0 } => format!("heap@{}", short(site)),
+        Object::Heap { site, offset } => format!("heap@{}+{offset}", short(site)),
         Object::Stack { .. } | Object::Plain => object.to_string(),
     }
 }
@@ -96,7 +94,7 @@ pub fn brief(object: &str) -> String {
 /// The name without what differs when lines move or threads allocate otherwise.
 pub fn lasting(object: &str) -> String {
     match parts(object) {
-        Object::Heap { site, offset, .. } => {
+        Object::Heap { site, offset } => {
             let site = source(site).and_then(|s| s.file).unwrap_or_else(|| site.to_string());
             format!("heap@{}+{offset}", base_name(&site))
         }
@@ -106,7 +104,7 @@ pub fn lasting(object: &str) -> String {
 }
 
 enum Object<'o> {
-    Heap { thread: &'o str, site: &'o str, offset: u64 },
+    Heap { site: &'o str, offset: u64 },
     Stack { thread: &'o str },
     Plain,
 }
@@ -129,7 +127,7 @@ fn parts(object: &str) -> Object<'_> {
         Some((site, Ok(offset))) => (site, offset),
         _ => (place, 0),
     };
-    Object::Heap { thread, site, offset }
+    Object::Heap { site, offset }
 }
 
 /// The name without the number that tells it from an older one of the same place: `x#2`.
@@ -183,10 +181,10 @@ mod tests {
     #[test]
     fn memory_is_named_in_plain_words() {
         let heap = "main.1/heap3@push queue.c:12+8";
-        assert_eq!(spoken(heap), "byte 8 of the block that main.1 allocated at queue.c:12");
+        assert_eq!(spoken(heap), "heap memory allocated at queue.c:12 (byte 8)");
         assert_eq!(brief(heap), "heap@queue.c:12+8");
         assert_eq!(lasting(heap), lasting("main.2/heap9@push lib/queue.c:44+8"));
-        assert_eq!(spoken("main/heap1@q.c:2"), "the start of the block that main allocated at q.c:2");
+        assert_eq!(spoken("main/heap1@q.c:2"), "heap memory allocated at q.c:2");
         assert_eq!(spoken("main.1/stack-504"), "a variable on the stack of main.1");
         assert_eq!(spoken("queue+8"), "`queue+8`");
         assert_eq!(spoken("a/heapx@1"), "`a/heapx@1`");

@@ -56,6 +56,11 @@ pub(crate) fn model(model: &str) -> &'static str {
     }
 }
 
+/// A lock, as the story names it too.
+fn named(lock: &str) -> String {
+    format!("`{}`", brief(lock))
+}
+
 /// What each event of the target is.
 pub(super) fn roles(kind: Kind, target: &Target) -> Vec<&'static str> {
     match target {
@@ -120,7 +125,7 @@ pub(crate) fn locks_since(side: &Side) -> Vec<String> {
     let name = |lock: &Lock| {
         let shared = if lock.shared { " shared" } else { "" };
         let since = lock.location.as_deref().map_or(String::new(), |l| format!(" since {}", short(l)));
-        format!("{}{shared}{since}", spoken(&lock.name))
+        format!("{}{shared}{since}", named(&lock.name))
     };
     side.locks.iter().filter(|l| !is_atomic(l)).map(name).collect()
 }
@@ -136,7 +141,7 @@ pub(super) fn title(kind: Kind, target: &Target, sides: &[Side]) -> String {
         (Target::Race(..), [a, b]) => format!("{name} on {}: {}", spoken(&a.object), race_words(a, b)),
         (Target::Deadlock(_), _) => {
             let waits: Vec<String> =
-                sides.iter().map(|s| format!("{} waits for {}", who(s), spoken(&s.object))).collect();
+                sides.iter().map(|s| format!("{} waits for {}", who(s), named(&s.object))).collect();
             format!("{name} of {} threads: {}", sides.len(), list(&waits))
         }
         (Target::Atomicity { .. }, [a, c, b]) => {
@@ -190,7 +195,7 @@ pub(super) fn message(kind: Kind, target: &Target, sides: &[Side]) -> String {
         ),
         (Target::Deadlock(_), _) => {
             let waits: Vec<String> =
-                sides.iter().map(|s| format!("{} for {}", whereabouts(s), spoken(&s.object))).collect();
+                sides.iter().map(|s| format!("{} for {}", whereabouts(s), named(&s.object))).collect();
             format!("These threads can wait for each other for ever: {}.", list(&waits))
         }
         (Target::Atomicity { .. }, [a, c, b]) => format!(
@@ -231,7 +236,7 @@ fn is_atomic(lock: &Lock) -> bool {
 
 /// The locks that a side holds, as people name them.
 pub(crate) fn locks_held(side: &Side) -> Vec<String> {
-    let name = |lock: &Lock| format!("{}{}", spoken(&lock.name), if lock.shared { " (shared)" } else { "" });
+    let name = |lock: &Lock| format!("{}{}", named(&lock.name), if lock.shared { " (shared)" } else { "" });
     side.locks.iter().filter(|l| !is_atomic(l)).map(name).collect()
 }
 
@@ -270,7 +275,7 @@ fn why_race(a: &Side, b: &Side) -> String {
     match (a.locks.is_empty(), b.locks.is_empty()) {
         (true, true) => "No lock prevents it: neither thread holds one there.".to_string(),
         _ if !common.is_empty() => {
-            let names: Vec<String> = common.iter().map(|l| spoken(&l.name)).collect();
+            let names: Vec<String> = common.iter().map(|l| named(&l.name)).collect();
             format!("No lock prevents it: both hold {}, but only for reading.", list(&names))
         }
         _ if !none_a && !none_b => {
@@ -289,8 +294,8 @@ fn why_deadlock(sides: &[Side]) -> String {
         let locks = side.locks.iter().filter(|l| wanted.contains(&l.name.as_str()));
         let names: Vec<String> = locks
             .map(|l| match &l.location {
-                Some(place) => format!("{} since {}", spoken(&l.name), short(place)),
-                None => spoken(&l.name),
+                Some(place) => format!("{} since {}", named(&l.name), short(place)),
+                None => named(&l.name),
             })
             .collect();
         format!("{} holds {}", who(side), list(&names))
@@ -304,9 +309,9 @@ fn why_atomicity(a: &Side, c: &Side, b: &Side) -> String {
     let throughout: Vec<&Lock> = a.locks.iter().filter(|l| b.locks.contains(l)).collect();
     let interrupted: Vec<String> = (a.locks.iter())
         .filter(|l| !is_atomic(l) && b.locks.iter().any(|m| m.name == l.name && m.event != l.event))
-        .map(|l| spoken(&l.name))
+        .map(|l| named(&l.name))
         .collect();
-    let names: Vec<String> = throughout.iter().map(|l| spoken(&l.name)).collect();
+    let names: Vec<String> = throughout.iter().map(|l| named(&l.name)).collect();
     if !names.is_empty() {
         return format!("No lock prevents it: {} holds {} throughout, but {}.", who(a), list(&names), holds(c));
     }
@@ -325,7 +330,7 @@ fn swapped(trace: &Trace, told: &Told) -> Option<String> {
     let &(earlier, later) = told.swapped.first()?;
     let (first, second) = (trace.event(earlier), trace.event(later));
     let tables = trace.tables();
-    let lock = spoken(tables.object(first.op, first.object));
+    let lock = named(tables.object(first.op, first.object));
     if tables.object(first.op, first.object).starts_with("atomic ") {
         return Some(format!(
             "In the recorded run {} happened to come first at {}; nothing enforces that.",
