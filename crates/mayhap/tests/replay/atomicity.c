@@ -1,4 +1,5 @@
 // Looks under the lock and acts under the lock, but lets go of it in between.
+// kind: atomicity
 #include <assert.h>
 #include <pthread.h>
 

@@ -1,4 +1,5 @@
 // Three threads, three locks, one cycle.
+// kind: deadlock
 #include <pthread.h>
 
 static pthread_mutex_t locks[3];

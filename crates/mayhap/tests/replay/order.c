@@ -1,4 +1,5 @@
 // One thread sets a pointer up, another one uses it, and nobody waits. An attempt at a lock fails on the way.
+// kind: order
 #include <pthread.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
 // A race that the journal's lock hides; a condition, a semaphore, a barrier and the heap are on the way there.
+// kind: race
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
