@@ -1,10 +1,13 @@
 //! Which hooks are called with an address that no value read before can have decided: a global's, a stack slot's, an
-//! immediate. All other accesses are implicit branches (see [`super::lower`]).
+//! immediate; and which locks and conditions are named so. All other accesses and operations are implicit branches (see
+//! [`super::lower`]).
 //!
 //! Functions are decoded from their start. Per register it is known whether it holds such a constant: `lea` relative to the
-//! instruction or the stack pointer, `mov` of an immediate, `mov` between registers. Everything is forgotten where
-//! a jump may arrive, and what a call may change after a call; a function with jumps through tables is given up. Unknown
-//! counts as decided by a value, which only adds branches.
+//! instruction or the stack pointer, `mov` of an immediate, `mov` between registers. Where jumps arrive, it is a constant if it is
+//! one on every way there (the greatest solution, by iteration; which way was taken is a branch of its own); what a call may
+//! change is forgotten after it; a function with jumps through tables is given up. Calls of
+//! the module's own functions say nothing: such a function may end in a jump to the hook, which then sees the return
+//! address of a call with other arguments. Unknown counts as decided by a value, which only adds branches.
 
 use std::collections::{HashMap, HashSet};
 
@@ -51,14 +54,14 @@ fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> HashSet<u64> {
             arrivals.extend(targets(&decode(code, start)).unwrap_or_default());
         }
     }
-    for (start, size) in functions {
+    for (&start, &size) in &functions {
         // A return address may be the function's end, if it ends in the call.
         let from = wanted.partition_point(|&pc| pc <= start);
         let to = wanted.partition_point(|&pc| pc <= start + size);
         if from < to
             && let Some(code) = code(start, size)
         {
-            in_function(code, start, &wanted[from..to], &arrivals, &mut constant);
+            in_function(code, start, &wanted[from..to], &arrivals, |at| functions.contains_key(&at), &mut constant);
         }
     }
     constant
@@ -96,28 +99,67 @@ const CLOBBERED: [Register; 9] = [
     Register::R11,
 ];
 
-fn in_function(code: &[u8], start: u64, wanted: &[u64], arrivals: &HashSet<u64>, constant: &mut HashSet<u64>) {
+fn in_function(
+    code: &[u8],
+    start: u64,
+    wanted: &[u64],
+    arrivals: &HashSet<u64>,
+    is_function: impl Fn(u64) -> bool,
+    constant: &mut HashSet<u64>,
+) {
     let instructions = decode(code, start);
     let Some(targets) = targets(&instructions) else { return };
     let mut info = InstructionInfoFactory::new();
-    let mut known = [false; 16];
-    for instruction in &instructions {
-        if targets.contains(&instruction.ip()) || arrivals.contains(&instruction.ip()) {
-            known = [false; 16];
-        }
-        match instruction.flow_control() {
-            FlowControl::Next => step(instruction, &mut info, &mut known),
-            FlowControl::Call | FlowControl::IndirectCall => {
-                if known[Register::RDI.number()] && wanted.binary_search(&instruction.next_ip()).is_ok() {
-                    constant.insert(instruction.next_ip());
-                }
-                for register in CLOBBERED {
-                    known[register.number()] = false;
-                }
+    // What every way to a jump's target knows there; no way found yet: everything.
+    let mut at: HashMap<u64, Known> = targets.into_iter().map(|target| (target, [true; 16])).collect();
+    loop {
+        let mut changed = false;
+        let mut found = Vec::new();
+        let mut known = [false; 16];
+        for instruction in &instructions {
+            if let Some(others) = at.get(&instruction.ip()) {
+                meet(&mut known, others);
             }
-            _ => known = [false; 16],
+            if arrivals.contains(&instruction.ip()) {
+                known = [false; 16];
+            }
+            match instruction.flow_control() {
+                FlowControl::Next => step(instruction, &mut info, &mut known),
+                FlowControl::Call | FlowControl::IndirectCall => {
+                    let own = instruction.is_call_near() && is_function(instruction.near_branch_target());
+                    if known[Register::RDI.number()] && !own && wanted.binary_search(&instruction.next_ip()).is_ok() {
+                        found.push(instruction.next_ip());
+                    }
+                    for register in CLOBBERED {
+                        known[register.number()] = false;
+                    }
+                }
+                FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch => {
+                    changed |= at.get_mut(&instruction.near_branch_target()).is_some_and(|there| meet(there, &known));
+                    if instruction.flow_control() == FlowControl::UnconditionalBranch {
+                        known = [true; 16]; // nobody gets to the next instruction from here
+                    }
+                }
+                FlowControl::Return => known = [true; 16],
+                _ => known = [false; 16],
+            }
+        }
+        if !changed {
+            return constant.extend(found);
         }
     }
+}
+
+/// Per register: it holds a constant.
+type Known = [bool; 16];
+
+/// Keeps what both know; `true` if that is less than before.
+fn meet(known: &mut Known, other: &Known) -> bool {
+    let before = *known;
+    for (mine, theirs) in known.iter_mut().zip(other) {
+        *mine &= theirs;
+    }
+    *known != before
 }
 
 fn step(instruction: &Instruction, info: &mut InstructionInfoFactory, known: &mut [bool; 16]) {
@@ -156,7 +198,7 @@ mod tests {
 
     fn constants(code: &[u8], wanted: &[u64]) -> Vec<u64> {
         let mut constant = HashSet::new();
-        in_function(code, 0x1000, wanted, &HashSet::new(), &mut constant);
+        in_function(code, 0x1000, wanted, &HashSet::new(), |at| at == 0x5000, &mut constant);
         let mut constant: Vec<u64> = constant.into_iter().collect();
         constant.sort_unstable();
         constant
@@ -181,6 +223,15 @@ mod tests {
     }
 
     #[test]
+    fn a_call_of_an_own_function_says_nothing() {
+        let code = [
+            0x48, 0x8d, 0x3d, 0x10, 0x00, 0x00, 0x00, // 1000 lea rdi,[rip+16]
+            0xe8, 0xf4, 0x3f, 0x00, 0x00, //             1007 call 5000
+        ];
+        assert_eq!(constants(&code, &[0x100c]), Vec::<u64>::new());
+    }
+
+    #[test]
     fn a_jump_that_arrives_in_between_makes_it_unknown() {
         let code = [
             0x48, 0x8d, 0x3d, 0x10, 0x00, 0x00, 0x00, // 1000 lea rdi,[rip+16]
@@ -190,5 +241,20 @@ mod tests {
             0x75, 0xf9, //                               1018 jne 1013
         ];
         assert_eq!(constants(&code, &[0x100c, 0x1018]), [0x100c]);
+    }
+
+    #[test]
+    fn a_constant_stays_one_around_a_loop_that_does_not_touch_it() {
+        let code = [
+            0x48, 0x8d, 0x2d, 0x10, 0x00, 0x00, 0x00, // 1000 lea rbp,[rip+16]
+            0x48, 0x8d, 0x1d, 0x10, 0x00, 0x00, 0x00, // 1007 lea rbx,[rip+16]
+            0x48, 0x89, 0xef, //                         100e mov rdi,rbp
+            0xe8, 0x00, 0x00, 0x00, 0x00, //             1011 call
+            0x48, 0x89, 0xdf, //                         1016 mov rdi,rbx
+            0xe8, 0x00, 0x00, 0x00, 0x00, //             1019 call
+            0x48, 0x89, 0xc3, //                         101e mov rbx,rax
+            0x75, 0xeb, //                               1021 jne 100e
+        ];
+        assert_eq!(constants(&code, &[0x1016, 0x101e]), [0x1016]);
     }
 }

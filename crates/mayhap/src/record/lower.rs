@@ -16,7 +16,7 @@
 //! | lock of Rust's `std` or `parking_lot` | `acq`, `rel`, `racq`, `rrel`; see [`lift`] |
 //! | Rust's `park`, scope | `wait` for `notifyall` by who unparks, or by the threads that leave the scope |
 //! | `free` | a write of every piece of the block |
-//! | basic block, computed address | `br`, if the thread has read since its last one |
+//! | basic block, computed address of an access or a lock | `br`, if the thread has read since its last one |
 //!
 //! Must-order edges that are added beyond the strictly necessary (fences, updates that only release) make reorderings
 //! fewer, never wrong. Every event passes the validator; what breaks a rule (a lock that uninstrumented code released)
@@ -79,6 +79,8 @@ pub struct Lowering {
     /// Return addresses in Rust code that is not instrumented.
     silent: HashSet<u64>,
     lift: lift::Lift,
+    /// A basic block has been told.
+    told: bool,
     /// Location of each site by number.
     locations: Vec<u32>,
     tables: Tables,
@@ -108,6 +110,7 @@ impl Lowering {
             unseen,
             silent,
             lift,
+            told: false,
             locations: Vec::new(),
             tables: Tables::default(),
             out: Columns::default(),
@@ -145,7 +148,11 @@ impl Lowering {
                 match site.kind {
                     SiteKind::Read => self.access(number, address, site.size.into(), Op::Read),
                     SiteKind::Write => self.access(number, address, site.size.into(), Op::Write),
-                    SiteKind::Branch => self.branch(number),
+                    SiteKind::Branch => {
+                        // The first one is told in any case: by it a trace says that it tells branches.
+                        self.thread().dirty |= !std::mem::replace(&mut self.told, true);
+                        self.branch(number)
+                    }
                     SiteKind::Other => Ok(()),
                 }
             }
@@ -329,17 +336,32 @@ impl Lowering {
         Ok(())
     }
 
-    /// A branch, if the thread has read since the last one.
+    /// A branch, if the thread has read since the last one. None at all in a program whose basic blocks are not told:
+    /// without them, those at computed addresses would pass for all there are.
     fn branch(&mut self, site: u32) -> Result<(), NameError> {
-        if !std::mem::take(&mut self.thread().dirty) {
+        if !self.facts.tells_branches || !std::mem::take(&mut self.thread().dirty) {
             return Ok(());
         }
         self.emit(Op::Branch, NONE, site)
     }
 
+    /// A branch that no basic block stands for: a value read before may decide what the next event is about. It has no
+    /// location, by which it can be told from the others.
+    fn implicit_branch(&mut self) -> Result<(), NameError> {
+        self.branch(0)
+    }
+
+    /// A lock or condition event: its object was decided by a value read before, unless the program names a constant one.
+    fn named(&mut self, op: Op, object: u32, site: u32) -> Result<(), NameError> {
+        if self.constant.contains(&self.sites.get(site).pc) {
+            return self.emit(op, object, site);
+        }
+        self.decided(op, object, site)
+    }
+
     /// An event whose object a value read before may have decided.
     fn decided(&mut self, op: Op, object: u32, site: u32) -> Result<(), NameError> {
-        self.branch(site)?;
+        self.implicit_branch()?;
         self.emit(op, object, site)
     }
 
@@ -351,7 +373,7 @@ impl Lowering {
                 continue;
             }
             if std::mem::take(&mut first) && !self.constant.contains(&self.sites.get(site).pc) {
-                self.branch(site)?;
+                self.implicit_branch()?;
             }
             let base = self.variable(granule, cell)?;
             // Cuts at 1..=from are starts of pieces up to the one that `from` starts.
@@ -445,7 +467,7 @@ impl Lowering {
 
     fn acquire(&mut self, op: Op, site: u32, address: u64) -> Result<(), NameError> {
         let lock = self.lock(address)?;
-        self.decided(op, lock, site)?;
+        self.named(op, lock, site)?;
         self.objects.hold(lock, self.current, op == Op::SharedAcquire);
         Ok(())
     }
@@ -456,7 +478,7 @@ impl Lowering {
             Some(true) => Op::SharedRelease,
             _ => Op::Release,
         };
-        self.decided(op, lock, site)
+        self.named(op, lock, site)
     }
 
     /// The condition that a wake-up goes through.
@@ -480,7 +502,7 @@ impl Lowering {
 
     fn notify(&mut self, op: Op, site: u32, address: u64, wake: Wake) -> Result<(), NameError> {
         let condition = self.condition(address, wake)?;
-        self.decided(op, condition, site)?;
+        self.named(op, condition, site)?;
         self.objects.notified(condition, self.current, self.count);
         Ok(())
     }
@@ -496,7 +518,7 @@ impl Lowering {
 
     fn arrive(&mut self, site: u32, address: u64) -> Result<(), NameError> {
         let (round, first, last) = self.objects.barrier(address).arrive(self.current);
-        self.branch(site)?;
+        self.implicit_branch()?;
         if !first {
             self.wait(site, address, Wake::Round(round), None)?;
         }
@@ -507,7 +529,10 @@ impl Lowering {
         if !granules(address, size.into()).any(|(granule, _, _)| self.facts.shadow.cell(granule).is_kept()) {
             return Ok(());
         }
-        self.branch(site)?;
+        // Whether an update happens may depend on what was read before, even where its place does not.
+        if kind == AtomicKind::Update || !self.constant.contains(&self.sites.get(site).pc) {
+            self.implicit_branch()?;
+        }
         let me = self.current;
         let released = self.objects.release_of(address).filter(|&thread| thread != me).is_some();
         let releases = kind != AtomicKind::Load && (order::releases(order) || self.thread().releases);

@@ -23,6 +23,9 @@ pub(super) struct Survey {
     modules: Vec<Module>,
     /// Program counters of all sites.
     pcs: Vec<u64>,
+    /// Those where threads wait on conditions.
+    waits: HashSet<u64>,
+    tells_branches: bool,
     blocks: Blocks,
     shadow: Shadow,
     kept: Vec<Kept>,
@@ -40,8 +43,10 @@ pub(super) struct Facts {
     /// Of memory outside blocks.
     pub(super) shadow: Shadow,
     pub(super) modules: Vec<Module>,
-    /// Program counters of all sites.
+    /// Program counters of all sites but those where threads wait on conditions.
     pub(super) pcs: Vec<u64>,
+    /// The run tells its basic blocks.
+    pub(super) tells_branches: bool,
     pub(super) atomics: Atomics,
 }
 
@@ -116,8 +121,12 @@ impl Survey {
             Tag::Switch => self.thread = argument as u16,
             Tag::Site => {
                 self.sites.define(argument, first);
-                self.pcs.push(self.sites.get(argument).pc);
+                let site = self.sites.get(argument);
+                self.pcs.push(site.pc);
+                self.tells_branches |= site.kind == SiteKind::Branch;
             }
+            // Of the call's two objects the first is the condition: it says nothing of the mutex.
+            Tag::WaitBegin | Tag::WaitEnd | Tag::Woken => _ = self.waits.insert(self.sites.get(argument).pc),
             Tag::Module => self.modules.push(Module::decode(argument, body)),
             Tag::Begin => {
                 self.retire_overlapping(first, second);
@@ -187,6 +196,13 @@ impl Survey {
             self.retire(block);
         }
         self.kept.resize(self.blocks.count(), Kept::default());
-        Facts { kept: self.kept, shadow: self.shadow, modules: self.modules, pcs: self.pcs, atomics: self.atomics }
+        Facts {
+            kept: self.kept,
+            shadow: self.shadow,
+            modules: self.modules,
+            pcs: self.pcs.into_iter().filter(|pc| !self.waits.contains(pc)).collect(),
+            tells_branches: self.tells_branches,
+            atomics: self.atomics,
+        }
     }
 }
