@@ -78,8 +78,14 @@ exports! {
     mtx_destroy => c11_destroy;
 }
 
-/// Takes a lock: `attempt` never blocks and says `EBUSY` if it would have to, then `wait` is asked.
-fn take(lock: Lock, tag: Tag, attempt: impl FnOnce() -> c_int, wait: Option<impl FnOnce() -> c_int>) -> c_int {
+/// Takes a lock: `attempt` never blocks and says `EBUSY` if it would have to, then `wait` is asked; `bounded` if not for ever.
+fn take(
+    lock: Lock,
+    tag: Tag,
+    bounded: bool,
+    attempt: impl FnOnce() -> c_int,
+    wait: Option<impl FnOnce() -> c_int>,
+) -> c_int {
     let pc = tls::caller();
     let Some((hook, go)) = Hook::enter_for(tag, pc, lock as u64) else {
         return match wait {
@@ -101,6 +107,9 @@ fn take(lock: Lock, tag: Tag, attempt: impl FnOnce() -> c_int, wait: Option<impl
     }
     match result {
         0 | EOWNERDEAD => {
+            if bounded {
+                hook.record(Tag::Tried, pc, &[]);
+            }
             hook.record(tag, pc, &[lock as u64]);
             hook.sync_point();
         }
@@ -149,17 +158,19 @@ pub(crate) fn retake(hook: &Hook, lock: Lock, pc: u64) -> c_int {
 
 const NO_WAIT: Option<fn() -> c_int> = None;
 
-/// Functions that take a lock: the attempt, and the wait where the function may wait.
+/// Functions that take a lock: the attempt, and the wait where the function may wait, `within` a time or for ever.
 macro_rules! takes {
-    ($($name:ident($lock:ident $(, $arg:ident: $type:ty)*) $tag:ident $attempt:expr $(, else $wait:expr)?;)*) => {
+    ($($name:ident($lock:ident $(, $arg:ident: $type:ty)*) $tag:ident $attempt:expr $(, else $wait:expr)? $(, within $limit:expr)?;)*) => {
         $(
             unsafe extern "C-unwind" fn $name($lock: Lock $(, $arg: $type)*) -> c_int {
                 // SAFETY: the caller's own arguments.
-                take($lock, Tag::$tag, || unsafe { $attempt }, takes!(@wait $($wait)?))
+                take($lock, Tag::$tag, takes!(@bounded [$($wait)?] $($limit)?), || unsafe { $attempt }, takes!(@wait $($wait)? $($limit)?))
             }
         )*
     };
     (@wait) => { NO_WAIT };
+    (@bounded [$wait:expr]) => { false };
+    (@bounded [] $($limit:expr)?) => { true };
     // SAFETY: the caller's own arguments.
     (@wait $wait:expr) => { Some(|| unsafe { $wait }) };
 }
@@ -167,21 +178,21 @@ macro_rules! takes {
 takes! {
     mutex_lock(m) Acquire libc_::pthread_mutex_trylock(m), else libc_::pthread_mutex_lock(m);
     mutex_trylock(m) Acquire libc_::pthread_mutex_trylock(m);
-    mutex_timedlock(m, t: *const timespec) Acquire libc_::pthread_mutex_trylock(m), else libc_::pthread_mutex_timedlock(m, t);
+    mutex_timedlock(m, t: *const timespec) Acquire libc_::pthread_mutex_trylock(m), within libc_::pthread_mutex_timedlock(m, t);
     mutex_clocklock(m, c: clockid_t, t: *const timespec) Acquire
-        libc_::pthread_mutex_trylock(m), else libc_::pthread_mutex_clocklock(m, c, t);
+        libc_::pthread_mutex_trylock(m), within libc_::pthread_mutex_clocklock(m, c, t);
     rdlock(l) SharedAcquire libc_::pthread_rwlock_tryrdlock(l), else libc_::pthread_rwlock_rdlock(l);
     wrlock(l) Acquire libc_::pthread_rwlock_trywrlock(l), else libc_::pthread_rwlock_wrlock(l);
     tryrdlock(l) SharedAcquire libc_::pthread_rwlock_tryrdlock(l);
     trywrlock(l) Acquire libc_::pthread_rwlock_trywrlock(l);
     timedrdlock(l, t: *const timespec) SharedAcquire
-        libc_::pthread_rwlock_tryrdlock(l), else libc_::pthread_rwlock_timedrdlock(l, t);
+        libc_::pthread_rwlock_tryrdlock(l), within libc_::pthread_rwlock_timedrdlock(l, t);
     timedwrlock(l, t: *const timespec) Acquire
-        libc_::pthread_rwlock_trywrlock(l), else libc_::pthread_rwlock_timedwrlock(l, t);
+        libc_::pthread_rwlock_trywrlock(l), within libc_::pthread_rwlock_timedwrlock(l, t);
     clockrdlock(l, c: clockid_t, t: *const timespec) SharedAcquire
-        libc_::pthread_rwlock_tryrdlock(l), else libc_::pthread_rwlock_clockrdlock(l, c, t);
+        libc_::pthread_rwlock_tryrdlock(l), within libc_::pthread_rwlock_clockrdlock(l, c, t);
     clockwrlock(l, c: clockid_t, t: *const timespec) Acquire
-        libc_::pthread_rwlock_trywrlock(l), else libc_::pthread_rwlock_clockwrlock(l, c, t);
+        libc_::pthread_rwlock_trywrlock(l), within libc_::pthread_rwlock_clockwrlock(l, c, t);
     spin_lock(l) Acquire libc_::pthread_spin_trylock(l), else libc_::pthread_spin_lock(l);
     spin_trylock(l) Acquire libc_::pthread_spin_trylock(l);
 }

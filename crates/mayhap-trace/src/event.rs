@@ -70,6 +70,8 @@ ops! {
     Begin = 12, "begin", Nothing;
     /// Marks the end of a thread. A mark: it constrains nothing.
     End = 13, "end", Nothing;
+    /// Marks that the acquire which follows it did not wait, or would not have waited for ever. A mark: it constrains nothing.
+    Try = 14, "try", Nothing;
 }
 
 const fn eq(a: &[u8], b: &[u8]) -> bool {
@@ -123,10 +125,10 @@ impl Op {
         matches!(self, Op::Notify | Op::NotifyAll)
     }
 
-    /// `begin` and `end`: marks that constrain nothing and take no part in schedules.
+    /// `begin`, `end` and `try`: marks that constrain nothing and take no part in schedules.
     #[inline]
     pub const fn is_mark(self) -> bool {
-        matches!(self, Op::Begin | Op::End)
+        matches!(self, Op::Begin | Op::End | Op::Try)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::columns::{Columns, Source};
 use crate::error::{Error, Position};
-use crate::event::Event;
+use crate::event::{Event, Op};
 use crate::id::EventId;
 use crate::names::{Tables, event_id};
 
@@ -79,6 +79,13 @@ impl Trace {
     #[inline]
     pub fn event(&self, id: EventId) -> Event {
         self.columns.get(id.index())
+    }
+
+    /// The event is an acquire that did not wait, or would not have waited for ever: a [`Op::Try`] of its thread stands right
+    /// before it.
+    pub fn only_tries(&self, id: EventId) -> bool {
+        let Some(before) = id.index().checked_sub(1) else { return false };
+        self.columns.ops[before] == Op::Try && self.columns.threads[before] == self.columns.threads[id.index()]
     }
 
     /// The event that people know by this number, if the trace has it.

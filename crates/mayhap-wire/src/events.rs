@@ -11,14 +11,14 @@ use crate::varint::{self, unzigzag, zigzag};
 use crate::{limits, table};
 
 /// How many operations there are. The codes are those of `mayhap_trace::Op`.
-pub const OPS: usize = 14;
+pub const OPS: usize = 15;
 /// What [`OBJECT`] says of an operation without an object.
 pub const NOTHING: u8 = 5;
 /// The table that the object of each operation belongs to: read, write, acquire, release, shared acquire and release,
-/// fork, join, wait, notify, notify all, branch, begin, end.
+/// fork, join, wait, notify, notify all, branch, begin, end, try.
 pub const OBJECT: [u8; OPS] = {
     use table::{CONDITIONS as C, LOCKS as L, THREADS as T, VARIABLES as V};
-    [V, V, L, L, L, L, T, T, C, C, C, NOTHING, NOTHING, NOTHING]
+    [V, V, L, L, L, L, T, T, C, C, C, NOTHING, NOTHING, NOTHING, NOTHING]
 };
 /// The object or location cell that says "none".
 pub const NONE: u32 = u32::MAX;

@@ -276,6 +276,8 @@ codes! {
         Parked = 52,
         /// At site `arg` a thread of a Rust scope ends: [the scope].
         ScopeLeft = 53,
+        /// The lock that the current thread takes next, it would not have waited for, or not for ever.
+        Tried = 60,
     }
 }
 

@@ -237,7 +237,7 @@ impl<'a> Checker<'a> {
                     return Err(Why::BranchAfterChangedRead(read));
                 }
             }
-            Op::Fork | Op::Notify | Op::NotifyAll | Op::Begin | Op::End => {}
+            Op::Fork | Op::Notify | Op::NotifyAll | Op::Begin | Op::End | Op::Try => {}
         }
         self.done[me.index()] += 1;
         Ok(())

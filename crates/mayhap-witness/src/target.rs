@@ -138,6 +138,9 @@ impl Target {
                             "event {request} is no acquire: a deadlock is stated by its blocked acquires"
                         ));
                     }
+                    if trace.only_tries(request) {
+                        return fail(format!("event {request} only tries: nobody waits there for ever"));
+                    }
                     if let Some(twin) = requests[..i].iter().find(|&&e| at(e).thread == at(request).thread) {
                         return fail(format!(
                             "events {twin} and {request} are of one thread: a deadlock needs different threads"

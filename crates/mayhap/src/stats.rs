@@ -310,6 +310,7 @@ fn kind(op: Op) -> &'static str {
         Op::Branch => "branch",
         Op::Begin => "begin",
         Op::End => "end",
+        Op::Try => "try",
     }
 }
 

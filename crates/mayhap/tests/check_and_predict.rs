@@ -148,3 +148,25 @@ T2|acq(l)|5\nT2|w(x)|other\nT2|rel(l)|6\n";
     let (exit, document) = json(&["predict", &path, "--kinds", "race,order"]);
     assert_eq!((exit, &document["findings"][0]["kind"]), (1, &"order".into()), "{document}");
 }
+
+#[test]
+fn a_lock_that_is_only_tried_is_in_no_deadlock() {
+    let order = |marked: &str| {
+        format!(
+            "T0|fork(T1)|0\nT0|fork(T2)|0\nT1|acq(a)|1\n{marked}T1|acq(b)|2\nT1|rel(b)|3\nT1|rel(a)|4
+T2|acq(b)|5\nT2|acq(a)|6\nT2|rel(a)|7\nT2|rel(b)|8\n"
+        )
+    };
+    let trace = tempfile::NamedTempFile::with_suffix(".std").unwrap();
+    let path = trace.path().display().to_string();
+    std::fs::write(trace.path(), order("")).unwrap();
+    let (exit, document) = json(&["predict", &path, "--kinds", "deadlock"]);
+    assert_eq!((exit, document["findings"].as_array().unwrap().len()), (1, 1), "{document}");
+    std::fs::write(trace.path(), order("T1|try|2\n")).unwrap();
+    let (exit, document) = json(&["predict", &path, "--kinds", "deadlock"]);
+    assert_eq!((exit, document["findings"].as_array().unwrap().len()), (0, 0), "{document}");
+    let run = mayhap(&["check", &path, "--deadlock", "5,9"]);
+    assert_eq!(code(&run), 2);
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(said.contains("event 5 only tries"), "{said}");
+}

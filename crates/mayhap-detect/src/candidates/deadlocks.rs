@@ -1,6 +1,6 @@
 //! Deadlock candidates: cycles of acquires, each of a lock that the next thread holds.
 //!
-//! An acquire made while other locks are held is a request: thread, lock and mode wanted, locks held. Requests that agree in
+//! An acquire made while other locks are held, and that waits for ever if it must, is a request: thread, lock and mode wanted, locks held. Requests that agree in
 //! these, and in the location, are one abstract request with many instances. A candidate is a simple cycle of abstract
 //! requests of different threads in which each wants a lock that the next one holds (in a mode that excludes it), and no
 //! two hold a lock that keeps them apart: a common guard lock makes the cycle impossible.
@@ -65,7 +65,7 @@ fn requests(trace: &Trace, relations: &Relations) -> Vec<Request> {
     for (id, event) in trace.events() {
         let Some(lock) = event.lock().filter(|_| event.op.is_acquire() && relations.is_relevant(id)) else { continue };
         let held = relations.held(id);
-        if held == LocksetId::EMPTY {
+        if held == LocksetId::EMPTY || trace.only_tries(id) {
             continue;
         }
         let shared = event.op.is_shared();

@@ -313,7 +313,7 @@ impl<const EDGES: bool> Rules for Precedence<EDGES> {
                     Self::absorb(&mut self.clocks, &mut self.threads[thread], stamp);
                 }
             }
-            Op::Read | Op::Write | Op::Branch | Op::Begin | Op::End => {}
+            Op::Read | Op::Write | Op::Branch | Op::Begin | Op::End | Op::Try => {}
         }
     }
 

@@ -328,6 +328,7 @@ fn does(trace: &Trace, id: EventId) -> String {
         Op::Branch => "branches",
         Op::Begin => "begins",
         Op::End => "ends",
+        Op::Try => "tries",
     };
     match (event.op.is_lock(), object.strip_prefix("atomic ")) {
         (true, Some(variable)) if event.op.is_acquire() => format!("begins atomic {variable}"),

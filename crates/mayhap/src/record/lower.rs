@@ -15,6 +15,7 @@
 //! | once, guard of a static local | `notifyall` when done, `wait` by who finds it done |
 //! | lock of Rust's `std` or `parking_lot` | `acq`, `rel`, `racq`, `rrel`; see [`lift`] |
 //! | Rust's `park`, scope | `wait` for `notifyall` by who unparks, or by the threads that leave the scope |
+//! | lock that is tried, or waited for within a time | `try` before its `acq` |
 //! | `free` | a write of every piece of the block |
 //! | basic block, computed address of an access or a lock | `br`, if the thread has read since its last one |
 //!
@@ -54,6 +55,8 @@ struct Thread {
     children: u32,
     /// It has read a kept value since its last branch.
     dirty: bool,
+    /// The lock that it takes next, it only tries to take.
+    tries: bool,
     /// Event count when it began to wait on a condition.
     waits_since: u64,
     /// A release fence came; relaxed stores release from then on.
@@ -184,6 +187,7 @@ impl Lowering {
                 let child = self.thread_id(first as u16)?;
                 self.decided(Op::Join, child.cell(), arg)?;
             }
+            Tag::Tried => self.thread().tries = true,
             Tag::Acquire => self.acquire(Op::Acquire, arg, first)?,
             Tag::SharedAcquire => self.acquire(Op::SharedAcquire, arg, first)?,
             Tag::Release | Tag::AnyRelease => self.release(arg, first)?,
@@ -467,6 +471,13 @@ impl Lowering {
 
     fn acquire(&mut self, op: Op, site: u32, address: u64) -> Result<(), NameError> {
         let lock = self.lock(address)?;
+        if std::mem::take(&mut self.thread().tries) {
+            // The mark stands right before its acquire, so the branch comes before both.
+            if !self.constant.contains(&self.sites.get(site).pc) {
+                self.implicit_branch()?;
+            }
+            self.emit(Op::Try, NONE, site)?;
+        }
         self.named(op, lock, site)?;
         self.objects.hold(lock, self.current, op == Op::SharedAcquire);
         Ok(())

@@ -95,10 +95,9 @@ impl Totals {
 /// Reads the contents of the trailer into the summary.
 pub(super) fn take_trailer(bytes: &mut &[u8], summary: &mut Summary) -> Option<()> {
     summary.events = varint::take(bytes)?;
-    if varint::take(bytes)? != events::OPS as u64 {
-        return None;
-    }
-    for count in &mut summary.by_op {
+    // Files may have been written when there were fewer operations.
+    let operations = usize::try_from(varint::take(bytes)?).ok().filter(|&n| n <= events::OPS)?;
+    for count in &mut summary.by_op[..operations] {
         *count = varint::take(bytes)?;
     }
     for count in &mut summary.names {
