@@ -170,3 +170,22 @@ T2|acq(b)|5\nT2|acq(a)|6\nT2|rel(a)|7\nT2|rel(b)|8\n"
     let said = String::from_utf8_lossy(&run.stderr);
     assert!(said.contains("event 5 only tries"), "{said}");
 }
+
+#[test]
+fn what_correct_programs_do_in_two_sections_is_no_atomicity_violation() {
+    // Each raises a counter twice, and polls a flag: the same code, run again.
+    let thread = |t: &str| {
+        let one = format!("{t}|acq(l)|1\n{t}|r(n)|2\n{t}|w(n)|3\n{t}|r(f)|4\n{t}|br|5\n{t}|rel(l)|6\n");
+        one.repeat(2)
+    };
+    let set = "T3|acq(l)|7\nT3|w(f)|8\nT3|rel(l)|9\n";
+    let text = format!("T0|fork(T1)|0\nT0|fork(T2)|0\nT0|fork(T3)|0\n{}{}{set}", thread("T1"), thread("T2"));
+    let trace = tempfile::NamedTempFile::with_suffix(".std").unwrap();
+    let path = trace.path().display().to_string();
+    std::fs::write(trace.path(), text).unwrap();
+    let kinds = ["predict", &path, "--kinds", "race,deadlock,atomicity,order", "--model", "branch"];
+    let (exit, document) = json(&kinds);
+    assert_eq!((exit, document["findings"].as_array().unwrap().len()), (0, 0), "{document}");
+    let (exit, document) = json(&[&kinds[..], &["--all-patterns"]].concat());
+    assert_eq!(exit, 1, "{document}");
+}

@@ -9,7 +9,9 @@
 //! - pairs of locations that the observed run itself interleaved in such a way, even once: the run was fine, so they are
 //!   not meant as one. For a third-thread reader: reads at a location that saw writes of several locations;
 //! - remote accesses that must-order puts before the first or after the second local access;
-//! - remote accesses under a lock that the local thread holds throughout.
+//! - remote accesses under a lock that the local thread holds throughout;
+//! - unless [`Limits::all_patterns`] asks for them, pairs in different critical sections that do not look as if they minded
+//!   ([`Intent::looks_like_one`]), and all third-thread readers: correct programs are full of both.
 //!
 //! Cost: O(local pairs × (classes of remote accesses × log + distance)).
 
@@ -17,6 +19,7 @@ use hashbrown::{HashMap, HashSet};
 use mayhap_trace::{EventId, LockId, LocksetId, Mode, Op, Relations, Trace};
 use mayhap_witness::{Kind, Target};
 
+use super::intent::Intent;
 use super::{Group, Limits, Nearest, place, shared_accesses};
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
@@ -49,6 +52,8 @@ pub fn atomicity_violations(trace: &Trace, relations: &Relations, limits: &Limit
         observe(trace, accesses, &mut loose);
         observe_sources(trace, relations, accesses, &mut sources);
     }
+    let intent = Intent::new(trace, relations);
+    let meant = |first, second| limits.all_patterns || intent.looks_like_one(first, second);
     let mut gather = Gather { trace, relations, limits, groups: Vec::new(), by_places: Map::default() };
     for accesses in variables() {
         let classes = classes(trace, relations, accesses);
@@ -58,10 +63,13 @@ pub fn atomicity_violations(trace: &Trace, relations: &Relations, limits: &Limit
             if let Some(first) = last.insert(thread, access)
                 && relations.rank(access) - relations.rank(first) <= limits.distance
                 && !loose.contains(&(place(trace, first), place(trace, access)))
+                && meant(first, access)
             {
                 gather.local_pair(first, access, &classes);
             }
-            gather.third_thread_reader(access, &classes, &sources);
+            if limits.all_patterns {
+                gather.third_thread_reader(access, &classes, &sources);
+            }
         }
     }
     gather.groups.into_iter().map(|(third, g)| g.into_group(Kind::Atomicity, |e| target(third, e))).collect()

@@ -3,8 +3,9 @@
 //! The first write of a variable is taken to initialise it. A candidate is a read of another thread that saw this write,
 //! that must-order does not put after it. It is stated as a
 //! nondeterministic read that sees the initial value. Left out: later reads of a thread that saw the write earlier, since
-//! the first one decides; and variables that some thread also reads before any write in the observed run, since there the
-//! initial value was fine.
+//! the first one decides; variables that some thread also reads before any write in the observed run, since there the
+//! initial value was fine; and, unless [`Limits::all_patterns`] asks for them, reads whose value is tested before anything
+//! is done with it ([`Intent::is_tested`]), since `while (!ready)` is made to meet the initial value.
 //!
 //! Cost: linear in the accesses of shared variables.
 
@@ -12,11 +13,13 @@ use hashbrown::{HashMap, HashSet};
 use mayhap_trace::{EventId, Op, Relations, Trace};
 use mayhap_witness::{Kind, Target};
 
+use super::intent::Intent;
 use super::{Group, Limits, Nearest, place, shared_accesses};
 
 /// Candidates by the locations of write and read.
 pub fn uses_before_initialisation(trace: &Trace, relations: &Relations, limits: &Limits) -> Vec<Group> {
     let (accesses, bounds) = shared_accesses(trace);
+    let intent = Intent::new(trace, relations);
     let mut groups: Vec<Nearest> = Vec::new();
     let mut by_places: HashMap<(u64, u64), usize, foldhash::fast::FixedState> = HashMap::default();
     for variable in bounds.windows(2).filter(|w| w[0] < w[1]) {
@@ -29,7 +32,8 @@ pub fn uses_before_initialisation(trace: &Trace, relations: &Relations, limits: 
         for &read in accesses.iter().filter(|&&a| saw(trace, relations, a, first)) {
             let thread = trace.columns().threads[read.index()];
             let new = thread != trace.columns().threads[first.index()] && readers.insert(thread);
-            if new && !relations.ordered(trace, first, read) {
+            let minds = limits.all_patterns || !intent.is_tested(read);
+            if new && minds && !relations.ordered(trace, first, read) {
                 let group = *by_places.entry((place(trace, first), place(trace, read))).or_insert_with(|| {
                     groups.push(Nearest::default());
                     groups.len() - 1

@@ -8,6 +8,7 @@
 mod atomicity;
 mod deadlocks;
 mod initialisation;
+mod intent;
 mod nondeterminism;
 mod races;
 
@@ -29,11 +30,13 @@ pub struct Limits {
     pub distance: usize,
     /// Threads of a deadlock at most.
     pub cycle: usize,
+    /// Every pattern of atomicity and order violations, also where the program does not look as if it minded.
+    pub all_patterns: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { instances: 64, distance: 100, cycle: 8 }
+        Limits { instances: 64, distance: 100, cycle: 8, all_patterns: false }
     }
 }
 

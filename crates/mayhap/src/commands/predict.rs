@@ -56,6 +56,10 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = Limits::default().cycle)]
     cycle: usize,
 
+    /// Report every pattern of atomicity and order violations, also where the program does not look as if it minded
+    #[arg(long)]
+    all_patterns: bool,
+
     /// Worker threads [default: as many as the machine runs at once]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -121,7 +125,12 @@ impl Args {
         // Races come first: what they cover is not reported again.
         kinds.sort();
         kinds.dedup();
-        let limits = Limits { instances: self.instances.max(1), distance: self.distance, cycle: self.cycle };
+        let limits = Limits {
+            instances: self.instances.max(1),
+            distance: self.distance,
+            cycle: self.cycle,
+            all_patterns: self.all_patterns,
+        };
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
         Options {
             kinds,
