@@ -1,0 +1,162 @@
+//! Programs whose bug an ordinary run does not show, each beside a twin without it (`NAME_fixed`). From one passing run of
+//! each, the bug must be proven, and nothing at all be found in the twin. The comments at the top of a program say:
+//!
+//! - `// kind: race|deadlock|atomicity|order`: the kind of the finding
+//! - `// bug: …`: what is wrong
+//! - `// expect: NAME …`: a variable or lock of the finding has a name with one of these in it
+//!
+//! `MAYHAP_PROGRAM=NAME` takes those whose names start so.
+
+mod common;
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const SUFFIX: &str = "_fixed";
+
+/// A program with a bug. Its twin stands beside it.
+struct Program {
+    file: PathBuf,
+    kind: String,
+    expect: Vec<String>,
+}
+
+impl Program {
+    fn name(&self) -> &str {
+        self.file.file_stem().unwrap().to_str().unwrap()
+    }
+
+    fn twin(&self) -> PathBuf {
+        let extension = self.file.extension().unwrap().to_str().unwrap();
+        self.file.with_file_name(format!("{}{SUFFIX}.{extension}", self.name()))
+    }
+}
+
+/// What follows `// key:` in a program's text.
+fn fact<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let prefix = format!("// {key}: ");
+    text.lines().find_map(|line| line.strip_prefix(prefix.as_str()))
+}
+
+fn programs(extensions: &[&str]) -> Vec<Program> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hidden_bugs");
+    let wanted = std::env::var("MAYHAP_PROGRAM").unwrap_or_default();
+    let mut programs = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let file = entry.unwrap().path();
+        let name = file.file_stem().unwrap().to_str().unwrap();
+        let known = file.extension().is_some_and(|e| extensions.contains(&e.to_str().unwrap()));
+        if !known || name.ends_with(SUFFIX) || !name.starts_with(&wanted) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&file).unwrap();
+        let fact = |key| fact(&text, key).unwrap_or_else(|| panic!("{} does not say its {key}", file.display()));
+        let (kind, expect) = (fact("kind").to_owned(), fact("expect").split_whitespace().map(str::to_owned).collect());
+        assert!(!fact("bug").is_empty());
+        programs.push(Program { file, kind, expect });
+    }
+    programs.sort_by(|a, b| a.file.cmp(&b.file));
+    programs
+}
+
+/// Compiles a C or C++ program for recording.
+fn compile(file: &Path, folder: &Path) -> Result<PathBuf, String> {
+    let (language, standard) =
+        if file.extension().unwrap() == "c" { ("cc", "-std=gnu11") } else { ("c++", "-std=c++17") };
+    let name = file.file_stem().unwrap().to_str().unwrap();
+    let arguments =
+        [language, standard, "-Wall", "-Wextra", "-Werror", "-g", "-O1", "-pthread", file.to_str().unwrap()];
+    let run: common::Run = Command::new(env!("CARGO_BIN_EXE_mayhap"))
+        .args(arguments)
+        .args(["-o", name])
+        .current_dir(folder)
+        .output()
+        .unwrap()
+        .into();
+    if run.code == Some(0) { Ok(folder.join(name)) } else { Err(format!("does not compile:\n{}", run.stderr)) }
+}
+
+/// The findings of one recorded run, which must pass.
+fn findings(program: &Path) -> Result<Vec<serde_json::Value>, String> {
+    let folder = program.parent().unwrap();
+    let trace = program.with_extension("mhp");
+    let (trace, program) = (trace.to_str().unwrap(), program.to_str().unwrap());
+    let run = common::mayhap_in(folder, &["record", "-o", trace, "--", program]);
+    if run.code != Some(0) {
+        return Err(format!("the run fails: {:?}\n{}{}", run.code, run.stdout, run.stderr));
+    }
+    let kinds = ["predict", trace, "--kinds", "race,deadlock,atomicity,order", "--format", "json"];
+    let run = common::mayhap_in(folder, &kinds);
+    let document: serde_json::Value = serde_json::from_str(&run.stdout).map_err(|_| run.stderr)?;
+    if document["summary"]["unknown"] != 0 {
+        return Err(format!("something stays unknown: {}", document["summary"]));
+    }
+    Ok(document["findings"].as_array().unwrap().clone())
+}
+
+/// A line that says what a finding is.
+fn line(finding: &serde_json::Value) -> String {
+    let mut line = finding["kind"].as_str().unwrap().to_owned();
+    for event in finding["events"].as_array().unwrap() {
+        let text = |key| event[key].as_str().unwrap_or_default();
+        write!(line, "; {} {} {} {}", text("thread"), text("op"), text("object"), text("location")).unwrap();
+    }
+    line
+}
+
+fn is_expected(program: &Program, finding: &serde_json::Value) -> bool {
+    let mut objects = finding["events"].as_array().unwrap().iter().map(|e| e["object"].as_str().unwrap_or_default());
+    finding["kind"] == program.kind.as_str()
+        && finding["verdict"] == "proven"
+        && objects.any(|object| program.expect.iter().any(|name| object.contains(name.as_str())))
+}
+
+/// Holds a program and its twin to what they are there for; returns a line of the table.
+fn check(program: &Program, folder: &Path) -> Result<String, String> {
+    let found = findings(&compile(&program.file, folder)?)?;
+    if !found.iter().any(|finding| is_expected(program, finding)) {
+        let found: Vec<String> = found.iter().map(line).collect();
+        return Err(format!("no {} on {:?}, but {found:#?}", program.kind, program.expect));
+    }
+    let twin = findings(&compile(&program.twin(), folder)?).map_err(|why| format!("its twin: {why}"))?;
+    if !twin.is_empty() {
+        return Err(format!("its twin has {:#?}", twin.iter().map(line).collect::<Vec<_>>()));
+    }
+    Ok(format!("{:<28} {:<10} proven, {} findings; twin clean", program.name(), program.kind, found.len()))
+}
+
+/// Checks all programs, two at a time.
+fn check_all(programs: &[Program]) {
+    assert!(!programs.is_empty(), "no program to check");
+    let folder = tempfile::tempdir().unwrap();
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let result = check(program, folder.path());
+                    results.lock().unwrap().push((program.name(), result));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().unwrap();
+    results.sort();
+    let mut failures = String::new();
+    for (name, result) in results {
+        match result {
+            Ok(line) => println!("{line}"),
+            Err(why) => writeln!(failures, "{name}: {why}").unwrap(),
+        }
+    }
+    assert!(failures.is_empty(), "{failures}");
+}
+
+#[test]
+fn hidden_bugs_of_c_and_cxx_programs_are_proven_and_their_twins_are_clean() {
+    check_all(&programs(&["c", "cpp"]));
+}

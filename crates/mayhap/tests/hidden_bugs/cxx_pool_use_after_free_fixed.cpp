@@ -1,0 +1,43 @@
+// twin: cxx_pool_use_after_free.cpp
+#include <chrono>
+#include <cstdio>
+#include <mutex>
+#include <thread>
+
+struct Session {
+    int bytes = 0;
+};
+static std::mutex pool;
+static Session *current;
+static int requests, expired;
+
+static void request() {
+    std::lock_guard<std::mutex> hold(pool);
+    current->bytes += 100;
+    requests++;
+}
+
+static void expire() {
+    Session *old, *fresh = new Session;
+    {
+        std::lock_guard<std::mutex> hold(pool);
+        old = current;
+        current = fresh;
+        expired++;
+    }
+    delete old;
+}
+
+int main() {
+    current = new Session;
+    std::thread client(request);
+    std::thread reaper([] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        expire();
+    });
+    client.join();
+    reaper.join();
+    std::printf("%d requests, %d expired\n", requests, expired);
+    delete current;
+    return 0;
+}

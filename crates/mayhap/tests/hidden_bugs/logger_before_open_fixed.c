@@ -1,0 +1,40 @@
+// twin: logger_before_open.c
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
+static char buffer[64], *sink;
+static int length, is_open;
+
+static void *opener(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    sink = buffer;
+    is_open = 1;
+    pthread_cond_broadcast(&opened);
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+static void *chatter(void *unused) {
+    (void)unused;
+    usleep(30000);
+    pthread_mutex_lock(&lock);
+    while (!is_open) pthread_cond_wait(&opened, &lock);
+    sink[length++] = 'x';  // crashes if nobody opened it
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+int main(void) {
+    pthread_t a, b;
+    pthread_create(&a, NULL, opener, NULL);
+    pthread_create(&b, NULL, chatter, NULL);
+    pthread_join(a, NULL);
+    pthread_join(b, NULL);
+    printf("%s, open %d\n", buffer, is_open);
+    return 0;
+}

@@ -1,0 +1,40 @@
+// twin: string_buffer.c
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static const char text[] = "mayhap or not";
+static int length = 13;
+static int start;
+
+
+static void *appender(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    int wanted = length < 3 ? length : 3;
+    start = length - wanted;
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+static void *cutter(void *unused) {
+    (void)unused;
+    usleep(30000);
+    pthread_mutex_lock(&lock);
+    length = 0;
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+int main(void) {
+    pthread_t a, b;
+    pthread_create(&a, NULL, appender, NULL);
+    pthread_create(&b, NULL, cutter, NULL);
+    pthread_join(a, NULL);
+    pthread_join(b, NULL);
+    assert(start >= 0);
+    printf("%s\n", text + start);
+    return 0;
+}
