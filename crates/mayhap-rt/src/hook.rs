@@ -124,7 +124,14 @@ impl Hook {
         let object = following.first().copied().unwrap_or(0);
         match tag {
             Tag::Alloc => replay::allocated(self.thread, pc, object),
-            Tag::Renew | Tag::BarrierInit | Tag::WaitBegin | Tag::Woken | Tag::Fence | Tag::Failed | Tag::Input | Tag::Tried => {}
+            Tag::Renew
+            | Tag::BarrierInit
+            | Tag::WaitBegin
+            | Tag::Woken
+            | Tag::Fence
+            | Tag::Failed
+            | Tag::Input
+            | Tag::Tried => {}
             _ if self.thread.gated.swap(0, Ordering::Relaxed) == tag as u32 => {}
             _ => drop(replay::gate(self.thread, tag as u8, pc, object)),
         }

@@ -1,11 +1,13 @@
 //! Programs whose bug an ordinary run does not show, each beside a twin without it (`NAME_fixed`). From one passing run of
-//! each, the bug must be proven, and nothing at all be found in the twin. The comments at the top of a program say:
+//! each, the bug must be proven and happen when it is replayed, and nothing at all be found in the twin. The comments at the
+//! top of a program say:
 //!
 //! - `// kind: race|deadlock|atomicity|order`: the kind of the finding
 //! - `// bug: …`: what is wrong
 //! - `// expect: NAME …`: a variable or lock of the finding has a name with one of these in it
 //!
-//! `MAYHAP_PROGRAM=NAME` takes those whose names start so.
+//! `MAYHAP_PROGRAM=NAME` takes those whose names start so; `MAYHAP_CASES=N` replays each bug N times, of which 95 of a hundred
+//! must show it.
 
 mod common;
 
@@ -89,7 +91,7 @@ fn findings(program: &Path) -> Result<Vec<serde_json::Value>, String> {
         return Err(format!("the run fails: {:?}\n{}{}", run.code, run.stdout, run.stderr));
     }
     let kinds = ["predict", trace, "--kinds", "race,deadlock,atomicity,order", "--format", "json"];
-    let run = common::mayhap_in(folder, &kinds);
+    let run = common::mayhap_in(folder, &[&kinds[..], &["--witnesses", "witnesses"]].concat());
     let document: serde_json::Value = serde_json::from_str(&run.stdout).map_err(|_| run.stderr)?;
     if document["summary"]["unknown"] != 0 {
         return Err(format!("something stays unknown: {}", document["summary"]));
@@ -114,31 +116,55 @@ fn is_expected(program: &Program, finding: &serde_json::Value) -> bool {
         && objects.any(|object| program.expect.iter().any(|name| object.contains(name.as_str())))
 }
 
+/// Replays a finding; returns how many runs showed it, of how many, and what came of it.
+fn replay(program: &Path, finding: &serde_json::Value, attempts: usize) -> Result<(usize, usize, String), String> {
+    let witness = format!("witnesses/{}.json", finding["id"].as_str().unwrap());
+    let attempts = attempts.to_string();
+    let arguments = ["replay", &witness, "--repeat", &attempts, "--format", "json", "--", program.to_str().unwrap()];
+    let run = common::mayhap_in(program.parent().unwrap(), &arguments);
+    let document: serde_json::Value =
+        serde_json::from_str(&run.stdout).map_err(|_| format!("no replay: {}", run.stderr))?;
+    let runs = document["runs"].as_array().unwrap();
+    let confirmed = document["confirmed"].as_u64().unwrap() as usize;
+    if confirmed * 100 < runs.len() * 95 {
+        return Err(format!("replayed in only {confirmed} of {} runs: {document:#}", runs.len()));
+    }
+    let effects = runs.iter().map(|run| run["effect"].as_str().unwrap());
+    let effect = effects.max_by_key(|&effect| effect != "none seen").unwrap();
+    Ok((confirmed, runs.len(), effect.to_owned()))
+}
+
 /// Holds a program and its twin to what they are there for; returns a line of the table.
-fn check(program: &Program, folder: &Path) -> Result<String, String> {
-    let found = findings(&compile(&program.file, folder)?)?;
-    if !found.iter().any(|finding| is_expected(program, finding)) {
+fn check(program: &Program, [bug, twin]: [&Path; 2], attempts: usize) -> Result<String, String> {
+    let found = findings(bug)?;
+    let Some(finding) = found.iter().find(|finding| is_expected(program, finding)) else {
         let found: Vec<String> = found.iter().map(line).collect();
         return Err(format!("no {} on {:?}, but {found:#?}", program.kind, program.expect));
+    };
+    let (confirmed, runs, effect) = replay(bug, finding, attempts)?;
+    let others = findings(twin).map_err(|why| format!("its twin: {why}"))?;
+    if !others.is_empty() {
+        return Err(format!("its twin has {:#?}", others.iter().map(line).collect::<Vec<_>>()));
     }
-    let twin = findings(&compile(&program.twin(), folder)?).map_err(|why| format!("its twin: {why}"))?;
-    if !twin.is_empty() {
-        return Err(format!("its twin has {:#?}", twin.iter().map(line).collect::<Vec<_>>()));
-    }
-    Ok(format!("{:<28} {:<10} proven, {} findings; twin clean", program.name(), program.kind, found.len()))
+    let effect = effect.find("Assertion").map_or(&*effect, |at| &effect[at..]);
+    Ok(format!("| {} | {} | proven | {confirmed}/{runs} | {effect} | clean |", program.name(), program.kind))
 }
 
 /// Checks all programs, two at a time.
 fn check_all(programs: &[Program]) {
     assert!(!programs.is_empty(), "no program to check");
     let folder = tempfile::tempdir().unwrap();
+    let attempts = std::env::var("MAYHAP_CASES").map_or(1, |n| n.parse().unwrap());
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let result = check(program, folder.path());
+                    let compiled = |file: &Path| compile(file, folder.path());
+                    let result = compiled(&program.file)
+                        .and_then(|bug| Ok((bug, compiled(&program.twin())?)))
+                        .and_then(|(bug, twin)| check(program, [&bug, &twin], attempts));
                     results.lock().unwrap().push((program.name(), result));
                 }
             });

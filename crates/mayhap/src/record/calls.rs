@@ -40,6 +40,7 @@ fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> HashSet<u64> {
     wanted.sort_unstable();
     let code = |start, size| file.sections().find_map(|section| section.data_range(start, size).ok().flatten());
     let mut functions = HashMap::new();
+    let mut own = HashSet::new();
     // The cold part of a function is a symbol of its own and jumps back into the middle of the other part.
     let mut arrivals = HashSet::new();
     for symbol in file.symbols().chain(file.dynamic_symbols()) {
@@ -48,6 +49,9 @@ fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> HashSet<u64> {
         }
         let (start, size) = (symbol.address(), symbol.size());
         functions.insert(start, size);
+        if !symbol.name().is_ok_and(|name| HOOKS.iter().any(|hook| name.starts_with(hook))) {
+            own.insert(start);
+        }
         if symbol.name().is_ok_and(|name| name.contains(".cold"))
             && let Some(code) = code(start, size)
         {
@@ -61,11 +65,14 @@ fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> HashSet<u64> {
         if from < to
             && let Some(code) = code(start, size)
         {
-            in_function(code, start, &wanted[from..to], &arrivals, |at| functions.contains_key(&at), &mut constant);
+            in_function(code, start, &wanted[from..to], &arrivals, |at| own.contains(&at), &mut constant);
         }
     }
     constant
 }
+
+/// How the functions begin that are the runtime's, also where it is linked into the program.
+const HOOKS: [&str; 5] = ["__tsan_", "pthread_", "mtx_", "cnd_", "sem_"];
 
 fn decode(code: &[u8], start: u64) -> Vec<Instruction> {
     Decoder::with_ip(64, code, start, DecoderOptions::NONE).into_iter().collect()

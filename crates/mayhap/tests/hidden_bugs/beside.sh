@@ -26,16 +26,13 @@ compile() { # FILE OUT FLAGS...
 }
 
 failures() { # PROGRAM: of all runs, those that fail, crash or hang
-    local failed=0 left=$runs running=0
-    while [ $((left + running)) -gt 0 ]; do
-        while [ "$left" -gt 0 ] && [ $running -lt 4 ]; do
-            timeout 5 "$1" >/dev/null 2>&1 &
-            left=$((left - 1)) running=$((running + 1))
-        done
-        wait -n || failed=$((failed + 1))
-        running=$((running - 1))
+    : >"$work/failed"
+    for ((run = 0; run < runs; run++)); do
+        [ $run -lt 4 ] || wait -n
+        { timeout 5 "$1" >/dev/null 2>&1 || echo x >>"$work/failed"; } &
     done 2>/dev/null
-    echo $failed
+    wait
+    wc -l <"$work/failed"
 }
 
 tsan() { # FILE
