@@ -1,6 +1,6 @@
 // kind: atomicity
 // bug: a reference count is loaded and stored by two atomic operations: a reference gets lost
-// expect: count
+// expect: image
 #include <atomic>
 #include <cassert>
 #include <chrono>

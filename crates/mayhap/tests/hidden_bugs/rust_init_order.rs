@@ -1,6 +1,6 @@
 // kind: order
 // bug: the consumer is started before the configuration it reads is set, and does not wait for it
-// expect: rust_init_order
+// expect: LIMIT
 use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 // kind: deadlock
 // bug: users, rooms and messages are locked in a ring by three threads
-// expect: rust_three_registries
+// expect: USERS
 use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 // kind: deadlock
 // bug: a transfer locks the accounts in the order of its arguments
-// expect: rust_transfer
+// expect: ALICE
 use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 // kind: atomicity
 // bug: the balance is checked under one lock guard and drawn from under the next
-// expect: rust_withdraw
+// expect: BALANCE
 use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
