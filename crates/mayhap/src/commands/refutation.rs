@@ -168,7 +168,7 @@ impl<'c, 'a> Told<'c, 'a> {
             Op::Wait => "is woken by",
             Op::Notify | Op::NotifyAll => "notifies",
             Op::Branch => "branches",
-            Op::Begin | Op::End => "passes",
+            Op::Begin | Op::End | Op::Try => "passes",
         };
         let place =
             tables.location(event.location).map_or(String::new(), |l| format!(", {}", shortened(&short(l), NAME)));

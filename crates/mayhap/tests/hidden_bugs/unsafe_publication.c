@@ -1,6 +1,6 @@
 // kind: order
 // bug: an object is put into the shared list before its fields are set
-// expect: weight
+// expect: heap
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
