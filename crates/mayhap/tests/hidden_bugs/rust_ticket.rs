@@ -9,7 +9,7 @@ static NEXT: AtomicU32 = AtomicU32::new(1);
 
 fn take() -> u32 {
     let ticket = NEXT.load(Ordering::Relaxed);
-    NEXT.store(ticket + 1, Ordering::Relaxed);
+    NEXT.store(ticket.wrapping_add(1), Ordering::Relaxed);
     ticket
 }
 

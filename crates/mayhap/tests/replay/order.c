@@ -2,6 +2,7 @@
 // kind: order
 #include <pthread.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, busy = PTHREAD_MUTEX_INITIALIZER;
 static int storage = 7, tries, *table;
@@ -14,6 +15,7 @@ static void *set_up(void *unused) {
 }
 
 static void *use(void *unused) {
+    usleep(20000);  // in an ordinary run it is set up by now
     while (pthread_mutex_trylock(&busy) != 0 && tries < 3)
         tries++;
     pthread_mutex_lock(&lock);
