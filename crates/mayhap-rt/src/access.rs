@@ -14,7 +14,7 @@
 //!   and variable are the same. An atomicity target between two reads of the run, with a write of another thread between
 //!   them, is one between r1 and r2.
 
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{Ordering, compiler_fence};
 
 use mayhap_wire::ring::{SiteKind, Tag, access_word};
 use mayhap_wire::schedule::{READ, WRITE};
@@ -23,8 +23,75 @@ use crate::hook::Hook;
 use crate::tls::{self, Thread};
 use crate::{ring, sched, sites};
 
+/// What nearly every access comes down to: the thread has the token and some of its slice left, the site has its number, and
+/// the ring has room. Everything else is for `otherwise`, which starts from the beginning. One branch each, nothing called.
+#[inline(always)]
+unsafe fn append(
+    pc: u64,
+    address: u64,
+    prepare: impl FnOnce(&Thread, u64) -> bool,
+    otherwise: unsafe extern "C" fn(u64, u64),
+) {
+    let pointer = tls::active();
+    let (Some(thread), Some(site)) = (pointer, sites::cached(pc)) else {
+        // SAFETY: as the caller vouches.
+        return unsafe { otherwise(address, pc) };
+    };
+    let left = thread.left.load(Ordering::Relaxed);
+    if thread.busy.load(Ordering::Relaxed) != 0 || left <= 1 {
+        // SAFETY: as the caller vouches.
+        return unsafe { otherwise(address, pc) };
+    }
+    // The order of these three matters to `watch`, and to a signal handler.
+    thread.busy.store(1, Ordering::Relaxed);
+    compiler_fence(Ordering::SeqCst);
+    thread.left.store(left - 1, Ordering::Relaxed);
+    compiler_fence(Ordering::SeqCst);
+    let word = access_word(site, address);
+    let owns = sched::OWNER.load(Ordering::Relaxed) == thread.owner.load(Ordering::Relaxed);
+    // SAFETY: a thread that owns the token may write the ring.
+    let done = owns && prepare(thread, word) && unsafe { ring::try_put(word) };
+    if !done {
+        // It has not been counted yet.
+        thread.left.store(left, Ordering::Relaxed);
+    }
+    compiler_fence(Ordering::SeqCst);
+    thread.busy.store(0, Ordering::Relaxed);
+    if !done {
+        // SAFETY: as the caller vouches.
+        unsafe { otherwise(address, pc) }
+    }
+}
+
 #[inline(always)]
 unsafe extern "C" fn read<const SIZE: u8>(address: u64, pc: u64) {
+    let prepare = |thread: &Thread, word| {
+        if thread.last_read.load(Ordering::Relaxed) == word {
+            return false;
+        }
+        thread.last_read.store(word, Ordering::Relaxed);
+        thread.repeats.store(0, Ordering::Relaxed);
+        thread.pending.store(0, Ordering::Relaxed);
+        thread.dirty.store(1, Ordering::Relaxed);
+        true
+    };
+    // SAFETY: as the caller vouches.
+    unsafe { append(pc, address, prepare, read_otherwise::<SIZE>) }
+}
+
+#[inline(always)]
+unsafe extern "C" fn write<const SIZE: u8>(address: u64, pc: u64) {
+    let prepare = |thread: &Thread, _| {
+        thread.last_read.store(0, Ordering::Relaxed);
+        thread.pending.store(1, Ordering::Relaxed);
+        true
+    };
+    // SAFETY: as the caller vouches.
+    unsafe { append(pc, address, prepare, write_otherwise::<SIZE>) }
+}
+
+#[inline(never)]
+unsafe extern "C" fn read_otherwise<const SIZE: u8>(address: u64, pc: u64) {
     let may_pass = tls::active().is_none_or(|thread| thread.pending.load(Ordering::Relaxed) == 0);
     let Some(hook) = Hook::enter_access(may_pass, READ, pc, address) else { return };
     let thread = hook.thread();
@@ -46,8 +113,8 @@ unsafe extern "C" fn read<const SIZE: u8>(address: u64, pc: u64) {
     unsafe { ring::put(word) };
 }
 
-#[inline(always)]
-unsafe extern "C" fn write<const SIZE: u8>(address: u64, pc: u64) {
+#[inline(never)]
+unsafe extern "C" fn write_otherwise<const SIZE: u8>(address: u64, pc: u64) {
     let Some(hook) = Hook::enter_access(true, WRITE, pc, address) else { return };
     let thread = hook.thread();
     thread.last_read.store(0, Ordering::Relaxed);

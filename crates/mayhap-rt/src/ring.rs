@@ -75,6 +75,25 @@ pub(crate) unsafe fn put(word: u64) {
     }
 }
 
+/// Appends one word to the ring in use if there is room that is known of.
+///
+/// # Safety
+/// The caller holds the token.
+#[inline(always)]
+pub(crate) unsafe fn try_put(word: u64) -> bool {
+    // SAFETY: hooks only get here after `claim`; the mask keeps the cell inside the ring.
+    unsafe {
+        let header = &*HEADER.load(Ordering::Relaxed);
+        let head = header.head.0.load(Ordering::Relaxed);
+        if head == LIMIT.load(Ordering::Relaxed) {
+            return false;
+        }
+        DATA.load(Ordering::Relaxed).add((head & MASK.load(Ordering::Relaxed)) as usize).write(word);
+        header.head.0.store(head + 1, Ordering::Release);
+        true
+    }
+}
+
 /// Appends a record and makes room for it first. The head moves once: a reader sees all of it or nothing.
 ///
 /// # Safety

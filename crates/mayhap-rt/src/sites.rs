@@ -25,13 +25,26 @@ static CACHED: [Entry; CACHE] = [EMPTY; CACHE];
 static ENTRIES: AtomicPtr<Entry> = AtomicPtr::new(core::ptr::null_mut());
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
+/// The number of the site at `pc` if it is at hand. The entry may change while it is read only if this thread does not hold the
+/// token, and then the number is not used.
+#[inline(always)]
+pub(crate) fn cached(pc: u64) -> Option<u32> {
+    let cached = &CACHED[slot(pc)];
+    (cached.key.load(Ordering::Relaxed) == pc).then(|| cached.number.load(Ordering::Relaxed))
+}
+
+#[inline(always)]
+fn slot(pc: u64) -> usize {
+    (pc ^ (pc >> 12)) as usize % CACHE
+}
+
 /// The number of the site at `pc`; the ring learns of it if it is new.
 ///
 /// # Safety
 /// The caller holds the token.
 #[inline(always)]
 pub(crate) unsafe fn number(pc: u64, kind: SiteKind, size: u8) -> u32 {
-    let cached = &CACHED[(pc ^ (pc >> 12)) as usize % CACHE];
+    let cached = &CACHED[slot(pc)];
     if cached.key.load(Ordering::Relaxed) == pc {
         return cached.number.load(Ordering::Relaxed);
     }

@@ -60,7 +60,7 @@ fn main() {
         ways.push(Way::Helgrind);
     }
     println!(
-        "{:<10} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7} {:>7} {:>11} {:>9} {:>8}  {}",
+        "{:<10} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7} {:>7} {:>11} {:>9} {:>8}  what",
         "program",
         "native s",
         "libtsan",
@@ -71,8 +71,7 @@ fn main() {
         "bytes",
         "events",
         "trace KB",
-        "MB more",
-        "what"
+        "MB more"
     );
     let mut ratios = Vec::new();
     for program in &programs {

@@ -111,15 +111,15 @@ fn when_the_disk_is_full_the_program_goes_on_and_the_trace_ends_early() {
         return;
     }
     let folder = prepared();
-    let script = "mkdir small; mount -t tmpfs -o size=400k none small || exit 77
-./mayhap record -o small/t.mhp --schedule random -- ./p 20000; code=$?; cp small/t.mhp t.mhp; umount small; exit $code";
+    let script = "mkdir small; mount -t tmpfs -o size=16k none small || exit 77
+./mayhap record -o small/t.mhp --schedule random -- ./p 200000; code=$?; cp small/t.mhp t.mhp; umount small; exit $code";
     let run = shell(folder.path(), script);
     if run.code == Some(77) {
         println!("no right to mount here: nothing checked");
         return;
     }
     assert_eq!(run.code, Some(5), "{}", run.stderr);
-    assert!(run.stdout.contains("counted 40000"), "{}", run.stdout);
+    assert!(run.stdout.contains("counted 400000"), "{}", run.stdout);
     assert!(run.stderr.contains("trace ends early"), "{}", run.stderr);
     whole_trace(&folder.path().join("t.mhp"));
 }

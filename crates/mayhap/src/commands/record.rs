@@ -8,7 +8,7 @@ use std::process::ExitStatus;
 use mayhap_wire::ring::Schedule;
 
 use crate::notes::note;
-use crate::record::{Options, record};
+use crate::record::{Limits, Options, record};
 use crate::{Exit, Failure};
 
 /// Run a program once and keep its trace
@@ -36,6 +36,22 @@ pub struct Args {
     /// Record what differs from run to run by itself (clock, random numbers, what is read), for replays
     #[arg(long, value_name = "WHAT", default_value = "none")]
     inputs: Inputs,
+
+    /// Leave out accesses in functions or files that match; `*` stands for any text (may be repeated)
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+
+    /// Keep only accesses in functions or files that match (may be repeated)
+    #[arg(long, value_name = "GLOB")]
+    only: Vec<String>,
+
+    /// Record no more once the recording takes this much on the disk: bytes, or with K, M or G behind the number
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_size: Option<u64>,
+
+    /// Keep only the last N steps of the program
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    last: Option<u64>,
 
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROG")]
@@ -80,7 +96,14 @@ impl How {
             How::Random => 100,
             How::Pct => 1_000,
         };
-        Options { output, seed, schedule: self.into(), slice: slice.unwrap_or(usual), inputs: false }
+        Options {
+            output,
+            seed,
+            schedule: self.into(),
+            slice: slice.unwrap_or(usual),
+            inputs: false,
+            limits: Limits::default(),
+        }
     }
 }
 
@@ -88,6 +111,7 @@ impl Args {
     pub(super) fn run(self) -> Result<Exit, Failure> {
         let mut options = self.schedule.options(self.output, self.seed, self.slice);
         options.inputs = self.inputs == Inputs::Record;
+        options.limits = Limits { exclude: self.exclude, only: self.only, max_size: self.max_size, last: self.last };
         let recording = record(&self.program, &options)?;
         for line in &recording.notes {
             note(line);
@@ -103,4 +127,16 @@ pub(super) fn code(status: ExitStatus) -> u8 {
         (None, Some(signal)) => 128 + signal as u8,
         (None, None) => Exit::FAILURE,
     }
+}
+
+/// A number of bytes.
+fn size(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.char_indices().next_back() {
+        Some((at, 'k' | 'K')) => (&text[..at], 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 30),
+        _ => (text, 0),
+    };
+    let number: u64 = digits.parse().map_err(|_| "a size is a number of bytes, or one with K, M or G behind it")?;
+    number.checked_mul(1 << unit).ok_or_else(|| "that is too much".into())
 }

@@ -24,8 +24,10 @@
 //! is mended or dropped, and counted.
 
 mod lift;
+mod naming;
+mod part;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 
 use mayhap_trace::validate::Validator;
@@ -35,10 +37,12 @@ use mayhap_trace::{
 use mayhap_wire::attachment;
 use mayhap_wire::ring::{AtomicKind, SiteKind, Tag, order, split_atomic};
 
+use super::granule::{CUTS, KEPT};
+use super::limits::Limits;
 use super::modules::{Block, Blocks, Sites};
 use super::names;
 use super::rust_code::rust_library;
-use super::shadow::{Cell, SHARED, TOUCHED, WRITTEN, granules};
+use super::shadow::{Table, granules};
 use super::spool::Replay;
 use super::steps::{Steps, View};
 use super::survey::Facts;
@@ -70,6 +74,8 @@ pub struct Lowering {
     replay: Replay,
     used: usize,
     facts: Facts,
+    /// Of granules that are kept now: [`KEPT`], the cuts, and the variable of the first piece plus 1 in the high half.
+    kept: Table,
     sites: Sites,
     blocks: Blocks,
     objects: Objects,
@@ -86,6 +92,16 @@ pub struct Lowering {
     told: bool,
     /// Location of each site by number.
     locations: Vec<u32>,
+    /// Where sites of allocations lie.
+    lines: HashMap<u32, String>,
+    limits: Limits,
+    /// By site number: not looked at yet, kept, left out.
+    chosen: Vec<Option<bool>>,
+    /// Accesses that were left out by where they are.
+    excluded: u64,
+    /// Events are written. Before, only what later ones need is kept: who holds which lock since where.
+    writes: bool,
+    held: Vec<(u16, Op, u32, u32)>,
     tables: Tables,
     out: Columns,
     validator: Validator,
@@ -96,13 +112,24 @@ pub struct Lowering {
 }
 
 impl Lowering {
-    pub(super) fn new(replay: Replay, facts: Facts, symbols: Symbols, constant: HashSet<u64>) -> Lowering {
+    pub(super) fn new(
+        replay: Replay,
+        facts: Facts,
+        symbols: Symbols,
+        constant: HashSet<u64>,
+        limits: Limits,
+    ) -> Lowering {
+        let mut kept = Table::default();
+        for &(granule, cuts) in &facts.outside {
+            kept.set(granule, KEPT | u64::from(cuts));
+        }
         let (unseen, silent) = rust_library(&symbols, &facts.pcs);
         let lift = lift::Lift::of(&facts.atomics, &symbols);
         Lowering {
             replay,
             used: 0,
             facts,
+            kept,
             sites: Sites::default(),
             blocks: Blocks::default(),
             objects: Objects::default(),
@@ -115,6 +142,12 @@ impl Lowering {
             lift,
             told: false,
             locations: Vec::new(),
+            lines: HashMap::new(),
+            writes: limits.last.is_none(),
+            limits,
+            chosen: Vec::new(),
+            excluded: 0,
+            held: Vec::new(),
             tables: Tables::default(),
             out: Columns::default(),
             validator: Validator::new(),
@@ -320,11 +353,18 @@ impl Lowering {
         if let Some(location) = self.locations.get_mut(number as usize) {
             *location = NONE;
         }
+        self.lines.remove(&number);
+        if let Some(chosen) = self.chosen.get_mut(number as usize) {
+            *chosen = None;
+        }
     }
 
     /// Appends an event of the current thread, unless it breaks a rule.
     #[inline]
     fn emit(&mut self, op: Op, object: u32, site: u32) -> Result<(), NameError> {
+        if !self.writes && !self.is_needed(op, object, site) {
+            return Ok(());
+        }
         let thread = self.thread_id(self.current)?;
         let location = self.location(site)?;
         let event = Event { thread, op, object, location: LocId::from_cell(location) };
@@ -370,10 +410,15 @@ impl Lowering {
     }
 
     fn access(&mut self, site: u32, address: u64, bytes: u64, op: Op) -> Result<(), NameError> {
+        if self.limits.choose_places() && self.is_excluded(site) {
+            let kept = granules(address, bytes).any(|(granule, _, _)| self.kept.get(granule) != 0);
+            self.excluded += u64::from(kept);
+            return Ok(());
+        }
         let mut first = true;
         for (granule, from, to) in granules(address, bytes) {
-            let cell = *self.facts.shadow.cell(granule);
-            if !cell.is_kept() {
+            let cell = self.kept.get(granule);
+            if cell == 0 {
                 continue;
             }
             if std::mem::take(&mut first) && !self.constant.contains(&self.sites.get(site).pc) {
@@ -381,9 +426,10 @@ impl Lowering {
             }
             let base = self.variable(granule, cell)?;
             // Cuts at 1..=from are starts of pieces up to the one that `from` starts.
-            let mut piece = base + (cell.cuts as u32 & ((2 << from) - 1)).count_ones();
+            let cuts = (cell & CUTS) as u32;
+            let mut piece = base + (cuts & ((2 << from) - 1)).count_ones();
             self.emit(op, piece, site)?;
-            for _ in 0..(cell.cuts as u32 & ((1 << to) - 1) & !((2 << from) - 1)).count_ones() {
+            for _ in 0..(cuts & ((1 << to) - 1) & !((2 << from) - 1)).count_ones() {
                 piece += 1;
                 self.emit(op, piece, site)?;
             }
@@ -395,31 +441,12 @@ impl Lowering {
     }
 
     /// The variable of a granule's first piece; the others follow it.
-    fn variable(&mut self, granule: u64, cell: Cell) -> Result<u32, NameError> {
-        if cell.variable != 0 {
-            return Ok(cell.variable - 1);
+    #[inline]
+    fn variable(&mut self, granule: u64, cell: u64) -> Result<u32, NameError> {
+        if cell >> 32 != 0 {
+            return Ok((cell >> 32) as u32 - 1);
         }
-        let mut first = None;
-        for byte in 0..8u64 {
-            if byte == 0 || cell.cuts & (1 << byte) != 0 {
-                let name = self.name(granule + byte);
-                let id = names::define(&mut self.tables.variables, &name)?;
-                first.get_or_insert(id);
-            }
-        }
-        let first = first.unwrap_or(0);
-        self.facts.shadow.cell(granule).variable = first + 1;
-        Ok(first)
-    }
-
-    /// The name of an address now.
-    fn name(&self, address: u64) -> String {
-        let thread_name = |thread: u16| match self.threads.get(usize::from(thread)) {
-            Some(thread) if !thread.name.is_empty() => thread.name.clone(),
-            _ if thread == 0 => "main".into(),
-            _ => format!("thread{thread}"),
-        };
-        names::address(&self.symbols, &self.blocks, &self.sites, thread_name, address)
+        self.new_variable(granule, cell)
     }
 
     /// A block's life begins: its granules are as the first pass found them.
@@ -427,14 +454,14 @@ impl Lowering {
         let Some(kept) = self.facts.kept.get(block.number) else { return };
         for &(granule, cuts) in kept {
             let address = (block.start / 8 + u64::from(granule)) * 8;
-            *self.facts.shadow.cell(address) = Cell { cuts, flags: TOUCHED | SHARED | WRITTEN, thread: 0, variable: 0 };
+            self.kept.set(address, KEPT | u64::from(cuts));
         }
     }
 
     fn retire(&mut self, block: &Block) {
         if let Some(kept) = self.facts.kept.get(block.number) {
             for &(granule, _) in kept {
-                *self.facts.shadow.cell((block.start / 8 + u64::from(granule)) * 8) = Cell::default();
+                self.kept.set((block.start / 8 + u64::from(granule)) * 8, 0);
             }
         }
         self.objects.forget(block.start..block.end);
@@ -537,7 +564,7 @@ impl Lowering {
     }
 
     fn atomic(&mut self, site: u32, address: u64, kind: AtomicKind, order: u8, size: u8) -> Result<(), NameError> {
-        if !granules(address, size.into()).any(|(granule, _, _)| self.facts.shadow.cell(granule).is_kept()) {
+        if !granules(address, size.into()).any(|(granule, _, _)| self.kept.get(granule) != 0) {
             return Ok(());
         }
         // Whether an update happens may depend on what was read before, even where its place does not.
@@ -615,7 +642,11 @@ impl Lowering {
         let mut replay = std::mem::replace(&mut self.replay, Replay::empty());
         let mut result = Ok(());
         while self.out.len() < CHUNK && !self.finished && result.is_ok() {
-            let words = replay.next(self.used).map_err(whole)?;
+            replay.next(self.used).map_err(whole)?;
+            if !self.writes && replay.is_whole() {
+                result = self.begin_writing().map_err(|error| Error::new(Position::Whole, error));
+            }
+            let words = replay.words();
             let mut split = Words::new(words);
             while self.out.len() < CHUNK
                 && result.is_ok()

@@ -7,9 +7,13 @@
 //! program counters and addresses are called ([`symbols`]).
 
 mod calls;
+mod granule;
+pub mod limits;
 pub mod lower;
 mod modules;
 mod names;
+mod order;
+mod packing;
 pub mod program;
 mod ring;
 pub mod run;
@@ -23,5 +27,6 @@ pub mod symbols;
 mod sync;
 mod words;
 
+pub use limits::Limits;
 pub use program::{Monitor, Options, Recording, Taken, Unwatched, command, execute, record, record_as};
 pub use run::Run;

@@ -144,11 +144,6 @@ impl Blocks {
     pub(super) fn drain(&mut self) -> Vec<Block> {
         std::mem::take(&mut self.live).into_values().collect()
     }
-
-    /// How many blocks there ever were.
-    pub(super) fn count(&self) -> usize {
-        self.count
-    }
 }
 
 #[cfg(test)]

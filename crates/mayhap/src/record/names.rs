@@ -11,14 +11,14 @@
 
 use mayhap_trace::{NameError, Names};
 
-use super::modules::{Block, BlockKind, Blocks, Sites};
+use super::modules::{Block, BlockKind, Blocks};
 use super::symbols::Symbols;
 
-/// The name of an address at this moment of the run.
+/// The name of an address at this moment of the run; `line` is where a site lies in the source.
 pub(super) fn address(
     symbols: &Symbols,
     blocks: &Blocks,
-    sites: &Sites,
+    line: impl Fn(u32) -> String,
     thread_name: impl Fn(u16) -> String,
     address: u64,
 ) -> String {
@@ -27,8 +27,7 @@ pub(super) fn address(
             format!("{}/stack-{}", thread_name(*thread), end - address)
         }
         Some(Block { kind: BlockKind::Heap { nth, site }, thread, start, .. }) => {
-            let line = symbols.place(sites.get(*site).pc).line;
-            let block = format!("{}/heap{nth}@{line}", thread_name(*thread));
+            let block = format!("{}/heap{nth}@{}", thread_name(*thread), line(*site));
             if address == *start { block } else { format!("{block}+{}", address - start) }
         }
         None => symbols.data(address).unwrap_or_else(|| format!("memory {address:#x}")),

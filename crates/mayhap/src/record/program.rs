@@ -14,6 +14,7 @@ use mayhap_wire::ring::{ENVIRONMENT, Schedule, state};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use super::calls::constant_calls;
+use super::limits::Limits;
 use super::lower::Lowering;
 use super::ring::Ring;
 use super::run::Run;
@@ -42,6 +43,8 @@ pub struct Options {
     pub slice: u32,
     /// Record what differs from run to run by itself, for replays.
     pub inputs: bool,
+    /// What is left out.
+    pub limits: Limits,
 }
 
 /// What came of a recording.
@@ -109,7 +112,7 @@ pub fn execute(
     folder: &Path,
     monitor: &mut dyn Monitor,
 ) -> Result<Taken, Failure> {
-    let spool = Spool::create(folder).map_err(|error| Failure::at(folder, error))?;
+    let spool = Spool::create(folder, &options.limits);
     let ring = Ring::create(RING_WORDS, options.seed, options.schedule, options.slice, options.inputs)
         .map_err(|error| Failure::new(format_args!("no shared memory for the recording: {error}")))?;
     command.env(ENVIRONMENT, ring.path());
@@ -118,7 +121,7 @@ pub fn execute(
     // Ends of pipes that the program has are closed here with the command.
     drop(command);
     let child = child.map_err(|error| Failure::at(&name, format_args!("cannot be run: {error}")))?;
-    drain(child, ring, spool, monitor)
+    drain(child, ring, spool, options.limits.clone(), monitor)
 }
 
 /// A program that has run, and what it recorded.
@@ -128,6 +131,7 @@ pub struct Taken {
     ring: Ring,
     spool: Spool,
     survey: Survey,
+    limits: Limits,
 }
 
 impl Taken {
@@ -155,22 +159,25 @@ impl Taken {
 
     /// Makes the trace.
     pub fn write(self, mut writer: Box<dyn TraceWriter>, output: &Path, run: &Run) -> Result<Recording, Failure> {
-        let Taken { status, ring, spool, survey } = self;
-        let facts = survey.finish();
+        let Taken { status, ring, spool, survey, limits } = self;
+        let (facts, filter) = survey.finish();
         let mut notes = what_is_missing(&ring, &spool, status);
         let symbols = Symbols::load(&facts.modules);
         let constant = constant_calls(&symbols, &facts.pcs);
         let failed = |error| Failure::at(output, error);
         let keeps_part = writer.keep_part();
         writer.attach(attachment::RUN, &run.to_bytes()).map_err(failed)?;
-        let replay = spool.replay().map_err(|error| Failure::at(output, error))?;
-        let mut lowering = Lowering::new(replay, facts, symbols, constant);
+        let mut lowering = Lowering::new(spool.replay(filter), facts, symbols, constant, limits);
         match mayhap_trace::format::copy(&mut lowering, writer, |_| {}) {
             Ok(new) => notes.extend(new),
             Err(error) if keeps_part && is_full(&error) => notes.push(format!("the trace ends early: {error}")),
             Err(error) => return Err(failed(error)),
         }
         notes.extend(lowering.unlifted());
+        if lowering.excluded() > 0 {
+            let n = lowering.excluded();
+            notes.push(format!("{n} accesses in functions or files that were not chosen are not in the trace"));
+        }
         if lowering.dropped() > 0 {
             notes.push(format!("{} events broke a rule of locks or threads and were left out", lowering.dropped()));
         }
@@ -188,7 +195,13 @@ fn is_full(error: &mayhap_trace::Error) -> bool {
 }
 
 /// Takes words until the program has ended and all were taken.
-fn drain(mut child: Child, mut ring: Ring, mut spool: Spool, monitor: &mut dyn Monitor) -> Result<Taken, Failure> {
+fn drain(
+    mut child: Child,
+    mut ring: Ring,
+    mut spool: Spool,
+    limits: Limits,
+    monitor: &mut dyn Monitor,
+) -> Result<Taken, Failure> {
     let broken = |error| Failure::new(format_args!("the recording's shared memory: {error}"));
     let signals = Signals::catch();
     let mut survey = Survey::default();
@@ -209,16 +222,14 @@ fn drain(mut child: Child, mut ring: Ring, mut spool: Spool, monitor: &mut dyn M
         signals.forward(&child);
         let mut took = false;
         while ring.take(PIECE, &mut words).map_err(broken)? {
-            spool.append(ring.taken_bytes());
-            if spool.failure().is_none() {
-                survey.take(&words);
-            }
+            survey.take(&words, &mut spool);
             count += words.len() as u64;
             took = true;
         }
         monitor.look(&mut child, count)?;
         if let (false, Some(status)) = (writing, ended) {
-            return Ok(Taken { status, ring, spool, survey });
+            spool.complete();
+            return Ok(Taken { status, ring, spool, survey, limits });
         }
         nap = if took { Duration::from_micros(50) } else { (nap * 2).min(NAP) };
         std::thread::sleep(nap);
@@ -304,8 +315,12 @@ fn what_is_missing(ring: &Ring, spool: &Spool, status: ExitStatus) -> Vec<String
         }
         _ => {}
     }
-    if let Some(error) = spool.failure() {
-        notes.push(format!("the trace ends early: {error}"));
+    match (spool.failure(), spool.left_out()) {
+        (Some(error), n) => {
+            notes.push(format!("the trace ends early: {error}; {n} steps of the program are not in it"))
+        }
+        (None, 0) => {}
+        (None, n) => notes.push(format!("only the last steps are in the trace; {n} accesses before them are not")),
     }
     notes
 }

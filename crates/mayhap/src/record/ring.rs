@@ -102,9 +102,4 @@ impl Ring {
         self.file.write_all_at(&(!self.tail).to_le_bytes(), offset::TAIL_CHECK)?;
         Ok(true)
     }
-
-    /// The bytes of the words that [`Self::take`] took last.
-    pub(super) fn taken_bytes(&self) -> &[u8] {
-        &self.bytes
-    }
 }

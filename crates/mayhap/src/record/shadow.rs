@@ -1,110 +1,127 @@
-//! What is known of each 8-byte granule of the program's memory, by address.
+//! A word for each 8-byte granule of the program's memory, by address.
 //!
-//! Two levels: a map from page numbers to pages of 512 cells, with a direct-mapped cache in front. 4 KiB of shadow
-//! for 4 KiB of memory that the program touched.
-
-use std::collections::HashMap;
+//! Two levels of flat tables: regions of 16 MiB, each with an array of cells that the operating system fills with zeros when
+//! they are first touched. A lookup is three loads and no search; a region costs memory only where it was touched.
 
 /// Bytes of a granule.
 pub(super) const GRANULE: u64 = 8;
-const PAGE: u64 = 4096;
-const CELLS: usize = (PAGE / GRANULE) as usize;
-const CACHE: usize = 1 << 10;
+const REGION_BITS: u32 = 24;
+const CELLS: usize = 1 << (REGION_BITS - 3);
+const REGIONS: usize = 1 << (47 - REGION_BITS);
+/// Cells of a page: what [`Table::each`] skips at a time where nothing was ever set.
+const PAGE: usize = 512;
 
-/// One granule. In the first pass: who touched it and how; in the second: its first variable.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) struct Cell {
-    /// Bit i: an access starts or ends before byte i.
-    pub(super) cuts: u8,
-    /// See the constants below.
-    pub(super) flags: u8,
-    /// The only thread that touched it.
-    pub(super) thread: u16,
-    /// In the second pass, if it has one: the variable of the granule's first piece, plus 1.
-    pub(super) variable: u32,
+struct Region {
+    cells: Vec<u64>,
+    /// Bit per page: some cell was set.
+    set: Vec<u64>,
 }
 
-/// Some thread touched the granule.
-pub(super) const TOUCHED: u8 = 1;
-/// Two threads touched it.
-pub(super) const SHARED: u8 = 2;
-/// Some thread wrote it.
-pub(super) const WRITTEN: u8 = 4;
-
-impl Cell {
-    /// Its accesses are worth keeping: two threads touch it and one writes. Other accesses conflict with nothing, and
-    /// what they read is the same in every reordering.
-    #[inline]
-    pub(super) fn is_kept(self) -> bool {
-        self.flags & (SHARED | WRITTEN) == SHARED | WRITTEN
-    }
-
-    /// A thread touches bytes `from..to` of the granule.
-    #[inline]
-    pub(super) fn touch(&mut self, thread: u16, writes: bool, from: u64, to: u64) {
-        // Byte 0 and 8 always bound a piece; bit 8 falls off.
-        self.cuts |= ((1u32 << from) | (1u32 << to)) as u8 & !1;
-        if self.flags & TOUCHED == 0 {
-            self.thread = thread;
-            self.flags |= TOUCHED;
-        } else if self.thread != thread {
-            self.flags |= SHARED;
-        }
-        if writes {
-            self.flags |= WRITTEN;
-        }
-    }
+/// One word per granule, zero until set.
+pub(super) struct Table {
+    /// Index into `regions` plus 1.
+    top: Vec<u32>,
+    regions: Vec<Region>,
 }
 
-/// The cells of all granules.
-pub(super) struct Shadow {
-    pages: Vec<Box<[Cell; CELLS]>>,
-    index: HashMap<u64, u32, foldhash::fast::FixedState>,
-    /// Page number plus 1, and its index.
-    cache: Vec<(u64, u32)>,
-}
-
-impl Default for Shadow {
+impl Default for Table {
     fn default() -> Self {
-        Shadow { pages: Vec::new(), index: HashMap::default(), cache: vec![(0, 0); CACHE] }
+        Table { top: vec![0; REGIONS], regions: Vec::new() }
     }
 }
 
-impl Shadow {
-    /// The cell of the granule at `address`.
+#[inline]
+fn place(address: u64) -> (usize, usize) {
+    ((address >> REGION_BITS) as usize % REGIONS, (address / GRANULE) as usize % CELLS)
+}
+
+impl Table {
+    /// The cell of the granule at `address`; 0 where none was set.
     #[inline]
-    pub(super) fn cell(&mut self, address: u64) -> &mut Cell {
-        let page = address / PAGE;
-        let slot = page as usize % CACHE;
-        let (key, index) = self.cache[slot];
-        let index = if key == page + 1 { index } else { self.find(page, slot) };
-        &mut self.pages[index as usize][(address % PAGE / GRANULE) as usize]
+    pub(super) fn get(&self, address: u64) -> u64 {
+        let (top, cell) = place(address);
+        match self.top[top] {
+            0 => 0,
+            region => self.regions[region as usize - 1].cells[cell],
+        }
     }
 
-    #[cold]
-    fn find(&mut self, page: u64, slot: usize) -> u32 {
-        let index = *self.index.entry(page).or_insert_with(|| {
-            self.pages.push(Box::new([Cell::default(); CELLS]));
-            (self.pages.len() - 1) as u32
-        });
-        self.cache[slot] = (page + 1, index);
-        index
+    /// Sets the cell of the granule at `address`.
+    pub(super) fn set(&mut self, address: u64, value: u64) {
+        let (top, cell) = place(address);
+        if self.top[top] == 0 {
+            self.regions.push(Region { cells: vec![0; CELLS], set: vec![0; CELLS / PAGE / 64] });
+            self.top[top] = self.regions.len() as u32;
+        }
+        let region = &mut self.regions[self.top[top] as usize - 1];
+        region.cells[cell] = value;
+        region.set[cell / PAGE / 64] |= 1 << (cell / PAGE % 64);
     }
 
-    /// Calls `f` for each granule of `range` whose page is there.
-    pub(super) fn each(&mut self, range: std::ops::Range<u64>, mut f: impl FnMut(u64, &mut Cell)) {
+    /// Calls `f` with the address and the value of each granule of `range` that is set; what it returns is the new value.
+    pub(super) fn each(&mut self, range: std::ops::Range<u64>, mut f: impl FnMut(u64, u64) -> u64) {
         let mut granule = range.start / GRANULE * GRANULE;
         while granule < range.end {
-            let page = granule / PAGE;
-            let Some(&index) = self.index.get(&page) else {
-                granule = (page + 1) * PAGE;
+            let (top, cell) = place(granule);
+            let Some(region) = (self.top[top] as usize).checked_sub(1).map(|index| &mut self.regions[index]) else {
+                granule = ((granule >> REGION_BITS) + 1) << REGION_BITS;
                 continue;
             };
-            let end = range.end.min((page + 1) * PAGE);
-            while granule < end {
-                f(granule, &mut self.pages[index as usize][(granule % PAGE / GRANULE) as usize]);
+            let page_end = (granule / (PAGE as u64 * GRANULE) + 1) * PAGE as u64 * GRANULE;
+            if region.set[cell / PAGE / 64] & 1 << (cell / PAGE % 64) == 0 {
+                granule = page_end;
+                continue;
+            }
+            let end = range.end.min(page_end);
+            for cell in &mut region.cells[cell..cell + (end - granule).div_ceil(GRANULE) as usize] {
+                if *cell != 0 {
+                    *cell = f(granule, *cell);
+                }
                 granule += GRANULE;
             }
+        }
+    }
+
+    /// [`Self::each`] for all granules.
+    pub(super) fn all(&mut self, mut f: impl FnMut(u64, u64) -> u64) {
+        for top in (0..REGIONS).filter(|&top| self.top[top] != 0).collect::<Vec<_>>() {
+            let start = (top as u64) << REGION_BITS;
+            self.each(start..start + (1 << REGION_BITS), &mut f);
+        }
+    }
+}
+
+/// A set of granules.
+pub(super) struct Granules {
+    /// Index into `regions` plus 1.
+    top: Vec<u32>,
+    regions: Vec<Vec<u64>>,
+}
+
+impl Default for Granules {
+    fn default() -> Self {
+        Granules { top: vec![0; REGIONS], regions: Vec::new() }
+    }
+}
+
+impl Granules {
+    /// Puts the granule at `address` into the set.
+    pub(super) fn insert(&mut self, address: u64) {
+        let (top, cell) = place(address);
+        if self.top[top] == 0 {
+            self.regions.push(vec![0; CELLS / 64]);
+            self.top[top] = self.regions.len() as u32;
+        }
+        self.regions[self.top[top] as usize - 1][cell / 64] |= 1 << (cell % 64);
+    }
+
+    /// The granule at `address` is in the set.
+    #[inline]
+    pub(super) fn contains(&self, address: u64) -> bool {
+        let (top, cell) = place(address);
+        match self.top[top] {
+            0 => false,
+            region => self.regions[region as usize - 1][cell / 64] >> (cell % 64) & 1 != 0,
         }
     }
 }
@@ -140,19 +157,33 @@ mod tests {
     }
 
     #[test]
-    fn only_what_two_threads_touch_and_one_writes_is_kept() {
-        let mut shadow = Shadow::default();
-        let touch = |s: &mut Shadow, thread, writes| {
-            s.cell(0x1234).touch(thread, writes, 4, 8);
-            s.cell(0x1234).is_kept()
-        };
-        assert!(!touch(&mut shadow, 1, true));
-        assert!(!touch(&mut shadow, 1, false));
-        assert!(touch(&mut shadow, 2, false));
-        assert_eq!(shadow.cell(0x1230).cuts, 1 << 4);
-        assert!(!shadow.cell(0x1238).is_kept());
-        let mut seen = 0;
-        shadow.each(0..0x4000, |_, _| seen += 1);
-        assert_eq!(seen, CELLS);
+    fn a_table_holds_what_was_set_and_visits_only_that() {
+        let mut table = Table::default();
+        let places = [0x1000, 0x1008, 0x00ff_fff8, 0x0100_0000, 0x7fff_ffff_fff8];
+        for (i, &address) in places.iter().enumerate() {
+            assert_eq!(table.get(address), 0);
+            table.set(address + 3, i as u64 + 1);
+        }
+        assert_eq!(places.map(|address| table.get(address)), [1, 2, 3, 4, 5]);
+        let mut seen = Vec::new();
+        table.each(0x1004..0x0100_0001, |granule, value| {
+            seen.push((granule, value));
+            if value == 2 { 0 } else { value }
+        });
+        assert_eq!(seen, [(0x1000, 1), (0x1008, 2), (0x00ff_fff8, 3), (0x0100_0000, 4)]);
+        seen.clear();
+        table.all(|granule, value| {
+            seen.push((granule, value));
+            value
+        });
+        assert_eq!(seen, [(0x1000, 1), (0x00ff_fff8, 3), (0x0100_0000, 4), (0x7fff_ffff_fff8, 5)]);
+    }
+
+    #[test]
+    fn a_set_of_granules_tells_neighbours_apart() {
+        let mut set = Granules::default();
+        set.insert(0x7fff_0000_0010);
+        assert!(set.contains(0x7fff_0000_0017));
+        assert!(!set.contains(0x7fff_0000_0018) && !set.contains(0x10));
     }
 }

@@ -1,48 +1,187 @@
-//! The words of a run between the two passes: a file without a name beside the trace, or nothing once the disk is full.
+//! The words of a run between the two passes: packed pieces in memory, and once they are many in a file without a name
+//! beside the trace, which grows no more once the disk is full.
+//!
+//! Reading them again, threads unpack pieces ahead and drop what the first pass found not worth keeping.
 
+use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::JoinHandle;
 
-/// Words read at a time.
-const PIECE: usize = 1 << 16;
+use mayhap_wire::ring::{MAX_SITE, SiteKind, split_access, split_record};
 
-/// A growing file of words.
+use super::limits::Limits;
+use super::modules::Sites;
+use super::packing::{Packer, Unpacker, word};
+use super::shadow::{Granules, granules};
+
+/// Bytes kept in memory.
+const MEMORY: usize = 48 << 20;
+/// Threads that unpack ahead of the one that lowers, and pieces that each may be ahead.
+const UNPACKERS: usize = 2;
+const AHEAD: usize = 4;
+
+/// Words in a piece where only a part of them is kept.
+const SMALL_PIECE: usize = 1 << 10;
+
+/// How many words the first accesses and records have that are together at least `least` words, or all there are.
+fn whole_length(words: &[u64], least: usize) -> usize {
+    let mut length = 0;
+    if least >= words.len() {
+        return words.len();
+    }
+    while length < least {
+        let is_access = split_access(words[length]).is_some();
+        let following = split_record(words[length]).map_or(0, |(_, following, _)| following);
+        length += if is_access { 1 } else { 1 + following };
+    }
+    length.min(words.len())
+}
+
+/// A packed piece of the run.
+#[derive(Clone, Copy)]
+struct Piece {
+    start: u64,
+    bytes: usize,
+    steps: u64,
+}
+
+/// The last pieces of a run of which no more is wanted.
+struct Latest {
+    wanted: u64,
+    /// Packed, with the number of steps.
+    pieces: VecDeque<(Vec<u8>, u64)>,
+    steps: u64,
+}
+
+/// A growing sequence of packed pieces.
 pub(super) struct Spool {
-    file: File,
+    folder: PathBuf,
+    packer: Packer,
+    pieces: Vec<Piece>,
+    /// The first bytes; the file has the rest.
+    memory: Vec<u8>,
+    file: Option<File>,
     bytes: u64,
+    /// The most bytes that it may hold.
+    limit: u64,
+    latest: Option<Latest>,
+    /// Pieces from here on have all their steps, those before only what the others need.
+    whole_from: usize,
     /// Why it stopped growing.
     full: Option<io::Error>,
+    /// Steps that it does not hold.
+    left_out: u64,
 }
 
 impl Spool {
-    /// An empty spool in this folder.
-    pub(super) fn create(folder: &Path) -> io::Result<Spool> {
-        Ok(Spool { file: tempfile::tempfile_in(folder)?, bytes: 0, full: None })
+    /// An empty spool, whose file will be in this folder.
+    pub(super) fn create(folder: &Path, limits: &Limits) -> Spool {
+        Spool {
+            folder: folder.to_path_buf(),
+            packer: Packer::new(),
+            pieces: Vec::new(),
+            memory: Vec::new(),
+            file: None,
+            bytes: 0,
+            limit: limits.max_size.unwrap_or(u64::MAX),
+            latest: limits.last.map(|wanted| Latest { wanted, pieces: VecDeque::new(), steps: 0 }),
+            whole_from: 0,
+            full: None,
+            left_out: 0,
+        }
     }
 
-    /// Appends; once that fails, does nothing.
-    pub(super) fn append(&mut self, bytes: &[u8]) {
+    /// Appends whole accesses and records; once that fails, only counts them.
+    pub(super) fn append(&mut self, mut words: &[u64]) {
+        // Where only a part is kept, pieces are small, so that it is not much more or less than was asked for.
+        let most = if self.latest.is_some() || self.limit != u64::MAX { SMALL_PIECE } else { usize::MAX };
+        while !words.is_empty() {
+            let (piece, rest) = words.split_at(whole_length(words, most));
+            self.append_piece(piece);
+            words = rest;
+        }
+    }
+
+    fn append_piece(&mut self, words: &[u64]) {
+        let steps = words.len() as u64;
         if self.full.is_some() {
+            self.left_out += steps;
             return;
         }
-        match self.file.write_all(bytes) {
-            Ok(()) => self.bytes += bytes.len() as u64,
-            Err(error) => {
-                self.full = Some(error);
-                self.make_room();
+        let packed = self.packer.pack(words).to_vec();
+        match &mut self.latest {
+            None => self.store(&packed, steps),
+            Some(latest) => {
+                latest.pieces.push_back((packed, steps));
+                latest.steps += steps;
+                self.strip();
             }
         }
     }
 
-    /// Gives a quarter back: the trace, which is smaller than its words, must fit on the same disk.
+    /// Moves pieces that are older than what is wanted to the store, without their accesses.
+    fn strip(&mut self) {
+        while let Some(latest) = &mut self.latest
+            && let Some(&(_, steps)) = latest.pieces.front()
+            && latest.steps - steps >= latest.wanted
+            && let Some((packed, _)) = latest.pieces.pop_front()
+        {
+            latest.steps -= steps;
+            let mut records: Vec<u64> = Vec::new();
+            let keep = |records: &mut Vec<u64>, words: &[u64]| records.extend_from_slice(words);
+            Unpacker::new().unpack(&packed, &mut records, |_, _, _| {}, keep);
+            self.left_out += steps - records.len() as u64;
+            let stripped = self.packer.pack(&records).to_vec();
+            self.store(&stripped, records.len() as u64);
+            self.whole_from = self.pieces.len();
+        }
+    }
+
+    fn store(&mut self, packed: &[u8], steps: u64) {
+        if self.bytes + packed.len() as u64 > self.limit {
+            self.full = Some(io::Error::other("it takes as much as --max-size allows"));
+            self.left_out += steps;
+            return;
+        }
+        let piece = Piece { start: self.bytes, bytes: packed.len(), steps };
+        if self.file.is_none() && self.memory.len() + packed.len() <= MEMORY {
+            self.memory.extend_from_slice(packed);
+        } else {
+            let written = match &mut self.file {
+                Some(file) => file.write_all(packed),
+                None => tempfile::tempfile_in(&self.folder).and_then(|mut file| {
+                    file.write_all(packed)?;
+                    self.file = Some(file);
+                    Ok(())
+                }),
+            };
+            if let Err(error) = written {
+                self.full = Some(error);
+                self.left_out += steps;
+                return self.make_room();
+            }
+        }
+        self.pieces.push(piece);
+        self.bytes += packed.len() as u64;
+    }
+
+    /// Gives a quarter of the file back: the trace, which is smaller, must fit on the same disk.
     fn make_room(&mut self) {
-        // The last write may have been done in part.
-        self.bytes = self.file.metadata().map_or(self.bytes, |file| file.len());
-        let kept = self.bytes / 4 * 3 / 8 * 8;
+        let Some(file) = &self.file else { return };
+        let kept = (self.bytes - self.memory.len() as u64) / 4 * 3;
         // Where even that fails the trace ends where there is no more room for it.
-        if self.file.set_len(kept).is_ok() {
-            self.bytes = kept;
+        if file.set_len(kept).is_err() {
+            return;
+        }
+        let end = self.memory.len() as u64 + kept;
+        while let Some(piece) = self.pieces.pop_if(|piece| piece.start + piece.bytes as u64 > end) {
+            self.left_out += piece.steps;
+            self.bytes = piece.start;
         }
     }
 
@@ -51,37 +190,164 @@ impl Spool {
         self.full.as_ref()
     }
 
-    /// Reads from the beginning.
-    pub(super) fn replay(mut self) -> io::Result<Replay> {
-        self.file.seek(SeekFrom::Start(0))?;
-        Ok(Replay { file: Some(self.file), left: self.bytes / 8, bytes: vec![0; PIECE * 8], words: Vec::new() })
+    /// Steps of the run that are not in the spool.
+    pub(super) fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// The run is over: nothing more will be appended.
+    pub(super) fn complete(&mut self) {
+        for (packed, steps) in self.latest.take().into_iter().flat_map(|latest| latest.pieces) {
+            match self.full {
+                None => self.store(&packed, steps),
+                Some(_) => self.left_out += steps,
+            }
+        }
+    }
+
+    /// Reads from the beginning what `filter` lets pass.
+    pub(super) fn replay(self, filter: Filter) -> Replay {
+        let whole_from = self.whole_from;
+        let store = Arc::new(Store { memory: self.memory, file: self.file, pieces: self.pieces, filter });
+        let mut unpackers = Vec::new();
+        for first in 0..UNPACKERS.min(store.pieces.len()) {
+            let (send, receive) = sync_channel(AHEAD);
+            let store = Arc::clone(&store);
+            let thread = std::thread::spawn(move || {
+                let mut unpacker = Unpacker::new();
+                for &piece in store.pieces.iter().skip(first).step_by(UNPACKERS) {
+                    let words = store.unpack(piece, &mut unpacker);
+                    let failed = words.is_err();
+                    if send.send(words).is_err() || failed {
+                        return;
+                    }
+                }
+            });
+            unpackers.push((receive, thread));
+        }
+        Replay { unpackers, next: 0, whole_from, words: Vec::new() }
     }
 }
 
+/// What the first pass found worth keeping.
+pub(super) struct Filter {
+    /// Granules that were kept in any of their lives.
+    pub(super) kept: Granules,
+    pub(super) sites: Sites,
+}
+
+/// Words that pass a filter, in one piece.
+struct Passed<'a> {
+    filter: &'a Filter,
+    words: Vec<u64>,
+    /// A read may have passed since the last branch.
+    dirty: bool,
+}
+
+impl Passed<'_> {
+    #[inline]
+    fn access(&mut self, site: u32, address: u64) {
+        let Filter { kept, sites } = self.filter;
+        let what = sites.get(site);
+        let passes = match what.kind {
+            // The last number stands for many sites.
+            _ if site == MAX_SITE => true,
+            SiteKind::Branch => std::mem::take(&mut self.dirty),
+            SiteKind::Read | SiteKind::Write if address % 8 + u64::from(what.size) <= 8 => kept.contains(address),
+            SiteKind::Read | SiteKind::Write => {
+                granules(address, what.size.into()).any(|(granule, _, _)| kept.contains(granule))
+            }
+            SiteKind::Other => false,
+        };
+        if passes {
+            self.dirty |= what.kind != SiteKind::Branch;
+            self.words.push(word(site, address));
+        }
+    }
+
+    fn record(&mut self, words: &[u64]) {
+        // It may read, or the turn may pass to another thread.
+        self.dirty = true;
+        self.words.extend_from_slice(words);
+    }
+}
+
+struct Store {
+    memory: Vec<u8>,
+    file: Option<File>,
+    pieces: Vec<Piece>,
+    filter: Filter,
+}
+
+impl Store {
+    fn unpack(&self, piece: Piece, unpacker: &mut Unpacker) -> io::Result<Vec<u64>> {
+        // Whether a read came just before the piece is not known here.
+        let mut passed = Passed { filter: &self.filter, words: Vec::new(), dirty: true };
+        let end = piece.start + piece.bytes as u64;
+        let mut buffer = Vec::new();
+        let bytes = match &self.file {
+            _ if end <= self.memory.len() as u64 => &self.memory[piece.start as usize..end as usize],
+            Some(file) => {
+                buffer.resize(piece.bytes, 0);
+                file.read_exact_at(&mut buffer, piece.start - self.memory.len() as u64)?;
+                &buffer
+            }
+            None => return Err(io::ErrorKind::UnexpectedEof.into()),
+        };
+        let whole = unpacker.unpack(bytes, &mut passed, Passed::access, Passed::record);
+        if whole { Ok(passed.words) } else { Err(io::ErrorKind::InvalidData.into()) }
+    }
+}
+
+/// The words of a piece.
+type Unpacked = io::Result<Vec<u64>>;
+
 /// A spool being read.
 pub(super) struct Replay {
-    file: Option<File>,
-    left: u64,
-    bytes: Vec<u8>,
+    unpackers: Vec<(Receiver<Unpacked>, JoinHandle<()>)>,
+    next: usize,
+    whole_from: usize,
     words: Vec<u64>,
 }
 
 impl Replay {
     /// A spool with nothing in it.
     pub(super) fn empty() -> Replay {
-        Replay { file: None, left: 0, bytes: Vec::new(), words: Vec::new() }
+        Replay { unpackers: Vec::new(), next: 0, whole_from: 0, words: Vec::new() }
     }
 
-    /// The first `used` words are done with: the others, and new ones where few are left. At the end only what makes no
-    /// whole record remains.
-    pub(super) fn next(&mut self, used: usize) -> io::Result<&[u64]> {
+    /// The words that are not done with. Empty at the end.
+    pub(super) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// The first `used` words are done with: goes on to the others, or to the next piece where none are left.
+    pub(super) fn next(&mut self, used: usize) -> io::Result<()> {
         self.words.drain(..used.min(self.words.len()));
-        let n = (PIECE as u64).min(self.left) as usize;
-        if let Some(file) = self.file.as_mut().filter(|_| n > 0 && self.words.len() < PIECE) {
-            file.read_exact(&mut self.bytes[..n * 8])?;
-            self.left -= n as u64;
-            self.words.extend(self.bytes[..n * 8].as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word)));
+        while self.words.is_empty() && !self.unpackers.is_empty() {
+            let turn = self.next % self.unpackers.len();
+            self.next += 1;
+            match self.unpackers[turn].0.recv() {
+                Ok(words) => self.words = words?,
+                // Pieces are dealt out in turn: where one unpacker has no more, none has.
+                Err(_) => self.finish()?,
+            }
         }
-        Ok(&self.words)
+        Ok(())
+    }
+
+    /// The words that [`Self::next`] gave last have all their steps.
+    pub(super) fn is_whole(&self) -> bool {
+        self.next > self.whole_from
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        for (receive, thread) in self.unpackers.drain(..) {
+            drop(receive);
+            if thread.join().is_err() {
+                return Err(io::Error::other("a thread that unpacks the recording failed"));
+            }
+        }
+        Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! The first pass, while the program runs: who touches which memory.
+//! The first pass, while the program runs: who touches which memory, and is that worth keeping ([`super::granule`]).
 //!
 //! Memory with a life of its own (heap blocks, stacks) is judged when its addresses get a new life, so that an address used again by
 //! another thread does not count as shared. What is found is kept per block and only for granules worth keeping.
@@ -9,8 +9,10 @@ use std::collections::HashSet;
 
 use mayhap_wire::ring::{AtomicKind, SiteKind, Tag, split_atomic};
 
+use super::granule::Owners;
 use super::modules::{Block, Blocks, Module, Sites};
-use super::shadow::{GRANULE, Shadow, granules};
+use super::shadow::{GRANULE, Granules, granules};
+use super::spool::{Filter, Spool};
 use super::words::{Word, Words, following};
 
 /// Granules of a block that are worth keeping: the number within the block, and the cuts.
@@ -27,8 +29,9 @@ pub(super) struct Survey {
     waits: HashSet<u64>,
     tells_branches: bool,
     blocks: Blocks,
-    shadow: Shadow,
+    owners: Owners,
     kept: Vec<Kept>,
+    ever: Granules,
     thread: u16,
     carried: Vec<u64>,
     atomics: Atomics,
@@ -40,8 +43,8 @@ pub(super) struct Survey {
 pub(super) struct Facts {
     /// Per block, by number.
     pub(super) kept: Vec<Kept>,
-    /// Of memory outside blocks.
-    pub(super) shadow: Shadow,
+    /// Of memory outside blocks: address and cuts.
+    pub(super) outside: Vec<(u64, u8)>,
     pub(super) modules: Vec<Module>,
     /// Program counters of all sites but those where threads wait on conditions.
     pub(super) pcs: Vec<u64>,
@@ -75,10 +78,14 @@ impl Atomics {
 }
 
 impl Survey {
-    /// Takes the next words of the run.
-    pub(super) fn take(&mut self, words: &[u64]) {
+    /// Takes the next words of the run and passes those that are whole on to the spool.
+    pub(super) fn take(&mut self, words: &[u64], spool: &mut Spool) {
         if self.broken {
             return;
+        }
+        if spool.failure().is_some() {
+            // What is not kept need not be known; it is only counted.
+            return spool.append(words);
         }
         // Nearly always nothing was carried over.
         let mut joined = std::mem::take(&mut self.carried);
@@ -96,7 +103,9 @@ impl Survey {
             }
         }
         self.broken = split.is_broken();
-        self.carried = all[split.done()..].to_vec();
+        let (whole, rest) = all.split_at(split.done());
+        spool.append(whole);
+        self.carried = rest.to_vec();
     }
 
     #[inline]
@@ -110,15 +119,24 @@ impl Survey {
 
     #[inline]
     fn touch(&mut self, address: u64, bytes: u64, writes: bool) {
+        let from = address % GRANULE;
+        if from + bytes <= GRANULE {
+            return self.owners.touch(address, writes, from, from + bytes);
+        }
         for (granule, from, to) in granules(address, bytes) {
-            self.shadow.cell(granule).touch(self.thread, writes, from, to);
+            self.owners.touch(granule, writes, from, to);
         }
     }
 
     fn record(&mut self, tag: Tag, argument: u32, body: &[u64]) {
         let (first, second) = (following(body, 0), following(body, 1));
         match tag {
-            Tag::Switch => self.thread = argument as u16,
+            Tag::Switch => {
+                self.thread = argument as u16;
+                self.owners.switch(self.thread);
+            }
+            Tag::Fork => self.owners.fork(first as u16),
+            Tag::Join => self.owners.join(first as u16),
             Tag::Site => {
                 self.sites.define(argument, first);
                 let site = self.sites.get(argument);
@@ -138,7 +156,8 @@ impl Survey {
             }
             Tag::Free => {
                 if let Some(block) = self.blocks.starting(first) {
-                    self.free(block);
+                    // Freeing writes whatever of the block was touched.
+                    self.owners.write_touched(block.start..block.end);
                 }
             }
             Tag::RangeRead => self.touch(first, second, false),
@@ -153,16 +172,6 @@ impl Survey {
         }
     }
 
-    /// Freeing writes whatever of the block was touched.
-    fn free(&mut self, block: Block) {
-        let thread = self.thread;
-        self.shadow.each(block.start..block.end, |_, cell| {
-            if cell.flags != 0 {
-                cell.touch(thread, true, 0, GRANULE);
-            }
-        });
-    }
-
     fn retire_overlapping(&mut self, start: u64, end: u64) {
         for block in self.blocks.overlapping(start, end) {
             self.retire(block);
@@ -173,12 +182,13 @@ impl Survey {
     fn retire(&mut self, block: Block) {
         let mut kept = Vec::new();
         let first = block.start / GRANULE;
-        self.shadow.each(block.start..block.end, |granule, cell| {
-            if cell.is_kept() {
-                kept.push(((granule / GRANULE - first) as u32, cell.cuts));
-            }
-            *cell = Default::default();
+        self.owners.retire(block.start..block.end, |granule, cuts| {
+            kept.push(((granule / GRANULE - first) as u32, cuts));
+            self.ever.insert(granule);
         });
+        if kept.is_empty() {
+            return;
+        }
         if self.kept.len() <= block.number {
             self.kept.resize(block.number + 1, Kept::default());
         }
@@ -190,19 +200,23 @@ impl Survey {
         &self.modules
     }
 
-    /// The run is over.
-    pub(super) fn finish(mut self) -> Facts {
+    /// The run is over: what the second pass needs to know, and what of the words it needs to see.
+    pub(super) fn finish(mut self) -> (Facts, Filter) {
         for block in self.blocks.drain() {
             self.retire(block);
         }
-        self.kept.resize(self.blocks.count(), Kept::default());
-        Facts {
+        let outside = self.owners.finish();
+        for &(granule, _) in &outside {
+            self.ever.insert(granule);
+        }
+        let facts = Facts {
             kept: self.kept,
-            shadow: self.shadow,
+            outside,
             modules: self.modules,
             pcs: self.pcs.into_iter().filter(|pc| !self.waits.contains(pc)).collect(),
             tells_branches: self.tells_branches,
             atomics: self.atomics,
-        }
+        };
+        (facts, Filter { kept: self.ever, sites: self.sites })
     }
 }

@@ -163,6 +163,7 @@ pub fn replay(program: &[OsString], steps: &Steps, plan: &Plan, mut options: Opt
         schedule: Schedule::Free,
         slice: 20_000,
         inputs: false,
+        limits: record::Limits::default(),
     };
     let mut watch = Watch::new(&image, plan, &options, &mut readers);
     let taken = record::execute(command, &recording, &std::env::temp_dir(), &mut watch)?;
