@@ -1,0 +1,9 @@
+//! One file a table.
+
+pub(crate) mod growth;
+pub(crate) mod ipa;
+pub(crate) mod nondeterminism;
+pub(crate) mod peers;
+pub(crate) mod polygraph;
+pub(crate) mod seqcheck;
+pub(crate) mod wcp;
