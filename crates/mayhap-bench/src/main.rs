@@ -75,8 +75,7 @@ fn run(args: Args) -> Result<(), String> {
     let folder = args.results.unwrap_or_else(|| root.join("bench/results"));
     let scratch = tempfile::tempdir().map_err(|e| format!("no temporary folder: {e}"))?;
     let results = Results::new(folder, tool::machine(&root))?;
-    let mut bench =
-        Bench { tool: Tool::find()?, results, root, scratch, quick: args.quick, longest: args.longest };
+    let mut bench = Bench { tool: Tool::find()?, results, root, scratch, quick: args.quick, longest: args.longest };
     println!("{}\n", bench.results.machine());
     for (name, make) in TABLES {
         if args.tables.is_empty() || args.tables.iter().any(|wanted| wanted == name) {

@@ -47,11 +47,8 @@ pub(crate) fn record_all(bench: &Bench) -> Result<Vec<Recorded>, String> {
             let trace = bench.scratch.path().join(format!("{program}{number}.mhp"));
             let mut command = vec![executable.display().to_string()];
             command.extend(arguments.iter().cloned());
-            let done = run(Command::new(bench.tool.path())
-                .args(["record", "-o"])
-                .arg(&trace)
-                .arg("--")
-                .args(&command))?;
+            let done =
+                run(Command::new(bench.tool.path()).args(["record", "-o"]).arg(&trace).arg("--").args(&command))?;
             if done.code != Some(0) {
                 return Err(format!("recording {program}: {:?}: {}", done.code, done.err.trim()));
             }
@@ -63,8 +60,7 @@ pub(crate) fn record_all(bench: &Bench) -> Result<Vec<Recorded>, String> {
 
 /// The traces of the corpus, by name.
 pub(crate) fn corpus(bench: &Bench) -> Vec<(&'static str, PathBuf)> {
-    let names =
-        ["account", "mergesort", "twostage", "bubblesort", "lang", "ftpserver", "bufwriter", "moldyn", "derby"];
+    let names = ["account", "mergesort", "twostage", "bubblesort", "lang", "ftpserver", "bufwriter", "moldyn", "derby"];
     let path = |name: &str| {
         let suffix = if name == "derby" { ".gz" } else { "" };
         bench.root.join(format!("corpus/traces/{name}.std{suffix}"))

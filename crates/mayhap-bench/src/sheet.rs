@@ -20,7 +20,12 @@ pub(crate) struct Sheet {
 
 impl Sheet {
     /// A table without rows yet.
-    pub(crate) fn new(name: &'static str, title: impl Into<String>, columns: &[&'static str], note: &'static str) -> Self {
+    pub(crate) fn new(
+        name: &'static str,
+        title: impl Into<String>,
+        columns: &[&'static str],
+        note: &'static str,
+    ) -> Self {
         Sheet { name, title: title.into(), columns: columns.to_vec(), rows: Vec::new(), note }
     }
 

@@ -45,7 +45,7 @@ pub(crate) fn run(command: &mut Command) -> Result<Run, String> {
     let started = Instant::now();
     let files = (File::create(&out).map_err(failed)?, File::create(&err).map_err(failed)?);
     let program = command.get_program().to_os_string();
-    let mut child = command
+    let child = command
         .stdin(Stdio::null())
         .stdout(files.0)
         .stderr(files.1)

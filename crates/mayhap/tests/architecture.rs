@@ -18,6 +18,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("mayhap-rt", &["mayhap-wire"]),
     ("mayhap-testkit", &["mayhap-trace", "mayhap-witness"]),
     ("mayhap-programs", &[]),
+    ("mayhap-bench", &["mayhap-trace", "mayhap-witness", "mayhap-detect", "mayhap-predict"]),
 ];
 
 /// Crates whose roots must forbid `unsafe`: all but the runtime.
@@ -30,6 +31,7 @@ const SAFE: &[&str] = &[
     "mayhap-report",
     "mayhap",
     "mayhap-testkit",
+    "mayhap-bench",
 ];
 
 /// Tests of any crate may use this one.

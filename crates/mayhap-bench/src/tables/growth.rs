@@ -24,16 +24,35 @@ struct Axis {
 /// Makes the table and its plots.
 pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
     let columns = [
-        "varied", "value", "lockset s", "MB", "hb s", "MB", "shb s", "MB", "wcp s", "MB", "syncp s", "MB", "predict s", "MB",
+        "varied",
+        "value",
+        "lockset s",
+        "MB",
+        "hb s",
+        "MB",
+        "shb s",
+        "MB",
+        "wcp s",
+        "MB",
+        "syncp s",
+        "MB",
+        "predict s",
+        "MB",
     ];
     let mut sheet = Sheet::new("growth", "How cost grows", &columns, NOTE);
     let longest = if bench.quick { 1_000_000 } else { bench.longest };
-    let events: Vec<u64> = std::iter::successors(Some(100_000), |n| Some(n * 10)).take_while(|n| *n <= longest).collect();
+    let events: Vec<u64> =
+        std::iter::successors(Some(100_000), |n| Some(n * 10)).take_while(|n| *n <= longest).collect();
     let axes = [
         Axis { name: "events", option: "--events", values: events, predict: 10_000_000 },
         Axis { name: "threads", option: "--threads", values: vec![2, 8, 32, 128, 512], predict: u64::MAX },
         Axis { name: "locks", option: "--locks", values: vec![10, 100, 1_000, 10_000], predict: u64::MAX },
-        Axis { name: "variables", option: "--variables", values: vec![1_000, 10_000, 100_000, 1_000_000], predict: u64::MAX },
+        Axis {
+            name: "variables",
+            option: "--variables",
+            values: vec![1_000, 10_000, 100_000, 1_000_000],
+            predict: u64::MAX,
+        },
         Axis { name: "nesting", option: "--nesting", values: vec![1, 2, 4, 8], predict: u64::MAX },
         Axis { name: "races", option: "--races", values: vec![10, 100, 1_000], predict: u64::MAX },
     ];

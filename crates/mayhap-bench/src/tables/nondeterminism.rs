@@ -11,8 +11,7 @@ ThriftTrace3) are measured, beside the decision as published, by `cargo bench -p
 
 /// Makes the table.
 pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
-    let columns =
-        ["trace", "events", "triplets", "proven", "refuted", "unknown", "reads", "s", "triplets/s"];
+    let columns = ["trace", "events", "triplets", "proven", "refuted", "unknown", "reads", "s", "triplets/s"];
     let title = "Nondeterministic reads (Tables I and A1 of the nondeterminism paper)";
     let mut sheet = Sheet::new("nondeterminism", title, &columns, NOTE);
     let mut traces: Vec<(String, std::path::PathBuf)> =

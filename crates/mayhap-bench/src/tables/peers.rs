@@ -34,7 +34,12 @@ pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
     for file in files {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let correct = name.ends_with("_fixed");
-        let said = [mayhap(bench, &file)?, libtsan(bench, &file)?, valgrind(bench, &file, "helgrind")?, valgrind(bench, &file, "drd")?];
+        let said = [
+            mayhap(bench, &file)?,
+            libtsan(bench, &file)?,
+            valgrind(bench, &file, "helgrind")?,
+            valgrind(bench, &file, "drd")?,
+        ];
         programs[usize::from(correct)] += 1;
         for (total, said) in totals[usize::from(correct)].iter_mut().zip(&said) {
             *total += u32::from(said.as_ref().is_some_and(|s| s.found));
@@ -120,7 +125,8 @@ fn libtsan(bench: &Bench, file: &Path) -> Result<Option<Said>, String> {
 fn valgrind(bench: &Bench, file: &Path, tool: &str) -> Result<Option<Said>, String> {
     let program = bench.scratch.path().join("peer-native");
     build(&mut Command::new(compiler(file).0), file, &program)?;
-    let Ok(done) = run(timed().args(["valgrind", &format!("--tool={tool}"), "--error-exitcode=99"]).arg(&program)) else {
+    let Ok(done) = run(timed().args(["valgrind", &format!("--tool={tool}"), "--error-exitcode=99"]).arg(&program))
+    else {
         return Ok(None);
     };
     // `timeout` says 127 where there is no such command.
@@ -143,7 +149,9 @@ fn rapid(bench: &Bench) -> Result<(), String> {
         bench.tool.run(["convert".as_ref(), path.as_os_str(), plain.as_os_str()])?;
         for (order, class) in [("hb", "HBEpoch"), ("shb", "SHB"), ("wcp", "WCP"), ("syncp", "SyncPreserving")] {
             let classpath = format!("{0}/rapid.jar:{0}/lib/*:{0}/lib/jgrapht/*", home.display());
-            let theirs = run(timed().args(["java", "-classpath", &classpath, class, "-f=std"]).arg(format!("-p={}", plain.display())))?;
+            let theirs = run(timed()
+                .args(["java", "-classpath", &classpath, class, "-f=std"])
+                .arg(format!("-p={}", plain.display())))?;
             let ours = bench.tool.run(["detect".as_ref(), plain.as_os_str(), "--order".as_ref(), order.as_ref()])?;
             sheet.row([
                 name.to_string(),

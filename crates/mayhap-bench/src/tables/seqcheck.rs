@@ -19,8 +19,7 @@ model; unknown is what a budget left open.";
 
 /// Makes the tables.
 pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
-    let columns =
-        ["trace", "events", "syncp", "s", "wcp", "s", "shb", "s", "seqcheck", "s", "auto", "s", "distance"];
+    let columns = ["trace", "events", "syncp", "s", "wcp", "s", "shb", "s", "seqcheck", "s", "auto", "s", "distance"];
     let mut races = Sheet::new("seqcheck-races", "Data races by method (SeqCheck, Table 3)", &columns, RACES);
     let columns = ["trace", "events", "kind", "candidates", "seqcheck", "s", "auto", "refuted", "unknown", "s"];
     let title = "Deadlocks and atomicity violations (SeqCheck, Tables 4 and 5)";
@@ -45,7 +44,9 @@ fn deadlocks(bench: &Bench) -> Result<Vec<(String, std::path::PathBuf)>, String>
     let mut files: Vec<_> = listed.filter_map(|f| f.ok().map(|f| f.path())).collect();
     files.retain(|f| f.to_string_lossy().contains(".std"));
     files.sort();
-    let name = |f: &Path| f.file_name().unwrap_or_default().to_string_lossy().split('.').next().unwrap_or_default().to_string();
+    let name = |f: &Path| {
+        f.file_name().unwrap_or_default().to_string_lossy().split('.').next().unwrap_or_default().to_string()
+    };
     Ok(files.into_iter().map(|f| (name(&f), f)).collect())
 }
 

@@ -22,15 +22,29 @@ the events. The published Java tool's times for the same kind of traces are seco
 /// Makes the table.
 pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
     let columns = [
-        "trace", "events", "threads", "locks", "wcp", "hb", "exact 1k", "exact 10k", "predict", "queue %", "wcp s", "hb s",
-        "1k s", "10k s", "predict s",
+        "trace",
+        "events",
+        "threads",
+        "locks",
+        "wcp",
+        "hb",
+        "exact 1k",
+        "exact 10k",
+        "predict",
+        "queue %",
+        "wcp s",
+        "hb s",
+        "1k s",
+        "10k s",
+        "predict s",
     ];
     let mut sheet = Sheet::new("wcp", "WCP, HB and windowed proof (WCP paper, Table 1)", &columns, NOTE);
     let mut traces: Vec<(String, std::path::PathBuf)> =
         corpus(bench).into_iter().map(|(name, path)| (name.to_string(), path)).collect();
     traces.extend(record_all(bench)?.into_iter().map(|r| (r.name, r.trace)));
     for (name, path) in traces {
-        let detect = |order: &str| bench.tool.json(["detect".as_ref(), path.as_os_str(), "--order".as_ref(), order.as_ref()]);
+        let detect =
+            |order: &str| bench.tool.json(["detect".as_ref(), path.as_os_str(), "--order".as_ref(), order.as_ref()]);
         let (wcp, wcp_run) = detect("wcp")?;
         let (hb, hb_run) = detect("hb")?;
         let args = ["predict".as_ref(), path.as_os_str(), "--kinds".as_ref(), "race".as_ref()];
@@ -38,7 +52,7 @@ pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
         let (small, small_time) = windowed(&path, 1_000)?;
         let (large, large_time) = windowed(&path, 10_000)?;
         let events = number(&all, "/trace/events");
-        let queue = number(&wcp, "/queues/longest").max(number(&wcp, "/queues/max"));
+        let queue = number(&wcp, "/queues/longest");
         sheet.row([
             name,
             events.to_string(),
@@ -73,9 +87,10 @@ fn windowed(path: &Path, size: usize) -> Result<(usize, Duration), String> {
         let context = Context::new(&window, &relations);
         let mut exact = Exact::new(&context);
         for group in races(&window, &relations, &Limits::default()).groups {
-            let proven = group.targets.iter().find(|target| {
-                matches!(exact.decide(target, model, &Budget::default()), Verdict::Proven(..))
-            });
+            let proven = group
+                .targets
+                .iter()
+                .find(|target| matches!(exact.decide(target, model, &Budget::default()), Verdict::Proven(..)));
             if let Some(target) = proven {
                 let name = |e: EventId| location(&window, e);
                 let mut names: Vec<String> = target.events().into_iter().map(name).collect();
