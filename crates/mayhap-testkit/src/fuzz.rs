@@ -8,6 +8,8 @@ use crate::{Facts, Judge};
 const THREADS: usize = 4;
 const OBJECTS: usize = 3;
 const MOST_EVENTS: usize = 24;
+/// Operations that bytes can say: all but the mark of a tried acquire, so that kept inputs go on meaning what they meant.
+const OPS: usize = Op::Try as usize;
 
 /// Bytes one after the other, zeros at the end.
 struct Bytes<'a>(&'a [u8]);
@@ -49,8 +51,8 @@ impl Question {
         let mut columns = Columns::default();
         for _ in 0..count {
             let (who, what) = (bytes.next() as usize, bytes.next() as usize);
-            let op = Op::ALL[what % Op::ALL.len()];
-            let object = what / Op::ALL.len();
+            let op = Op::ALL[what % OPS];
+            let object = what / OPS;
             let object = match op.names() {
                 ObjectKind::Thread => object % THREADS,
                 ObjectKind::Nothing => NONE as usize,

@@ -479,6 +479,8 @@ mod tests {
                 early += usize::from(event.op == Op::Begin && fork.is_some_and(|f| f > id));
             }
         }
+        // Of tried acquires, which only deadlocks care about, small traces are written by hand.
+        seen.remove(Op::Try as usize);
         assert!(seen.iter().all(|&n| n > 20), "{seen:?}");
         assert!(inner > 20 && open > 20 && early > 20, "{inner} {open} {early}");
     }

@@ -7,7 +7,7 @@ use mayhap_wire::{BlockHeader, Codec, FileHeader, Footer, Kind, checksum};
 
 /// A trace with every operation, names of several kinds, events without location, and several blocks.
 fn sample(events: usize) -> Trace {
-    let mut text = String::from("T0|fork(T1)|main.c:1\nT0|begin\nT1|begin\n");
+    let mut text = String::from("T0|fork(T1)|main.c:1\nT0|begin\nT0|try\nT1|begin\n");
     let mut seed = 12_345u64;
     for i in 0..events {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -55,7 +55,12 @@ pub fn deadlocks(trace: &Trace, relations: &Relations, limits: &Limits) -> Candi
         search.path.pop();
     }
     let gap = (search.steps == 0).then(|| format!("the search for lock cycles ended after {STEPS} paths"));
-    let group = |g: Nearest| g.into_group(Kind::Deadlock, |e| Target::Deadlock(e.to_vec()));
+    // A cycle begins at its first thread, whichever of them ran first.
+    let target = |cycle: &[EventId]| {
+        let first = (0..cycle.len()).min_by_key(|&i| trace.event(cycle[i]).thread).unwrap_or(0);
+        Target::Deadlock([&cycle[first..], &cycle[..first]].concat())
+    };
+    let group = |g: Nearest| g.into_group(Kind::Deadlock, target);
     Candidates { groups: search.groups.into_iter().map(group).collect(), gap }
 }
 

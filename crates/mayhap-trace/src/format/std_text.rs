@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn reads_every_operation() {
         let text = "T1|r(x)|1\nT1|w(x)|a.c:3\nT1|acq(l)|\nT1|rel(l)\nT1|racq(l)|1\nT1|rrel(l)|1\nT1|fork(T2)|1\nT1|join(T2)|1\n\
-                    T1|wait(c)|1\nT1|notify(c)|1\nT1|notifyall(c)|1\nT1|br|1\nT1|begin|0\nT1|end|0\n";
+                    T1|wait(c)|1\nT1|notify(c)|1\nT1|notifyall(c)|1\nT1|br|1\nT1|begin|0\nT1|end|0\nT1|try|1\n";
         let trace = parse_std(text).unwrap();
         let ops: Vec<Op> = trace.columns().ops.clone();
         assert_eq!(ops.len(), Op::ALL.len());

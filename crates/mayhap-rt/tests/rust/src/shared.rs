@@ -52,6 +52,8 @@ pub fn put(variable: usize) {
     });
     // SAFETY: see `Shared`.
     unsafe { *SHARED.0[variable].get() = value };
+    // A read that follows shall read, not be told by the compiler what was written.
+    std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
 }
 
 /// Reads.
