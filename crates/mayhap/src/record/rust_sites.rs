@@ -28,10 +28,7 @@ pub(super) enum Meaning {
         shared: bool,
     },
     /// Tries for some time, in code of the lock's own, and may not have the lock after that.
-    Timed {
-        /// Together with others.
-        shared: bool,
-    },
+    Timed,
     /// Keeps the lock, but together with others.
     Downgrade,
     /// Holds the lock alone from here on and no longer together with others, if it changed anything.
@@ -160,7 +157,7 @@ fn meaning(function: &str, caller: &str, waits: bool) -> Option<Meaning> {
             "lock" => take(false, Waits),
             "lock_slow" => Some(Meaning::Slow { shared: false }),
             "try_lock" => take(false, Fails),
-            "try_lock_for" | "try_lock_until" => Some(Meaning::Timed { shared: false }),
+            "try_lock_for" | "try_lock_until" => Some(Meaning::Timed),
             "is_locked" => Some(Meaning::Look),
             "unlock" | "unlock_inner" | "unlock_fair" => give(false),
             _ => Some(Meaning::Nothing),
@@ -188,9 +185,9 @@ fn parking_lot_rwlock(function: &str, caller: &str) -> Option<Meaning> {
         "try_lock_shared" | "try_lock_shared_recursive" | "try_lock_shared_slow" => take(true, Fails),
         "try_lock_upgradable" | "try_lock_upgradable_slow" => take(true, Fails),
         "try_lock_exclusive" => take(false, Fails),
-        "try_lock_exclusive_for" | "try_lock_exclusive_until" => Some(Meaning::Timed { shared: false }),
+        "try_lock_exclusive_for" | "try_lock_exclusive_until" => Some(Meaning::Timed),
         name if name.starts_with("try_lock_") && (name.ends_with("_for") || name.ends_with("_until")) => {
-            Some(Meaning::Timed { shared: true })
+            Some(Meaning::Timed)
         }
         "is_locked" | "is_locked_exclusive" => Some(Meaning::Look),
         "unlock_shared" | "unlock_upgradable" | "unlock_upgradable_fair" => give(true),

@@ -39,8 +39,6 @@ struct Waiting {
     site: u32,
     address: u64,
     shared: bool,
-    /// It may give up waiting.
-    timed: bool,
 }
 
 /// What the lowering knows of Rust's locks.
@@ -56,8 +54,6 @@ pub(super) struct Lift {
     held: HashMap<u32, Held>,
     /// Locks that threads wait for in code of the lock's own.
     waiting: HashMap<u16, Waiting>,
-    /// Threads that are taken to have a lock they waited for a limited time for.
-    guessed: HashSet<u16>,
     /// The lock and the variable that stand for a lock's state.
     states: BTreeMap<u64, (u32, u32)>,
     /// Which parker is whose, where a thread was seen asleep on it.
@@ -76,8 +72,11 @@ impl Lift {
         for &(pc, size) in &atomics.places {
             let functions = symbols.functions(pc);
             let place = rust_sites::place(&functions);
-            if place == Place::Opaque {
+            // Whether a wait of limited length got its lock is not seen: such locks stay atomics.
+            if matches!(place, Place::Opaque | Place::Lock(Meaning::Timed)) {
                 lift.off.insert(size);
+            }
+            if place == Place::Opaque {
                 lift.opaque += usize::from(!functions.is_empty() && size == STD);
             }
             lift.places.insert(pc, (place, rust_sites::owner(&functions)));
@@ -150,20 +149,19 @@ impl Lowering {
             Meaning::Take { shared, otherwise } => match (kind, otherwise) {
                 (AtomicKind::Load, Otherwise::Fails) => self.look(site, address)?,
                 (AtomicKind::Load, Otherwise::IsTold) => {}
-                (AtomicKind::Load, Otherwise::Waits) => self.wait_for_lock(site, address, shared, false),
+                (AtomicKind::Load, Otherwise::Waits) => self.wait_for_lock(site, address, shared),
                 _ => self.take(site, address, shared)?,
             },
             Meaning::Slow { shared } => {
                 let (me, site) = (self.current, site);
-                let entry = Waiting { site, address, shared, timed: false };
+                let entry = Waiting { site, address, shared };
                 self.lift.waiting.entry(me).or_insert(entry);
             }
-            Meaning::Timed { shared } if kind == AtomicKind::Load => self.wait_for_lock(site, address, shared, true),
-            Meaning::Timed { shared } => self.take(site, address, shared)?,
+            Meaning::Timed => return Ok(false),
             Meaning::Give { shared, waits } => {
                 self.give(site, address, shared)?;
                 if waits {
-                    self.wait_for_lock(site, address, shared, false);
+                    self.wait_for_lock(site, address, shared);
                 }
             }
             Meaning::Downgrade => {
@@ -173,7 +171,7 @@ impl Lowering {
             Meaning::Upgrade if kind == AtomicKind::Load => {}
             Meaning::Upgrade => {
                 self.give(site, address, true)?;
-                self.wait_for_lock(site, address, false, false);
+                self.wait_for_lock(site, address, false);
             }
             Meaning::Look => self.look(site, address)?,
             Meaning::Nothing => {}
@@ -181,8 +179,8 @@ impl Lowering {
         Ok(true)
     }
 
-    fn wait_for_lock(&mut self, site: u32, address: u64, shared: bool, timed: bool) {
-        self.lift.waiting.insert(self.current, Waiting { site, address, shared, timed });
+    fn wait_for_lock(&mut self, site: u32, address: u64, shared: bool) {
+        self.lift.waiting.insert(self.current, Waiting { site, address, shared });
     }
 
     /// Before a step of the program's own: a thread that waited for a lock in the lock's own code has it now.
@@ -193,7 +191,7 @@ impl Lowering {
 
     fn settle_now(&mut self, site: u32) -> Result<(), NameError> {
         let Some(&waiting) = self.lift.waiting.get(&self.current) else { return Ok(()) };
-        let Waiting { address, shared, timed, .. } = waiting;
+        let Waiting { address, shared, .. } = waiting;
         if self.sites.get(site).pc == 0 {
             return Ok(());
         }
@@ -210,14 +208,7 @@ impl Lowering {
             return Ok(());
         }
         self.lift.waiting.remove(&me);
-        if timed && taken {
-            return Ok(());
-        }
-        self.take(waiting.site, address, shared)?;
-        if timed {
-            self.lift.guessed.insert(me);
-        }
-        Ok(())
+        self.take(waiting.site, address, shared)
     }
 
     /// A lock was really taken.
@@ -236,10 +227,8 @@ impl Lowering {
             self.current = thread;
             self.give_as(0, lock, shared)?;
             self.current = me;
-            if !self.lift.guessed.remove(&thread) {
-                let entry = Waiting { site, address, shared, timed: false };
-                self.lift.waiting.entry(thread).or_insert(entry);
-            }
+            let entry = Waiting { site, address, shared };
+            self.lift.waiting.entry(thread).or_insert(entry);
         }
         let held = self.lift.held.entry(lock).or_default();
         if shared {
@@ -264,7 +253,6 @@ impl Lowering {
             held.alone.take()
         };
         let Some(holder) = holder else { return Ok(()) };
-        self.lift.guessed.remove(&holder);
         self.changed(site, address)?;
         self.current = holder;
         self.give_as(site, lock, shared)?;
