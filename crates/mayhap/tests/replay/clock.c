@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 static pthread_mutex_t even = PTHREAD_MUTEX_INITIALIZER, odd = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t journal = PTHREAD_MUTEX_INITIALIZER;
@@ -23,6 +24,7 @@ static void *teller(void *unused) {
 }
 
 static void *auditor(void *unused) {
+    usleep(50000);
     pthread_mutex_lock(&journal);
     entries[1] = 1;
     pthread_mutex_unlock(&journal);
