@@ -22,6 +22,7 @@ pub mod suppress;
 pub mod text;
 
 pub use data::{FORMAT, ReadError, Report, Rung, Summary, Tool, TraceInfo, VERSION};
+pub use describe::words::grouped;
 pub use describe::{Describer, Evidence};
 pub use finding::{
     Baseline, Creation, Finding, Kind, Lock, Mark, Replay, Severity, Side, Source, Step, Story, Verdict,

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+pub use mayhap_report::grouped;
+
 /// How a column stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Align {
@@ -51,19 +53,6 @@ impl Table {
         }
         Ok(())
     }
-}
-
-/// A number with its digits in groups of three.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// A name cut in its middle to `most` characters: both ends tell names apart. Control characters are shown escaped.

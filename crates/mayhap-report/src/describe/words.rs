@@ -25,7 +25,7 @@ pub(crate) fn times(number: u32) -> String {
 }
 
 /// A number with its digits in groups of three.
-pub(crate) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {
