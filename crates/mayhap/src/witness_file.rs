@@ -1,5 +1,9 @@
 //! Witness files: a schedule, what it shows, and the trace it belongs to, as JSON. `docs/formats/witness.md` specifies it.
 //!
+//! A thread of a schedule takes its events one after the other and leaves none out, so whose turn it is, and for how many
+//! events, says it all: a schedule of a million steps that switches a thousand times is a thousand pairs of numbers. The
+//! older form, a list of event numbers, is still read, and written for what only it can say.
+//!
 //! A witness file is untrusted input. Reading one settles only that it is about this trace and names its events; whether
 //! the schedule is right is for the kernel alone to say ([`mayhap_witness::Checker`]).
 
@@ -7,7 +11,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use mayhap_trace::{EventId, Fingerprint, Trace};
+use mayhap_trace::{EventId, Fingerprint, Relations, ThreadId, Trace};
 use mayhap_witness::{Checked, Model, Target, Witness};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -16,8 +20,10 @@ use crate::Failure;
 
 /// What the file says it is.
 pub const FORMAT: &str = "mayhap-witness";
-/// The version of the format that is written, and the only one that is read.
-pub const VERSION: u32 = 1;
+/// The version with schedules as turns of threads.
+pub const VERSION: u32 = 2;
+/// The older version, with schedules as lists of events.
+const LISTED: u32 = 1;
 
 /// The contents of a witness file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -62,18 +68,19 @@ impl WitnessFile {
     }
 
     /// Writes the file.
-    pub fn save(&self, path: &Path) -> Result<(), Failure> {
+    pub fn save(&self, path: &Path, trace: &Trace, relations: &Relations) -> Result<(), Failure> {
         let failed = |e: io::Error| Failure::at(path, e);
         let mut out = BufWriter::new(File::create(path).map_err(failed)?);
-        self.write(&mut out).and_then(|()| out.flush()).map_err(failed)
+        self.write(&mut out, trace, relations).and_then(|()| out.flush()).map_err(failed)
     }
 
-    /// Writes the JSON text: a line a field, and the schedule in lines of some twenty events.
-    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    /// Writes the JSON text: a line a field, and the schedule in lines of some twenty entries.
+    pub fn write(&self, out: &mut dyn Write, trace: &Trace, relations: &Relations) -> io::Result<()> {
+        let turns = Turns::of(&self.witness.schedule, trace, relations);
         let target = serde_json::to_string(&TargetJson::from(&self.target))?;
         writeln!(out, "{{")?;
         writeln!(out, "  \"format\": \"{FORMAT}\",")?;
-        writeln!(out, "  \"version\": {VERSION},")?;
+        writeln!(out, "  \"version\": {},", if turns.is_some() { VERSION } else { LISTED })?;
         writeln!(out, "  \"tool\": {{\"name\": \"mayhap\", \"version\": \"{}\"}},", env!("CARGO_PKG_VERSION"))?;
         let place = match self.path.as_deref().and_then(Path::to_str) {
             Some(path) => format!(", \"path\": {}", serde_json::to_string(path)?),
@@ -86,43 +93,41 @@ impl WitnessFile {
         )?;
         writeln!(out, "  \"model\": \"{}\",", self.model)?;
         writeln!(out, "  \"target\": {target},")?;
-        write!(out, "  \"schedule\": [")?;
-        for (i, event) in self.witness.schedule.iter().enumerate() {
-            let lead = match i {
-                0 => "\n    ",
-                _ if i % 20 == 0 => ",\n    ",
-                _ => ", ",
-            };
-            write!(out, "{lead}{event}")?;
+        match turns {
+            Some(Turns { threads, turns }) => {
+                writeln!(out, "  \"threads\": {},", serde_json::to_string(&threads)?)?;
+                list(out, "turns", turns.iter().map(|(thread, count)| format!("[{thread},{count}]")))?;
+            }
+            None => list(out, "schedule", self.witness.schedule.iter().map(EventId::to_string))?,
         }
-        let end = if self.witness.schedule.is_empty() { "" } else { "\n  " };
-        writeln!(out, "{end}]\n}}")
+        writeln!(out, "}}")
     }
 
     /// Reads a witness file for `trace`. It is refused if it belongs to another trace or names events that this one does
     /// not have. Takes no more memory than a schedule of the whole trace does.
-    pub fn load(path: &Path, trace: &Trace) -> Result<Self, Failure> {
+    pub fn load(path: &Path, trace: &Trace, relations: &Relations) -> Result<Self, Failure> {
         let failed = |e: io::Error| Failure::at(path, e);
-        // No schedule is longer than the trace, and no event number takes more than 32 bytes, white space included.
-        let most = (1 << 16) + 32 * trace.len() as u64;
+        // No schedule is longer than the trace, and no entry takes more than 32 bytes, white space included; then the names.
+        let names: usize = trace.tables().threads.iter().map(|name| 6 * name.len() + 8).sum();
+        let most = (1 << 16) + 32 * trace.len() as u64 + names as u64;
         let mut text = Vec::new();
         File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut text)).map_err(failed)?;
         if text.len() as u64 > most {
             return Err(Failure::at(path, format_args!("more than {most} bytes: no witness of this trace is so long")));
         }
-        Self::parse(&text, trace).map_err(|message| Failure::at(path, message))
+        Self::parse(&text, trace, relations).map_err(|message| Failure::at(path, message))
     }
 
     /// Reads the JSON text of a witness file, see [`Self::load`]; the error says what is wrong with it, and where.
-    pub fn parse(text: &[u8], trace: &Trace) -> Result<Self, String> {
+    pub fn parse(text: &[u8], trace: &Trace, relations: &Relations) -> Result<Self, String> {
         let start: Start = serde_json::from_slice(text).map_err(|e| json_error(&e))?;
         if start.format.as_deref() != Some(FORMAT) {
             return Err(format!("this is no witness file: it has no \"format\": \"{FORMAT}\""));
         }
-        if start.version != Some(VERSION) {
+        let Some(version @ LISTED..=VERSION) = start.version else {
             let version = start.version.map_or("none".to_string(), |v| v.to_string());
-            return Err(format!("the witness file has version {version}; this program reads version {VERSION}"));
-        }
+            return Err(format!("the witness file has version {version}; this program reads {LISTED} and {VERSION}"));
+        };
         let file: FileJson = serde_json::from_slice(text).map_err(|e| json_error(&e))?;
         let fingerprint: Fingerprint = file.trace.fingerprint.parse()?;
         if fingerprint != trace.fingerprint() {
@@ -136,12 +141,93 @@ impl WitnessFile {
         }
         let model = file.model.parse()?;
         let target = file.target.resolve(trace)?;
-        let step = |(i, number): (usize, u64)| {
-            trace.by_number(number).ok_or_else(|| format!("step {} of the schedule: {}", i + 1, absent(number, trace)))
+        let schedule = match (version, file.schedule, file.threads, file.turns) {
+            (LISTED, Some(numbers), None, None) => listed(numbers, trace)?,
+            (VERSION, None, Some(threads), Some(turns)) => Turns { threads, turns }.schedule(trace, relations)?,
+            (LISTED, ..) => return Err(format!("version {LISTED} has `schedule`, and neither `threads` nor `turns`")),
+            _ => return Err(format!("version {VERSION} has `threads` and `turns`, and no `schedule`")),
         };
-        let schedule = file.schedule.into_iter().enumerate().map(step).collect::<Result<_, _>>()?;
         let path = file.trace.path;
         Ok(WitnessFile { fingerprint, events: trace.len() as u64, path, model, target, witness: Witness { schedule } })
+    }
+}
+
+/// The events of the older form.
+fn listed(numbers: Vec<u64>, trace: &Trace) -> Result<Vec<EventId>, String> {
+    let step = |(i, number): (usize, u64)| {
+        trace.by_number(number).ok_or_else(|| format!("step {} of the schedule: {}", i + 1, absent(number, trace)))
+    };
+    numbers.into_iter().enumerate().map(step).collect()
+}
+
+/// Writes an array, the last field of the file, in lines of some twenty entries.
+fn list(out: &mut dyn Write, name: &str, entries: impl Iterator<Item = String>) -> io::Result<()> {
+    write!(out, "  \"{name}\": [")?;
+    let mut end = "";
+    for (i, entry) in entries.enumerate() {
+        let lead = match i {
+            0 => "\n    ",
+            _ if i % 20 == 0 => ",\n    ",
+            _ => ", ",
+        };
+        write!(out, "{lead}{entry}")?;
+        end = "\n  ";
+    }
+    writeln!(out, "{end}]")
+}
+
+/// A schedule as turns: who, counted from 1 in a list of names, and how many of its next events.
+struct Turns {
+    threads: Vec<String>,
+    turns: Vec<(u32, u64)>,
+}
+
+impl Turns {
+    /// The turns of a schedule; `None` if some thread does not take its events one after the other from its first on.
+    fn of(schedule: &[EventId], trace: &Trace, relations: &Relations) -> Option<Turns> {
+        let mut all = Turns { threads: Vec::new(), turns: Vec::new() };
+        let mut numbers = vec![0u32; trace.tables().threads.len()];
+        let mut ran = vec![0usize; trace.tables().threads.len()];
+        for &event in schedule {
+            let thread = trace.event(event).thread;
+            let at = thread.index();
+            if relations.thread_events(thread).get(ran[at]) != Some(&event) {
+                return None;
+            }
+            ran[at] += 1;
+            if numbers[at] == 0 {
+                all.threads.push(trace.tables().thread(thread).to_string());
+                numbers[at] = all.threads.len() as u32;
+            }
+            match all.turns.last_mut() {
+                Some((last, count)) if *last == numbers[at] => *count += 1,
+                _ => all.turns.push((numbers[at], 1)),
+            }
+        }
+        Some(all)
+    }
+
+    /// The events that the turns stand for.
+    fn schedule(&self, trace: &Trace, relations: &Relations) -> Result<Vec<EventId>, String> {
+        let names = &trace.tables().threads;
+        let known = |name: &String| names.find(name).ok_or_else(|| format!("threads: the trace has no `{name}`"));
+        let threads = self.threads.iter().map(known).collect::<Result<Vec<usize>, String>>()?;
+        let mut ran = vec![0usize; names.len()];
+        let mut schedule = Vec::new();
+        for (i, &(number, count)) in self.turns.iter().enumerate() {
+            let turn = i + 1;
+            let at = *(number as usize)
+                .checked_sub(1)
+                .and_then(|n| threads.get(n))
+                .ok_or_else(|| format!("turn {turn}: there is no thread {number} in `threads`"))?;
+            let left = &relations.thread_events(ThreadId::at(at))[ran[at]..];
+            let taken = usize::try_from(count).ok().and_then(|count| left.get(..count)).ok_or_else(|| {
+                format!("turn {turn}: `{}` has {} further events, not {count}", names.get(at), left.len())
+            })?;
+            schedule.extend_from_slice(taken);
+            ran[at] += taken.len();
+        }
+        Ok(schedule)
     }
 }
 
@@ -175,7 +261,10 @@ struct FileJson {
     trace: TraceJson,
     model: String,
     target: TargetJson,
-    schedule: Vec<u64>,
+    /// Of the older version.
+    schedule: Option<Vec<u64>>,
+    threads: Option<Vec<String>>,
+    turns: Option<Vec<(u32, u64)>>,
 }
 
 #[derive(Deserialize)]
@@ -311,19 +400,29 @@ impl TargetJson {
 mod tests {
     use super::*;
 
-    fn trace() -> Trace {
-        mayhap_trace::format::parse_std("T1|w(x)|1\nT2|r(x)|2\nT1|w(x)|3\n").unwrap()
+    fn trace() -> (Trace, Relations) {
+        let trace =
+            mayhap_trace::format::parse_std("T1|w(x)|1\nT2|r(x)|2\nT1|w(x)|3\nT1|begin|4\nT1|w(x)|5\n").unwrap();
+        let relations = Relations::derive(&trace).unwrap();
+        (trace, relations)
     }
 
     fn file(target: Target, schedule: &[usize]) -> WitnessFile {
+        let (trace, _) = trace();
         let witness = Witness { schedule: schedule.iter().map(|&i| EventId::at(i)).collect() };
-        WitnessFile { fingerprint: trace().fingerprint(), events: 3, path: None, model: Model::Branch, target, witness }
+        WitnessFile { fingerprint: trace.fingerprint(), events: 5, path: None, model: Model::Branch, target, witness }
     }
 
     fn text(file: &WitnessFile) -> String {
+        let (trace, relations) = trace();
         let mut text = Vec::new();
-        file.write(&mut text).unwrap();
+        file.write(&mut text, &trace, &relations).unwrap();
         String::from_utf8(text).unwrap()
+    }
+
+    fn parse(text: &str) -> Result<WitnessFile, String> {
+        let (trace, relations) = trace();
+        WitnessFile::parse(text.as_bytes(), &trace, &relations)
     }
 
     #[test]
@@ -339,39 +438,86 @@ mod tests {
             Target::Nondeterminism { write: None, read: b, other: Some(c) },
         ];
         for target in targets {
-            for schedule in [&[][..], &[0], &[0, 2, 1].repeat(30)] {
+            for schedule in [&[][..], &[0], &[0, 2, 4, 1], &[1, 0, 2], &[2, 0], &[0, 2, 3], &[0, 2, 1].repeat(30)] {
                 let file = file(target.clone(), schedule);
-                assert_eq!(WitnessFile::parse(text(&file).as_bytes(), &trace()), Ok(file));
+                assert_eq!(parse(&text(&file)), Ok(file));
             }
         }
     }
 
     #[test]
+    fn schedules_are_turns_and_what_is_none_a_list() {
+        let target = || Target::Race(EventId::at(0), EventId::at(1));
+        let turns = text(&file(target(), &[0, 2, 1, 4]));
+        assert!(turns.contains("\"version\": 2,"), "{turns}");
+        assert!(
+            turns.contains("\"threads\": [\"T1\",\"T2\"],\n  \"turns\": [\n    [1,2], [2,1], [1,1]\n  ]\n}"),
+            "{turns}"
+        );
+        let list = text(&file(target(), &[2, 0]));
+        assert!(list.contains("\"version\": 1,") && list.contains("\"schedule\": [\n    3, 1\n  ]\n}"), "{list}");
+    }
+
+    #[test]
     fn bad_files_are_refused_with_a_reason() {
-        let good = text(&file(Target::Nondeterminism { write: None, read: EventId::at(1), other: None }, &[0, 1]));
+        let target = Target::Nondeterminism { write: None, read: EventId::at(1), other: None };
+        // Event 2 of T1 before event 1: a list.
+        let good = text(&file(target, &[2, 1])).replace("3, 2", "1, 2");
         let refuse = |from: &str, to: &str| {
             assert!(good.contains(from), "{from} is not in {good}");
-            WitnessFile::parse(good.replace(from, to).as_bytes(), &trace()).unwrap_err()
+            parse(&good.replace(from, to)).unwrap_err()
         };
-        assert_eq!(refuse("1, 2", "1, 4"), "step 2 of the schedule: there is no event 4 in a trace of 3 events");
-        assert_eq!(refuse("1, 2", "0"), "step 1 of the schedule: there is no event 0 in a trace of 3 events");
-        assert_eq!(refuse("\"read\":2", "\"read\":9"), "target: there is no event 9 in a trace of 3 events");
+        assert_eq!(refuse("1, 2", "1, 6"), "step 2 of the schedule: there is no event 6 in a trace of 5 events");
+        assert_eq!(refuse("1, 2", "0"), "step 1 of the schedule: there is no event 0 in a trace of 5 events");
+        assert_eq!(refuse("\"read\":2", "\"read\":9"), "target: there is no event 9 in a trace of 5 events");
         assert_eq!(refuse("\"branch\"", "\"maybe\""), "`maybe` is no model: data, branch or sync");
         assert_eq!(
+            refuse("\"version\": 1,", "\"version\": 3,"),
+            "the witness file has version 3; this program reads 1 and 2"
+        );
+        assert_eq!(
             refuse("\"version\": 1,", "\"version\": 2,"),
-            "the witness file has version 2; this program reads version 1"
+            "version 2 has `threads` and `turns`, and no `schedule`"
         );
         assert_eq!(refuse(FORMAT, "x"), "this is no witness file: it has no \"format\": \"mayhap-witness\"");
         assert!(refuse("1, 2", "1, -2").starts_with("line 9, column 9: invalid value: integer `-2`"));
         assert!(refuse("nondeterminism", "wish").contains("unknown variant `wish`"));
         assert!(refuse("\"init\"", "\"start\"").contains("a write is an event number or \"init\""));
         assert!(refuse("schedule", "steps").contains("unknown field `steps`"));
-        let hex = trace().fingerprint().to_string();
-        assert!(refuse(&hex, &"0".repeat(32)).starts_with("the witness is of another trace: that one has 3 events"));
+        let hex = trace().0.fingerprint().to_string();
+        assert!(refuse(&hex, &"0".repeat(32)).starts_with("the witness is of another trace: that one has 5 events"));
         assert!(refuse(&hex, "xyz").contains("is not a fingerprint"));
-        let deep = "[".repeat(1 << 20);
-        assert!(WitnessFile::parse(deep.as_bytes(), &trace()).is_err());
-        assert!(WitnessFile::parse(b"", &trace()).unwrap_err().starts_with("line 1, column 0: EOF"));
-        assert!(WitnessFile::parse(b"\xff\xfe", &trace()).is_err());
+        assert!(parse(&"[".repeat(1 << 20)).is_err());
+        assert!(parse("").unwrap_err().starts_with("line 1, column 0: EOF"));
+        let (trace, relations) = trace();
+        assert!(WitnessFile::parse(b"\xff\xfe", &trace, &relations).is_err());
+    }
+
+    #[test]
+    fn turns_that_nobody_can_take_are_refused() {
+        let good = text(&file(Target::Race(EventId::at(0), EventId::at(1)), &[0, 2, 1]));
+        let refuse = |from: &str, to: &str| {
+            assert!(good.contains(from), "{from} is not in {good}");
+            parse(&good.replace(from, to)).unwrap_err()
+        };
+        assert_eq!(refuse("[1,2]", "[1,4]"), "turn 1: `T1` has 3 further events, not 4");
+        assert_eq!(
+            refuse("[2,1]", "[2,18446744073709551615]"),
+            "turn 2: `T2` has 1 further events, not 18446744073709551615"
+        );
+        assert_eq!(refuse("[2,1]", "[3,1]"), "turn 2: there is no thread 3 in `threads`");
+        assert_eq!(refuse("[2,1]", "[0,1]"), "turn 2: there is no thread 0 in `threads`");
+        assert_eq!(refuse("\"T2\"", "\"T9\""), "threads: the trace has no `T9`");
+        assert_eq!(
+            refuse("\"version\": 2,", "\"version\": 1,"),
+            "version 1 has `schedule`, and neither `threads` nor `turns`"
+        );
+        assert!(refuse("[2,1]", "[2]").contains("invalid length 1"));
+        // A file of the older version without its schedule.
+        assert_eq!(
+            parse(&good.replace("\"version\": 2,", "\"version\": 1,").replace("\"threads\": [\"T1\",\"T2\"],", ""))
+                .unwrap_err(),
+            "version 1 has `schedule`, and neither `threads` nor `turns`"
+        );
     }
 }

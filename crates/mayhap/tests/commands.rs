@@ -197,6 +197,14 @@ fn witness(target: &str, model: &str, schedule: &str) -> String {
     )
 }
 
+/// The same with a schedule by turns.
+fn turns(target: &str, turns: &str) -> String {
+    let threads = serde_json::to_string(&["T2", "T1", "T20"]).unwrap();
+    witness(target, "data", "[]")
+        .replace("\"version\": 1,", "\"version\": 2,")
+        .replace("\"schedule\": []", &format!("\"threads\": {threads}, \"turns\": {turns}"))
+}
+
 #[test]
 fn verify_accepts_and_rejects() {
     let directory = tempfile::tempdir().unwrap();
@@ -225,6 +233,9 @@ fn verify_accepts_and_rejects() {
             0,
             witness(r#"{"kind": "order", "events": [5, 6], "adjacent": [[5, 6]]}"#, "data", "[1, 2, 3, 4, 5, 6]"),
         ),
+        ("a race, by turns", 0, turns(race, "[[1, 1], [2, 3], [3, 1]]")),
+        ("turns of threads that are not forked yet", 1, turns(race, "[[1, 1], [2, 1], [3, 1], [2, 2]]")),
+        ("more turns than there are events", 2, turns(race, "[[1, 1], [2, 3], [3, 100]]")),
         ("no such event", 2, witness(race, "data", "[1, 2, 16]")),
         ("no such model", 2, witness(race, "guess", "[]")),
         ("no such kind", 2, witness(r#"{"kind": "livelock", "events": [1]}"#, "data", "[]")),
@@ -258,5 +269,5 @@ fn an_endless_witness_file_is_not_read_to_its_end() {
     fs::File::create(here.join("endless.json")).unwrap().set_len(1 << 32).unwrap();
     let run = common::mayhap_within(400, here, &["verify", "account.std", "endless.json"]);
     assert_eq!(run.code, Some(2));
-    assert_eq!(run.stderr, "mayhap: error: endless.json: more than 66016 bytes: no witness of this trace is so long\n");
+    assert_eq!(run.stderr, "mayhap: error: endless.json: more than 66108 bytes: no witness of this trace is so long\n");
 }

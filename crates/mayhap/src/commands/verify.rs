@@ -48,7 +48,8 @@ struct Answer<'a> {
 impl Args {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
         let loaded = self.trace.load()?;
-        let WitnessFile { target, model, witness, .. } = WitnessFile::load(&self.witness, &loaded.trace)?;
+        let WitnessFile { target, model, witness, .. } =
+            WitnessFile::load(&self.witness, &loaded.trace, &loaded.relations)?;
         let steps = witness.schedule.len();
         let verdict = Checker::new(&loaded.trace, &loaded.relations).check(&target, model, witness);
         let rejection = verdict.as_ref().err();
