@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::finding::Finding;
 use crate::fingerprint;
+use crate::refutation::Refutation;
 use crate::sources::SourceText;
 
 /// What the JSON says it is.
@@ -31,6 +32,9 @@ pub struct Report {
     pub program: Vec<String>,
     /// The findings: the surest and gravest first.
     pub findings: Vec<Finding>,
+    /// Of a question that was refuted: why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refutation: Option<Refutation>,
     /// What is known of all reads, if nondeterministic ones were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nondeterminism: Option<serde_json::Value>,
@@ -124,6 +128,24 @@ pub struct Summary {
     pub racy_locations: Option<u64>,
 }
 
+impl Summary {
+    /// Adds what another part of the trace, or another trace, came to.
+    pub fn add(&mut self, more: &Summary) {
+        self.candidates += more.candidates;
+        self.proven += more.proven;
+        self.refuted += more.refuted;
+        self.unknown += more.unknown;
+        self.suspected += more.suspected;
+        self.seconds += more.seconds;
+        self.decisions += more.decisions;
+        self.instances_left_out += more.instances_left_out;
+        self.covered_by_races += more.covered_by_races;
+        if self.first_unknown.is_none() {
+            self.first_unknown.clone_from(&more.first_unknown);
+        }
+    }
+}
+
 /// How many candidates a stage settled.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Rung {
@@ -163,6 +185,7 @@ impl Report {
             model: model.to_string(),
             program: Vec::new(),
             findings: Vec::new(),
+            refutation: None,
             nondeterminism: None,
             sources: Vec::new(),
             summary: Summary::default(),

@@ -25,6 +25,9 @@ pub struct Finding {
     pub events: Vec<Side>,
     /// The whole schedule, as event numbers.
     pub witness: Vec<u64>,
+    /// Of a trace that was taken in windows: the schedule comes after this many events, which run as they were recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub witness_after: Option<u64>,
     /// What a suspicion rests on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

@@ -14,6 +14,8 @@ pub mod html;
 pub mod junit;
 pub mod perfetto;
 pub mod places;
+mod refutation;
+mod renumber;
 pub mod rules;
 pub mod sarif;
 mod schedules;
@@ -22,10 +24,11 @@ pub mod suppress;
 pub mod text;
 
 pub use data::{FORMAT, ReadError, Report, Rung, Summary, Tool, TraceInfo, VERSION};
-pub use describe::words::grouped;
+pub use describe::words::{counted, grouped};
 pub use describe::{Describer, Evidence};
 pub use finding::{
     Baseline, Creation, Finding, Kind, Lock, Mark, Replay, Severity, Side, Source, Step, Story, Verdict,
 };
+pub use refutation::{Needed, Premise, Refutation};
 pub use schedules::{Changed, Row, Schedules};
 pub use sources::SourceText;

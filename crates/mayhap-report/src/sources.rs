@@ -31,7 +31,7 @@ impl Report {
     /// is not there, what the report has stays.
     pub fn gather_sources(&mut self, roots: &[PathBuf]) {
         let mut wanted: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
-        let sides = self.findings.iter().flat_map(|f| &f.events);
+        let sides = self.findings.iter().flat_map(|f| &f.events).chain(self.refutation.iter().flat_map(|r| &r.events));
         let places = sides.flat_map(|side| {
             let created = side.created.iter().flat_map(|c| c.source.iter().chain(&c.stack));
             side.source.iter().chain(&side.stack).chain(created)
@@ -53,6 +53,10 @@ impl Report {
             side.highlight = self.highlight(side);
         }
         self.findings = findings;
+        if let Some(mut refutation) = self.refutation.take() {
+            refutation.events.iter_mut().for_each(|side| side.highlight = self.highlight(side));
+            self.refutation = Some(refutation);
+        }
     }
 
     /// Up to so many lines around a line: the number of the first, and the lines. `None` where the line is not kept.

@@ -10,6 +10,8 @@ mod chromium;
 mod hostile;
 #[path = "browser/large.rs"]
 mod large;
+#[path = "common/refuted.rs"]
+mod refuted;
 #[path = "browser/samples.rs"]
 mod samples;
 
@@ -51,6 +53,18 @@ fn show(browser: &mut Browser, finding: &Finding) {
     let title = finding.title.replace('`', "");
     browser.until(&format!("document.querySelector('#title')?.textContent === {}", json!(title)));
     browser.settle();
+}
+
+#[test]
+fn a_refuted_question_is_shown_as_a_cycle_of_reasons() {
+    let Some((mut browser, _page)) = shows(&refuted::report()) else { return };
+    assert_eq!(browser.text("#title"), "This cannot happen");
+    assert_eq!((browser.count(".side"), browser.count(".cycle > li"), browser.count(".premises > li")), (2, 3, 1));
+    assert!(browser.text(".cycle > li").contains("lock L: its sections exclude each other"));
+    assert_eq!(browser.text(".cycle > li a"), " [A]");
+    assert_eq!(browser.count(".side b.thread"), 2);
+    assert_eq!(browser.count(".side code b"), 0, "names make no markup");
+    assert!(browser.text(".side").contains("<b>cells</b>[11]"));
 }
 
 #[test]

@@ -50,6 +50,24 @@ fn no_line_is_wider_than_asked_for_but_commands() {
 }
 
 #[test]
+fn a_refutation_is_told_as_a_cycle_of_reasons() {
+    let report = common::refuted::report();
+    for width in [120, 60] {
+        let plain = text(&report, width, false, Detail::Normal);
+        assert!(plain.lines().all(|line| unicode_width::UnicodeWidthStr::width(line) <= width), "{plain}");
+        insta::assert_snapshot!(format!("text_refuted_{width}"), plain);
+    }
+    let schema: serde_json::Value = serde_json::from_str(include_str!("../../../docs/report.schema.json")).unwrap();
+    let schema = jsonschema::validator_for(&schema).unwrap();
+    let json = serde_json::to_value(&report).unwrap();
+    assert!(schema.is_valid(&json));
+    assert_eq!(serde_json::from_value::<Report>(json.clone()).unwrap(), report);
+    let mut broken = json;
+    broken["refutation"]["cycle"][0]["why"] = "magic".into();
+    assert!(!schema.is_valid(&broken), "the schema refuses what is wrong");
+}
+
+#[test]
 fn json_of_every_kind_keeps_the_schema() {
     let schema: serde_json::Value = serde_json::from_str(include_str!("../../../docs/report.schema.json")).unwrap();
     let schema = jsonschema::validator_for(&schema).unwrap();

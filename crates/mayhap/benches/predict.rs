@@ -73,6 +73,7 @@ fn run(kinds: Vec<Kind>, path: &Path) -> Prediction {
     let trace = format::read(path).expect("the trace is there").trace;
     let relations = Relations::derive(&trace).expect("the trace is well-formed");
     let options = Options {
+        halt: None,
         kinds,
         engine: EngineName::Auto,
         literal: false,

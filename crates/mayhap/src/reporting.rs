@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use mayhap_report::suppress::Suppressions;
 use mayhap_report::text::{Detail, Style};
-use mayhap_report::{Report, Verdict, html, junit, perfetto, sarif, text};
+use mayhap_report::{Finding, Report, Severity, Verdict, counted, html, junit, perfetto, sarif, text};
 use serde::Serialize;
 
 use crate::options::Environment;
 use crate::output::{Format, json};
+use crate::predict::{self, Halt, Prediction};
 use crate::{Exit, Failure};
 
 /// The options of every command that reports.
@@ -97,22 +98,43 @@ pub enum When {
 impl ReportArgs {
     /// Completes a report: source lines, suppressions, baseline.
     pub fn complete(&self, report: &mut Report, environment: &Environment) -> Result<(), Failure> {
-        if environment.halt_on_error && report.findings.len() > 1 {
-            let others = report.findings.len() - 1;
-            report.findings.truncate(1);
-            report.notes.push(format!("halt_on_error: {others} further findings are not shown"));
-        }
         report.gather_sources(&self.roots(report));
+        self.rules(environment)?.apply(report);
+        if let Some(path) = &self.baseline {
+            report.compare(&load(path)?);
+        }
+        if environment.halt_on_error {
+            halt(report);
+        }
+        Ok(())
+    }
+
+    /// The rules of all files.
+    fn rules(&self, environment: &Environment) -> Result<Suppressions, Failure> {
         let mut rules = Suppressions::default();
         for path in self.suppressions.iter().chain(&environment.suppressions) {
             let text = std::fs::read_to_string(path).map_err(|e| Failure::at(path, e))?;
             rules.add(&text, &path.display().to_string()).map_err(|e| Failure::at(path, e))?;
         }
-        rules.apply(report);
-        if let Some(path) = &self.baseline {
-            report.compare(&load(path)?);
+        Ok(rules)
+    }
+
+    /// If the environment asks for it: that predicting a trace stops at the first error that nothing hides.
+    pub fn halt(&self, path: &Path, environment: &Environment) -> Result<Option<Halt>, Failure> {
+        if !environment.halt_on_error {
+            return Ok(None);
         }
-        Ok(())
+        let (path, rules) = (path.to_path_buf(), self.rules(environment)?);
+        let baseline = self.baseline.as_deref().map(load).transpose()?;
+        Ok(Some(Halt::new(move |trace, relations, options, finding| {
+            let alone = Prediction { findings: vec![finding.clone()], ..Prediction::default() };
+            let mut report = predict::report::report(&path, trace, relations, options, &alone, Some(0));
+            rules.clone().apply(&mut report);
+            if let Some(baseline) = &baseline {
+                report.compare(baseline);
+            }
+            report.findings.iter().any(is_error)
+        })))
     }
 
     /// Where source files may be besides where locations say.
@@ -172,9 +194,11 @@ impl ReportArgs {
     }
 
     /// Something was asked for that needs more than what is printed.
-    pub fn wants_more(&self) -> bool {
+    pub fn wants_more(&self, environment: &Environment) -> bool {
         let files = [&self.save, &self.html, &self.sarif, &self.junit, &self.perfetto, &self.baseline];
-        files.iter().any(|file| file.is_some()) || !self.suppressions.is_empty() || self.verbose
+        let rules = self.suppressions.len() + environment.suppressions.len();
+        let detail = self.format == Format::Text && self.style(environment).detail != Detail::Normal;
+        files.iter().any(|file| file.is_some()) || rules > 0 || detail
     }
 
     /// Completes, writes, prints: all that is left to do with a report that is shown as it is.
@@ -184,6 +208,23 @@ impl ReportArgs {
         self.write_files(&report)?;
         environment.with_output(out, |out| self.print(out, &report, &environment))?;
         Ok(self.exit(&report, undecided, &environment))
+    }
+}
+
+/// Something that `halt_on_error` halts on: proven, shown, and more than a note.
+fn is_error(finding: &Finding) -> bool {
+    finding.is_shown() && finding.verdict != Verdict::Suspected && finding.severity != Severity::Note
+}
+
+/// Leaves out what comes after the first error.
+fn halt(report: &mut Report) {
+    let Some(first) = report.findings.iter().position(is_error) else { return };
+    let before = report.findings.len();
+    let mut at = 0..;
+    report.findings.retain(|f| at.next().is_some_and(|at: usize| at <= first) || !f.is_shown());
+    let left_out = before - report.findings.len();
+    if left_out > 0 {
+        report.notes.push(format!("halt_on_error: {} left out", counted(left_out as u64, "further finding")));
     }
 }
 

@@ -13,6 +13,7 @@ use mayhap_witness::{Kind, Model};
 fn run(trace: &Trace, kind: Kind, model: Model, all_instances: bool, threads: usize) -> Prediction {
     let relations = Relations::derive(trace).unwrap();
     let options = Options {
+        halt: None,
         kinds: vec![kind],
         engine: EngineName::Auto,
         literal: false,
@@ -105,6 +106,7 @@ fn the_number_of_workers_changes_nothing() {
 fn what_stays_unknown_is_suspected_if_wcp_leaves_it_unordered() {
     let open = |case: &golden::Case| {
         let options = Options {
+            halt: None,
             kinds: vec![Kind::Race],
             // Lock histories know nothing of values, so in this model every race stays open.
             engine: EngineName::Ipa1,

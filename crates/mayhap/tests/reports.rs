@@ -171,8 +171,6 @@ fn the_environment_sets_what_sanitizers_set() {
     let with =
         |options: &str, more: &[&str]| run_with(&[("MAYHAP_OPTIONS", options)], &[&["predict", BANK], more].concat());
     assert_eq!(with("exitcode=66", &[]).code, 66);
-    let first = with("halt_on_error=1", &["--quiet"]);
-    assert!(first.out.contains("1 finding: 1 proven"), "{}", first.out);
     let logged = with(&format!("log_path={}", path(&folder, "log")), &[]);
     assert_eq!((logged.code, logged.out.as_str()), (1, ""));
     let files: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|f| f.unwrap().path()).collect();
@@ -185,6 +183,46 @@ fn the_environment_sets_what_sanitizers_set() {
         "{}",
         bad.err
     );
+}
+
+#[test]
+fn halting_on_an_error_decides_nothing_after_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = "corpus/traces/bufwriter.std";
+    let all = json_of(&run(&["predict", trace, "--format", "json"]));
+    assert!(all["findings"].as_array().unwrap().len() > 1, "{}", all["summary"]);
+    let halt = |more: &[&str]| {
+        let arguments = [&["predict", trace, "--format", "json"], more].concat();
+        json_of(&run_with(&[("MAYHAP_OPTIONS", "halt_on_error=1")], &arguments))
+    };
+    let one = halt(&[]);
+    let (decided, of) =
+        (one["summary"]["candidates"].as_u64().unwrap(), all["summary"]["candidates"].as_u64().unwrap());
+    assert!(decided < of, "{decided} of {of} candidates decided");
+    assert_eq!(one["findings"].as_array().unwrap().len(), 1);
+    assert!(one["notes"][0].as_str().unwrap().starts_with("halt_on_error: stopped at the first error; "), "{one}");
+    for workers in ["1", "2", "5"] {
+        let again = halt(&["--threads", workers]);
+        assert_eq!((&again["findings"][0]["id"], &again["notes"]), (&one["findings"][0]["id"], &one["notes"]));
+    }
+    // What is hidden stops nothing.
+    let (rules, saved) = (path(&folder, "supp"), path(&folder, "saved.json"));
+    fs::write(&rules, format!("fingerprint:{}\n", one["findings"][0]["id"].as_str().unwrap())).unwrap();
+    let next = halt(&["--suppressions", &rules]);
+    let shown: Vec<&Value> =
+        next["findings"].as_array().unwrap().iter().filter(|f| f["suppressed_by"].is_null()).collect();
+    assert_eq!(shown.len(), 1, "{next}");
+    assert_ne!(shown[0]["id"], one["findings"][0]["id"]);
+    // A saved report is cut there, and a pass of a detector ends there.
+    assert_eq!(run(&["predict", trace, "--save", &saved]).code, 1);
+    let cut = run_with(&[("MAYHAP_OPTIONS", "halt_on_error=1")], &["report", &saved, "--quiet"]);
+    assert!(cut.out.contains("1 finding: 1 proven") && cut.out.contains("left out"), "{}", cut.out);
+    let first = run_with(&[("MAYHAP_OPTIONS", "halt_on_error=1")], &["detect", trace, "--order", "hb"]);
+    assert!(first.out.contains("stopped at the first race"), "{}", first.out);
+}
+
+fn json_of(run: &Run) -> Value {
+    serde_json::from_str(&run.out).unwrap_or_else(|e| panic!("{e}: {}{}", run.out, run.err))
 }
 
 #[test]

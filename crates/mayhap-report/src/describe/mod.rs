@@ -63,6 +63,7 @@ impl<'a> Describer<'a> {
             occurrences: evidence.occurrences,
             distance: evidence.distance,
             witness: schedule.iter().flat_map(|s| s.iter().map(|e| e.number())).collect(),
+            witness_after: None,
             reason: evidence.suspicion.map(str::to_string),
             fingerprint: fingerprint::fingerprint(kind, &sides),
             title: words::title(kind, target, &sides),

@@ -9,7 +9,7 @@ use crate::finding::{Kind, Lock, Side, Source};
 use crate::places::{brief, function_name, short, spoken};
 
 /// `1 step`, `12 steps`.
-pub(crate) fn counted(number: u64, what: &str) -> String {
+pub fn counted(number: u64, what: &str) -> String {
     match number {
         1 => format!("1 {what}"),
         n => format!("{} {what}s", grouped(n)),

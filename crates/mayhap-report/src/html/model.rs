@@ -23,6 +23,17 @@ pub(super) struct Page<'r> {
     steps: Columns,
     excerpts: Excerpts<'r>,
     findings: Vec<PageFinding<'r>>,
+    refutation: Option<PageRefutation<'r>>,
+}
+
+/// A question that was refuted.
+#[derive(Serialize)]
+struct PageRefutation<'r> {
+    kind: &'static str,
+    reason: &'r str,
+    events: Vec<PageSide<'r>>,
+    cycle: &'r [crate::Needed],
+    premises: &'r [crate::Premise],
 }
 
 #[derive(Serialize)]
@@ -49,6 +60,7 @@ struct PageFinding<'r> {
     distance: u64,
     fingerprint: &'r str,
     replay_command: &'r Option<String>,
+    witness_file: &'r Option<String>,
     replay: &'r Option<crate::Replay>,
     suppressed_by: &'r Option<String>,
     baseline: Option<crate::Baseline>,
@@ -83,6 +95,13 @@ impl<'r> Page<'r> {
         let shown: Vec<&Finding> = report.shown().collect();
         let table = Table::of(shown.iter().filter_map(|f| f.schedules.as_ref()));
         let mut excerpts = Excerpts::of(report);
+        let refutation = report.refutation.as_ref().map(|r| PageRefutation {
+            kind: r.kind.name(),
+            reason: &r.reason,
+            events: r.events.iter().map(|side| PageSide::of(side, &mut excerpts)).collect(),
+            cycle: &r.cycle,
+            premises: &r.premises,
+        });
         let findings = shown.iter().map(|f| PageFinding::of(f, &table, &mut excerpts)).collect();
         let s = &report.summary;
         Page {
@@ -96,13 +115,19 @@ impl<'r> Page<'r> {
             names: table.names,
             excerpts,
             findings,
+            refutation,
         }
+    }
+}
+
+impl<'r> PageSide<'r> {
+    fn of(side: &'r Side, excerpts: &mut Excerpts<'r>) -> Self {
+        PageSide { side, excerpt: excerpts.around(side.source.as_ref()) }
     }
 }
 
 impl<'r> PageFinding<'r> {
     fn of(finding: &'r Finding, table: &Table<'_>, excerpts: &mut Excerpts<'r>) -> Self {
-        let mut side = |side: &'r Side| PageSide { side, excerpt: excerpts.around(side.source.as_ref()) };
         PageFinding {
             id: &finding.id,
             kind: finding.kind.name(),
@@ -118,10 +143,11 @@ impl<'r> PageFinding<'r> {
             distance: finding.distance,
             fingerprint: &finding.fingerprint,
             replay_command: &finding.replay_command,
+            witness_file: &finding.witness_file,
             replay: &finding.replay,
             suppressed_by: &finding.suppressed_by,
             baseline: finding.baseline,
-            events: finding.events.iter().map(&mut side).collect(),
+            events: finding.events.iter().map(|side| PageSide::of(side, excerpts)).collect(),
             schedules: finding.schedules.as_ref().map(|s| PageSchedules::of(finding, s, table)),
         }
     }

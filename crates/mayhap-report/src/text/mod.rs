@@ -4,6 +4,7 @@
 //! Lines that people copy (the replay command) and names without a space may be longer.
 
 mod excerpt;
+mod refutation;
 mod span;
 mod story;
 
@@ -12,6 +13,7 @@ use std::io::{self, Write};
 use crate::data::{Report, Summary};
 use crate::describe::words::{counted, grouped};
 use crate::finding::{Finding, Severity, Verdict};
+use crate::refutation::Refutation;
 use span::{Line, Paint, wrap};
 
 /// How much to say.
@@ -72,6 +74,11 @@ pub fn write(out: &mut dyn Write, report: &Report, style: &Style) -> io::Result<
     if !shown.is_empty() && (style.detail == Detail::Quiet || shown.len() > full) {
         writeln!(out)?;
     }
+    if let Some(refuted) = &report.refutation {
+        for line in refutation::lines(report, refuted, &style) {
+            line.write(out, style.colour)?;
+        }
+    }
     for line in summary(report, &shown, &style) {
         line.write(out, style.colour)?;
     }
@@ -82,6 +89,15 @@ pub fn write(out: &mut dyn Write, report: &Report, style: &Style) -> io::Result<
 pub fn write_finding(out: &mut dyn Write, report: &Report, finding: &Finding, style: &Style) -> io::Result<()> {
     let style = Style { width: style.width.clamp(*WIDTHS.start(), *WIDTHS.end()), ..*style };
     for line in screen(report, finding, &style) {
+        line.write(out, style.colour)?;
+    }
+    Ok(())
+}
+
+/// Why something is refuted, as the command that refuted it shows it: the cycle alone.
+pub fn write_reasons(out: &mut dyn Write, refuted: &Refutation, style: &Style) -> io::Result<()> {
+    let style = Style { width: style.width.clamp(*WIDTHS.start(), *WIDTHS.end()), ..*style };
+    for line in refutation::reasons(refuted, &style) {
         line.write(out, style.colour)?;
     }
     Ok(())
@@ -108,10 +124,19 @@ fn screen(report: &Report, finding: &Finding, style: &Style) -> Vec<Line> {
     lines.extend(said("why", &finding.why, style));
     lines.extend(said("verdict", &finding.certainty, style));
     if let Some(command) = &finding.replay_command {
-        lines.push(label(if finding.witness_file.is_some() { "replay" } else { "see" }).plain(command));
+        lines.push(label(command_label(command)).plain(command));
     }
     lines.push(Line::new());
     lines
+}
+
+/// What a command does: forces the schedule, runs it all again, or shows the schedule.
+fn command_label(command: &str) -> &'static str {
+    match command.split(' ').nth(1) {
+        Some("replay") => "replay",
+        Some("run" | "demo") => "again",
+        _ => "see",
+    }
 }
 
 fn heading(finding: &Finding, style: &Style) -> Vec<Line> {

@@ -67,6 +67,7 @@ pub(crate) fn finding_of(kind: Kind, lines: &[Line<'_>], events: &[u64], witness
         occurrences: 3,
         distance: 4,
         events: events.iter().zip(roles).map(|(&e, role)| side(lines, e, role)).collect(),
+        witness_after: None,
         witness: witness.to_vec(),
         reason: None,
         fingerprint: "f".repeat(16),

@@ -1,6 +1,8 @@
 //! One report for each kind of finding, made from small traces as `predict` makes them.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod refuted;
+
 use std::path::{Path, PathBuf};
 
 use mayhap_report::{Describer, Evidence, Kind, Report, TraceInfo};

@@ -7,18 +7,18 @@ use std::time::Duration;
 use mayhap_detect::candidates;
 use mayhap_predict::{Budget, Context, Verdict};
 use mayhap_report::text::{self, Style};
-use mayhap_report::{Describer, Evidence, Report};
-use mayhap_trace::{EventId, Op, Trace};
-use mayhap_witness::{Model, Target};
+use mayhap_report::{Describer, Evidence, Needed, Premise, Refutation, Report};
+use mayhap_trace::{EventId, Op, Relations, Trace};
+use mayhap_witness::{Checked, Model, Target};
 use serde::Serialize;
 
-use super::refutation::{PremiseJson, StepJson, Told};
+use super::refutation::Told;
 use crate::events::print_events;
 use crate::input::{Loaded, TraceArgs};
 use crate::options::Environment;
 use crate::output::{Format, json};
 use crate::predict::engines::EngineName;
-use crate::predict::report::{clap_name, page_steps, trace_info};
+use crate::predict::report::{clap_name, page_steps, question, trace_info};
 use crate::reporting::{ReportArgs, replay_command};
 use crate::witness_file::{TargetJson, WitnessFile};
 use crate::{Exit, Failure};
@@ -37,9 +37,8 @@ pub struct Args {
     #[command(flatten)]
     question: Question,
 
-    /// With --sequence: two neighbours of the sequence with nothing in between (may be repeated)
-    #[arg(long, value_name = "A,B", requires = "sequence", conflicts_with_all = ["race", "deadlock", "atomicity", "nondeterminism"])]
-    adjacent: Vec<Numbers>,
+    #[command(flatten)]
+    adjacent: Adjacent,
 
     #[command(flatten)]
     engine: EngineArgs,
@@ -52,9 +51,10 @@ pub struct Args {
     report: ReportArgs,
 }
 
+/// What is asked.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-struct Question {
+pub(super) struct Question {
     /// Can both accesses be next at once?
     #[arg(long, value_name = "A,B")]
     race: Option<Numbers>,
@@ -74,6 +74,40 @@ struct Question {
     /// Can the read R, which saw W, be next when C took W's place? W and C may be `init`
     #[arg(long, value_name = "W,R,C")]
     nondeterminism: Option<Numbers>,
+}
+
+/// A question that need not be asked.
+#[derive(Debug)]
+pub(super) struct Asked(pub(super) Option<Question>);
+
+impl clap::FromArgMatches for Asked {
+    fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+        let asked = matches.contains_id("Question");
+        asked.then(|| Question::from_arg_matches(matches)).transpose().map(Asked)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
+        *self = Asked::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl clap::Args for Asked {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        Question::augment_args(command).mut_group("Question", |group| group.required(false))
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Asked::augment_args(command)
+    }
+}
+
+/// What a sequence may be asked besides.
+#[derive(Debug, clap::Args)]
+pub(super) struct Adjacent {
+    /// With --sequence: two neighbours of the sequence with nothing in between (may be repeated)
+    #[arg(long, value_name = "A,B", requires = "sequence", conflicts_with_all = ["race", "deadlock", "atomicity", "nondeterminism"])]
+    adjacent: Vec<Numbers>,
 }
 
 /// Which engine answers, in which model, at which cost.
@@ -171,63 +205,69 @@ impl Numbers {
     }
 }
 
-impl Args {
+impl Question {
     /// The target asked about, checked to make sense for the trace.
-    fn target(&self, trace: &Trace) -> Result<Target, Failure> {
+    pub(super) fn target(&self, adjacent: &Adjacent, trace: &Trace, relations: &Relations) -> Result<Target, Failure> {
+        let target = self.resolve(adjacent, trace)?;
+        target.validate(trace, relations).map_err(Failure::new)?;
+        Ok(target)
+    }
+
+    fn resolve(&self, adjacent: &Adjacent, trace: &Trace) -> Result<Target, Failure> {
         let count = |option: &str, wanted: &str| Failure::new(format_args!("{option} takes {wanted}"));
-        let q = &self.question;
-        if let Some(numbers) = &q.race {
+        if let Some(numbers) = &self.race {
             return match numbers.events("--race", trace)?[..] {
                 [a, b] => Ok(Target::Race(a, b)),
                 _ => Err(count("--race", "two events")),
             };
         }
-        if let Some(numbers) = &q.deadlock {
+        if let Some(numbers) = &self.deadlock {
             return Ok(Target::Deadlock(numbers.events("--deadlock", trace)?));
         }
-        if let Some(numbers) = &q.atomicity {
+        if let Some(numbers) = &self.atomicity {
             return match numbers.events("--atomicity", trace)?[..] {
                 [first, remote, second] => Ok(Target::Atomicity { first, remote, second }),
                 _ => Err(count("--atomicity", "three events")),
             };
         }
-        if let Some(numbers) = &q.nondeterminism {
+        if let Some(numbers) = &self.nondeterminism {
             return match numbers.resolve("--nondeterminism", trace)?[..] {
                 [write, Some(read), other] => Ok(Target::Nondeterminism { write, read, other }),
                 _ => Err(count("--nondeterminism", "a write, a read and a write")),
             };
         }
-        let numbers = q.sequence.as_ref().expect("one question is required");
-        let mut adjacent = Vec::new();
-        for pair in &self.adjacent {
+        let numbers = self.sequence.as_ref().expect("one question is required");
+        let mut pairs = Vec::new();
+        for pair in &adjacent.adjacent {
             match pair.events("--adjacent", trace)?[..] {
-                [x, y] => adjacent.push((x, y)),
+                [x, y] => pairs.push((x, y)),
                 _ => return Err(count("--adjacent", "two events")),
             }
         }
-        Ok(Target::Sequence { events: numbers.events("--sequence", trace)?, adjacent })
+        Ok(Target::Sequence { events: numbers.events("--sequence", trace)?, adjacent: pairs })
     }
+}
 
+impl Args {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
         let loaded = self.trace.load()?;
         let (trace, relations) = (&loaded.trace, &loaded.relations);
-        let target = self.target(trace)?;
-        target.validate(trace, relations).map_err(Failure::new)?;
+        let target = self.question.target(&self.adjacent, trace, relations)?;
         let model = self.engine.model(trace);
         let context = Context::new(trace, relations);
         let mut engine = self.engine.engine.engine(&context, self.engine.literal);
         engine.explain();
         let verdict = engine.decide(&target, model, &self.engine.budget());
         if let (Some(path), Verdict::Proven(checked, _)) = (&self.witness, &verdict) {
-            WitnessFile::of(trace, checked).with_path(&self.trace.trace).save(path)?;
+            WitnessFile::of(trace, checked).with_path(&self.trace.trace).save(path, trace, relations)?;
         }
         let environment = Environment::read()?;
-        let mut report = self.describe(&loaded, &target, model, &verdict);
+        let mut report = self.describe(&loaded, &context, &target, model, &verdict);
         self.report.complete(&mut report, &environment)?;
         self.report.write_files(&report)?;
         let style = self.report.style(&environment);
         environment.with_output(out, |out| match self.report.format {
-            Format::Json => json(out, &Answer::new(&context, &target, model, engine.as_ref(), &verdict)),
+            Format::Json => json(out, &Answer::new(&report, &target, model, engine.as_ref(), &verdict)),
             Format::Text => print(out, &context, (&report, &style), &target, model, engine.name(), &verdict),
         })?;
         Ok(match verdict {
@@ -238,31 +278,51 @@ impl Args {
     }
 
     /// The verdict as a report, with one finding if it is proven.
-    fn describe(&self, loaded: &Loaded, target: &Target, model: Model, verdict: &Verdict) -> Report {
+    fn describe(
+        &self,
+        loaded: &Loaded,
+        context: &Context<'_>,
+        target: &Target,
+        model: Model,
+        verdict: &Verdict,
+    ) -> Report {
         let (trace, path) = (&loaded.trace, &self.trace.trace);
         let mut report = Report::new(env!("CARGO_PKG_VERSION"), trace_info(path, trace), model.name());
         report.summary.candidates = 1;
+        let described = |proof: Option<&Checked>| {
+            let steps = self.report.html.as_ref().map_or(STEPS, |_| page_steps(1));
+            let steps = if proof.is_none() { 0 } else { steps };
+            Describer::new(trace, &loaded.relations, steps).finding(&Evidence {
+                kind: target.kind().into(),
+                target,
+                proof,
+                suspicion: None,
+                engine: &clap_name(self.engine.engine),
+                model,
+                occurrences: 1,
+                distance: candidates::distance(target).into(),
+            })
+        };
         match verdict {
             Verdict::Proven(checked, _) => {
                 report.summary.proven = 1;
-                let steps = self.report.html.as_ref().map_or(STEPS, |_| page_steps(1));
-                let mut finding = Describer::new(trace, &loaded.relations, steps).finding(&Evidence {
-                    kind: target.kind().into(),
-                    target,
-                    proof: Some(checked),
-                    suspicion: None,
-                    engine: &clap_name(self.engine.engine),
-                    model,
-                    occurrences: 1,
-                    distance: candidates::distance(target).into(),
-                });
+                let mut finding = described(Some(checked));
                 finding.witness_file = self.witness.as_ref().map(|path| path.display().to_string());
-                finding.replay_command = self.witness.as_deref().map(replay_command);
+                let recorded = crate::record::Run::load(path).is_some();
+                finding.replay_command = match &self.witness {
+                    Some(witness) => Some(replay_command(witness)),
+                    None => recorded.then(|| question(path, target, model, recorded)),
+                };
                 report.findings.push(finding);
             }
             Verdict::Refuted(refutation) => {
                 report.summary.refuted = 1;
-                report.notes.push(format!("refuted: {}", refutation.reason));
+                report.refutation = Some(Refutation {
+                    kind: target.kind().into(),
+                    events: described(None).events,
+                    reason: refutation.reason.clone(),
+                    ..Told::new(context, model, refutation).report()
+                });
             }
             Verdict::Unknown(undecided) => {
                 report.summary.unknown = 1;
@@ -287,31 +347,29 @@ struct Answer {
     rung: Option<&'static str>,
     suspected: bool,
     /// Of a refutation: the events that would have to run in a cycle, and why each comes before the next.
-    cycle: Vec<StepJson>,
+    cycle: Vec<Needed>,
     /// Why the steps hold that are derived.
-    premises: Vec<PremiseJson>,
+    premises: Vec<Premise>,
     witness: Vec<u64>,
     counters: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Answer {
     fn new(
-        context: &Context<'_>,
+        report: &Report,
         target: &Target,
         model: Model,
         engine: &dyn mayhap_predict::Engine,
         verdict: &Verdict,
     ) -> Self {
-        let (mut cycle, mut premises, mut witness) = (Vec::new(), Vec::new(), Vec::new());
+        let mut witness = Vec::new();
+        let Refutation { cycle, premises, .. } = report.refutation.clone().unwrap_or_default();
         let (word, rung, suspected) = match verdict {
             Verdict::Proven(checked, rung) => {
                 witness = checked.witness().schedule.iter().map(|e| e.number()).collect();
                 ("proven", Some(rung.name()), false)
             }
-            Verdict::Refuted(refutation) => {
-                (cycle, premises) = Told::new(context, model, refutation).json();
-                ("refuted", Some(refutation.rung.name()), false)
-            }
+            Verdict::Refuted(refutation) => ("refuted", Some(refutation.rung.name()), false),
             Verdict::Unknown(u) => ("unknown", None, u.suspected),
         };
         let counters =
@@ -375,7 +433,10 @@ fn print(
             writeln!(out, "refuted: {} {how}", refutation.reason)?;
             writeln!(out, "\nThe target, {}:", target.kind().name())?;
             print_events(out, trace, &target.events())?;
-            Told::new(context, model, refutation).print(out)?;
+            if let Some(refutation) = report.refutation.as_ref().filter(|r| !r.cycle.is_empty()) {
+                writeln!(out)?;
+                text::write_reasons(out, refutation, style)?;
+            }
         }
         Verdict::Unknown(undecided) => {
             let suspected = if undecided.suspected { "suspected, but " } else { "" };

@@ -74,6 +74,8 @@ impl Args {
             }),
             folder: folder.clone(),
             keep: self.keep.is_some(),
+            again: Some("mayhap demo --keep DIR".to_string()),
+            page: self.report.html.is_some(),
             timeout: Duration::from_secs(20),
             patience: Duration::from_secs(2),
             show_output: false,

@@ -106,14 +106,19 @@ impl Args {
         if self.eraser && self.order != Order::Lockset {
             return Err(Failure::new("--eraser goes with --order lockset only"));
         }
+        let environment = Environment::read()?;
         let begin = Instant::now();
-        let (detection, missing, repaired) = self.detect()?;
+        // With rules that may hide the first race, all are wanted.
+        let hides = !self.report.suppressions.is_empty()
+            || !environment.suppressions.is_empty()
+            || self.report.baseline.is_some();
+        let first = self.first || (environment.halt_on_error && !hides);
+        let (detection, missing, repaired) = self.detect(first)?;
         let seconds = begin.elapsed().as_secs_f64();
         if detection.events == 0 {
             return Err(self.trace.empty());
         }
-        let environment = Environment::read()?;
-        let report = match self.report.wants_more() {
+        let report = match self.report.wants_more(&environment) {
             true => Some(self.describe(&detection, seconds, &environment)?),
             false => None,
         };
@@ -122,12 +127,12 @@ impl Args {
         }
         environment.with_output(out, |out| match (self.report.format, &report) {
             (Format::Text, Some(report)) => {
-                print_header(out, &self, &detection)?;
+                print_header(out, &self, &detection, first)?;
                 print_counts(out, &detection, seconds)?;
                 writeln!(out)?;
                 Ok(text::write(out, report, &self.report.style(&environment))?)
             }
-            (Format::Text, None) => Ok(print(out, &self, &detection, seconds)?),
+            (Format::Text, None) => Ok(print(out, &self, &detection, first, seconds)?),
             (Format::Json, _) => {
                 let document = Document {
                     missing: missing.map(MissingJson::from),
@@ -177,8 +182,8 @@ impl Args {
         Ok(report)
     }
 
-    fn detect(&self) -> Result<(Detection, Option<Missing>, Option<Repaired>), Failure> {
-        let Args { first, distance, eraser, window, .. } = *self;
+    fn detect(&self, first: bool) -> Result<(Detection, Option<Missing>, Option<Repaired>), Failure> {
+        let Args { distance, eraser, window, .. } = *self;
         let options = Options { first, distance, eraser, window };
         // What cannot be read twice, and what must be known to its end for a repair, is read whole.
         let again = std::fs::metadata(&self.trace.trace).is_ok_and(|m| m.is_file());
@@ -294,7 +299,7 @@ fn part(queues: mayhap_detect::Queues) -> f64 {
     queues.longest as f64 / queues.events.max(1) as f64
 }
 
-fn print_header(out: &mut dyn Write, args: &Args, found: &Detection) -> io::Result<()> {
+fn print_header(out: &mut dyn Write, args: &Args, found: &Detection, first: bool) -> io::Result<()> {
     let order = match (found.order, args.eraser) {
         (Order::Lockset, true) => "lockset, Eraser's states".to_string(),
         (order, _) => order.to_string(),
@@ -303,14 +308,14 @@ fn print_header(out: &mut dyn Write, args: &Args, found: &Detection) -> io::Resu
     if let Some(window) = found.window {
         writeln!(out, "in windows of {} events: races across windows are not seen", grouped(window))?;
     }
-    if args.first && found.racy_events > 0 {
+    if first && found.racy_events > 0 {
         writeln!(out, "stopped at the first race")?;
     }
     writeln!(out)
 }
 
-fn print(out: &mut dyn Write, args: &Args, found: &Detection, seconds: f64) -> io::Result<()> {
-    print_header(out, args, found)?;
+fn print(out: &mut dyn Write, args: &Args, found: &Detection, first: bool, seconds: f64) -> io::Result<()> {
+    print_header(out, args, found, first)?;
     print_counts(out, found, seconds)?;
     for (i, race) in found.races.iter().enumerate() {
         print_race(out, i + 1, race, &found.tables)?;

@@ -7,13 +7,16 @@ use clap::ValueEnum;
 use mayhap_detect::candidates::Limits;
 use mayhap_predict::{Budget, Rung};
 use mayhap_report::Report;
-use mayhap_trace::Trace;
+use mayhap_trace::{Trace, format};
 use mayhap_witness::Kind;
 
 use super::check::EngineArgs;
+use super::generate::count;
 use super::nondeterminism::{self, ReadsJson};
 use crate::input::{Loaded, TraceArgs};
+use crate::options::Environment;
 use crate::output::Format;
+use crate::predict::windows::in_windows;
 use crate::predict::{Options, Prediction, predict, report};
 use crate::reporting::{ReportArgs, replay_command};
 use crate::table::Align::{Left, Right};
@@ -64,6 +67,12 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 
+    /// Take the trace in windows of N events, so that memory is bounded; what needs events of two windows counts as unknown
+    ///
+    /// 0: as a whole, whatever it takes. By default a native trace that would not fit into memory is taken in windows.
+    #[arg(long, value_name = "N", value_parser = count::<usize>)]
+    window: Option<usize>,
+
     /// Save a witness file of each proven finding in this directory
     #[arg(long, value_name = "DIR")]
     witnesses: Option<PathBuf>,
@@ -105,19 +114,47 @@ impl KindName {
 
 impl Args {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
+        let environment = Environment::read()?;
+        let halt = self.report.halt(&self.trace.trace, &environment)?;
+        if let Some(size) = self.window()? {
+            let options = |trace: &Trace| Options { halt: halt.clone(), ..self.options(trace) };
+            let report = in_windows(&self.trace.trace, Box::new(self.trace.open()?), size, &options)?;
+            let undecided = report.summary.unknown > 0;
+            return self.report.finish(out, report, undecided);
+        }
         let loaded = self.trace.load()?;
-        let options = self.options(&loaded.trace);
+        let options = Options { halt, ..self.options(&loaded.trace) };
         let prediction = predict(&loaded.trace, &loaded.relations, &options)?;
         let steps = self.report.html.as_ref().map(|_| report::page_steps(prediction.findings.len()));
         let mut report = report(&self.trace.trace, &loaded, &options, &prediction, steps)?;
         if let Some(folder) = &self.witnesses {
-            save_witnesses(folder, &loaded.trace, &prediction, &mut report)?;
+            save_witnesses(folder, &loaded, &prediction, &mut report)?;
         }
         let exit = self.report.finish(out, report, prediction.tally.unknown > 0)?;
         if self.stats && self.report.format == Format::Text {
             print_stats(out, &prediction)?;
         }
         Ok(exit)
+    }
+
+    /// How large windows are to be, if there are to be any.
+    fn window(&self) -> Result<Option<usize>, Failure> {
+        let size = match self.window {
+            Some(0) => None,
+            None => fitting(&self.trace.trace),
+            asked => asked,
+        };
+        let whole = self.kinds.iter().any(|kind| matches!(kind, KindName::Order | KindName::Nondeterminism));
+        match size {
+            Some(_) if whole => Err(Failure::new(
+                "order violations and nondeterministic reads need the trace as a whole (--window 0): whether a write is the \
+                 first, and which writes a read can see, is not to be seen in a part of it",
+            )),
+            Some(_) if self.witnesses.is_some() => Err(Failure::new(
+                "--witnesses needs the trace as a whole (--window 0): witness files are of whole traces",
+            )),
+            size => Ok(size),
+        }
     }
 
     fn options(&self, trace: &Trace) -> Options {
@@ -141,18 +178,32 @@ impl Args {
             all_instances: self.all_instances,
             budget: Budget { region: self.engine.budget_region.unwrap_or(Options::REGION), ..self.engine.budget() },
             threads: self.threads.unwrap_or_else(available),
+            halt: None,
         }
     }
 }
 
+/// Memory that predicting takes for an event, all tables included, as measured on generated traces.
+const BYTES_AN_EVENT: u64 = 160;
+
+/// How many events fit into half of the memory that is free, if the trace has more than fit into all of it.
+fn fitting(path: &Path) -> Option<usize> {
+    let events = format::open(path).ok()?.summary()?.events;
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
+    let free = line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024;
+    (events.saturating_mul(BYTES_AN_EVENT) > free).then_some((free / 2 / BYTES_AN_EVENT) as usize)
+}
+
 /// Saves the proofs, and tells the report where they are and how to replay them.
-fn save_witnesses(folder: &Path, trace: &Trace, prediction: &Prediction, report: &mut Report) -> Result<(), Failure> {
+fn save_witnesses(folder: &Path, loaded: &Loaded, prediction: &Prediction, report: &mut Report) -> Result<(), Failure> {
+    let (trace, relations) = (&loaded.trace, &loaded.relations);
     std::fs::create_dir_all(folder).map_err(|e| Failure::at(folder, e))?;
     for finding in &prediction.findings {
         if let Some(checked) = &finding.proof {
             let id = report::id(trace, finding);
             let path = folder.join(format!("{id}.json"));
-            WitnessFile::of(trace, checked).with_path(Path::new(&report.trace.path)).save(&path)?;
+            WitnessFile::of(trace, checked).with_path(Path::new(&report.trace.path)).save(&path, trace, relations)?;
             if let Some(shown) = report.findings.iter_mut().find(|f| f.id == id) {
                 shown.replay_command = Some(replay_command(&path));
                 shown.witness_file = Some(path.display().to_string());

@@ -1,36 +1,13 @@
 //! A refutation as a person can follow it: the orders that would all be needed, each with its reason, and the cycle they form.
 
-use std::io::{self, Write};
-
 use mayhap_predict::explain::chain;
 use mayhap_predict::{Context, Premise, Refutation, Rung, Step, Why};
+use mayhap_report::Needed;
 use mayhap_report::places::short;
 use mayhap_trace::{EventId, Op, ThreadId};
 use mayhap_witness::Model;
-use serde::Serialize;
 
 use crate::table::shortened;
-
-/// One step in JSON.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub(super) struct StepJson {
-    before: u64,
-    after: u64,
-    why: &'static str,
-    reason: String,
-    /// The derived steps by which it holds: positions in `premises`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    premise: Option<usize>,
-}
-
-/// Why a derived step holds, in JSON.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub(super) struct PremiseJson {
-    before: u64,
-    after: u64,
-    reason: String,
-    because: Vec<StepJson>,
-}
 
 /// A refutation told in steps.
 pub(super) struct Told<'c, 'a> {
@@ -92,51 +69,29 @@ impl<'c, 'a> Told<'c, 'a> {
         all.iter().zip(&needed).filter(|(_, needed)| **needed).map(|(premise, _)| premise.clone()).collect()
     }
 
-    /// Prints the cycle and why its steps hold; nothing where there is no cycle.
-    pub(super) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
-        if self.cycle.is_empty() {
-            return Ok(());
-        }
-        writeln!(out, "\nIt would need all of these orders, and they lead back to where they began:")?;
-        for (i, step) in self.cycle.iter().enumerate() {
-            writeln!(out, "  {}. {}", i + 1, self.sentence(step))?;
-            writeln!(out, "     {}{}", self.reason(step), self.see(step))?;
-        }
-        for (i, premise) in self.premises.iter().enumerate() {
-            let step = &premise.step;
-            writeln!(
-                out,
-                "\n  [{}] {}\n      because the other way round is impossible:",
-                letter(i),
-                self.order(step)
-            )?;
-            if premise.path.is_empty() {
-                writeln!(out, "      {}", self.given(step))?;
-            }
-            for step in &premise.path {
-                writeln!(out, "      {}", self.sentence(step))?;
-                writeln!(out, "        {}{}", self.reason(step), self.see(step))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The cycle and the premises in JSON.
-    pub(super) fn json(&self) -> (Vec<StepJson>, Vec<PremiseJson>) {
-        let premise = |premise: &Premise| PremiseJson {
+    /// The cycle and the premises, as a report has them.
+    pub(super) fn report(&self) -> mayhap_report::Refutation {
+        let premise = |premise: &Premise| mayhap_report::Premise {
             before: premise.step.before.number(),
             after: premise.step.after.number(),
+            order: self.order(&premise.step),
             reason: self.reason(&premise.step),
-            because: premise.path.iter().map(|s| self.step_json(s)).collect(),
+            given: premise.path.is_empty().then(|| self.given(&premise.step)),
+            because: premise.path.iter().map(|s| self.needed_order(s)).collect(),
         };
-        (self.cycle.iter().map(|s| self.step_json(s)).collect(), self.premises.iter().map(premise).collect())
+        mayhap_report::Refutation {
+            cycle: self.cycle.iter().map(|s| self.needed_order(s)).collect(),
+            premises: self.premises.iter().map(premise).collect(),
+            ..mayhap_report::Refutation::default()
+        }
     }
 
-    fn step_json(&self, step: &Step) -> StepJson {
-        StepJson {
+    fn needed_order(&self, step: &Step) -> Needed {
+        Needed {
             before: step.before.number(),
             after: step.after.number(),
-            why: self.word(step),
+            why: self.word(step).to_string(),
+            order: self.sentence(step),
             reason: self.reason(step),
             premise: self.place(step),
         }
@@ -144,10 +99,6 @@ impl<'c, 'a> Told<'c, 'a> {
 
     fn place(&self, step: &Step) -> Option<usize> {
         self.premises.iter().position(|premise| premise.step == *step)
-    }
-
-    fn see(&self, step: &Step) -> String {
-        self.place(step).map_or(String::new(), |i| format!(" [{}]", letter(i)))
     }
 
     fn sentence(&self, step: &Step) -> String {
@@ -244,10 +195,4 @@ impl<'c, 'a> Told<'c, 'a> {
             _ => "the read sees a value from before all of these writes".into(),
         }
     }
-}
-
-/// `A`, `B`, … `Z`, `A2`, …
-fn letter(index: usize) -> String {
-    let name = char::from(b'A' + (index % 26) as u8);
-    if index < 26 { name.to_string() } else { format!("{name}{}", index / 26 + 1) }
 }

@@ -6,8 +6,11 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use mayhap_witness::{Checker, Kind};
+use mayhap_predict::{Context, Verdict};
+use mayhap_trace::{Relations, Trace};
+use mayhap_witness::{Checked, Checker, Kind, Model};
 
+use super::check::{Adjacent, Asked, EngineArgs, Question};
 use crate::input::TraceArgs;
 use crate::output::{Format, FormatArgs, json};
 use crate::replay::describe::suspects;
@@ -21,19 +24,32 @@ use crate::{Exit, Failure};
 
 /// Force a witness onto the program, and say whether the bug happened
 ///
+/// Instead of a witness there may be a recorded trace and a question about it, as of `mayhap check`: it is decided again, and
+/// its schedule is what is forced. Reports have that command of each finding.
+///
 /// The program that was recorded runs again, its threads held back so that everything happens in the order of the witness.
 /// For a race both threads are then shown as they stand before their accesses, and go on one after the other; a deadlock is
 /// run into. After that the program runs on to its end, and what came of it is compared with the recorded run.
 ///
-/// Exit codes: 0 not confirmed, 1 confirmed, 2 bad usage or bad input.
+/// Exit codes: 0 not confirmed, 1 confirmed, 2 bad usage or bad input, 3 the question could not be decided.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The witness, as `mayhap predict --witnesses` saves them
-    #[arg(value_name = "WITNESS")]
+    /// The witness, as `mayhap predict --witnesses` saves them; with a question, the recorded trace
+    #[arg(value_name = "WITNESS|TRACE")]
     witness: PathBuf,
 
+    #[command(flatten)]
+    asked: Asked,
+
+    #[command(flatten)]
+    adjacent: Adjacent,
+
+    /// Of a question: what the schedule must preserve of reads [default: branch if the trace has branches, else data]
+    #[arg(long)]
+    model: Option<Model>,
+
     /// The recorded trace that the witness is of [default: the one that the witness names]
-    #[arg(long, value_name = "TRACE")]
+    #[arg(long, value_name = "TRACE", conflicts_with = "Question")]
     trace: Option<PathBuf>,
 
     /// Which of two racing accesses is made first, in the order of the witness
@@ -83,11 +99,20 @@ impl Args {
         let path = self.trace_path()?;
         let loaded = TraceArgs { trace: path.clone(), repair: false }.load()?;
         let (trace, relations) = (&loaded.trace, &loaded.relations);
-        let file = WitnessFile::load(&self.witness, trace)?;
-        // What the kernel does not accept is not worth a run.
-        let checked = Checker::new(trace, relations)
-            .check(&file.target, file.model, file.witness.clone())
-            .map_err(|rejection| Failure::at(&self.witness, format_args!("the kernel rejects it: {rejection}")))?;
+        let checked = match &self.asked.0 {
+            Some(question) => match self.decide(question, trace, relations)? {
+                Verdict::Proven(checked, _) => checked,
+                Verdict::Refuted(refutation) => {
+                    writeln!(out, "nothing to replay: {} (mayhap check says more)", refutation.reason)?;
+                    return Ok(Exit::Nothing);
+                }
+                Verdict::Unknown(undecided) => {
+                    writeln!(out, "nothing to replay: no schedule was found: {}", undecided.reason)?;
+                    return Ok(Exit::Undecided);
+                }
+            },
+            None => self.accepted(trace, relations)?,
+        };
         let steps = Steps::load(&path, trace)?;
         let plan = Plan::new(trace, relations, &steps, checked.target(), checked.witness())
             .map_err(|message| Failure::at(&self.witness, message))?;
@@ -132,8 +157,26 @@ impl Args {
         Ok(if confirmed > 0 { Exit::Found } else { Exit::Nothing })
     }
 
+    /// The witness of the file, if the kernel accepts it: what it does not is not worth a run.
+    fn accepted(&self, trace: &Trace, relations: &Relations) -> Result<Checked, Failure> {
+        let file = WitnessFile::load(&self.witness, trace, relations)?;
+        Checker::new(trace, relations)
+            .check(&file.target, file.model, file.witness)
+            .map_err(|rejection| Failure::at(&self.witness, format_args!("the kernel rejects it: {rejection}")))
+    }
+
+    /// Decides the question.
+    fn decide(&self, question: &Question, trace: &Trace, relations: &Relations) -> Result<Verdict, Failure> {
+        let target = question.target(&self.adjacent, trace, relations)?;
+        let args = EngineArgs { model: self.model, ..EngineArgs::default() };
+        let context = Context::new(trace, relations);
+        let mut engine = args.engine.engine(&context, false);
+        Ok(engine.decide(&target, args.model(trace), &args.budget()))
+    }
+
     fn trace_path(&self) -> Result<PathBuf, Failure> {
         match &self.trace {
+            _ if self.asked.0.is_some() => Ok(self.witness.clone()),
             Some(path) => Ok(path.clone()),
             None => WitnessFile::trace_path(&self.witness)?
                 .ok_or_else(|| Failure::at(&self.witness, "it does not say where its trace is: name it with --trace")),

@@ -14,8 +14,9 @@ use super::check::EngineArgs;
 use super::predict::KindName;
 use super::record::{How, Inputs};
 use crate::job::{Job, Stage};
+use crate::options::Environment;
 use crate::replay::describe::effect_and_outcome;
-use crate::reporting::ReportArgs;
+use crate::reporting::{ReportArgs, shell_word};
 use crate::table::grouped;
 use crate::{Exit, Failure, predict};
 
@@ -94,6 +95,7 @@ impl Args {
             None => self.program.clone(),
         };
         let (kinds, engine) = (self.kinds.clone(), self.engine.clone());
+        let halt = self.report.halt(&folder, &Environment::read()?)?;
         let job = Job {
             program,
             runs: self.runs,
@@ -102,9 +104,14 @@ impl Args {
             inputs: self.inputs == Inputs::Record,
             rounds: if self.no_replay { 1 } else { self.rounds },
             replays: if self.no_replay { 0 } else { self.replays },
-            predict: Box::new(move |trace: &Trace| search(trace, &kinds, &engine)),
+            predict: Box::new(move |trace: &Trace| predict::Options {
+                halt: halt.clone(),
+                ..search(trace, &kinds, &engine)
+            }),
             folder,
             keep: self.keep.is_some(),
+            again: Some(self.again()),
+            page: self.report.html.is_some(),
             timeout: Duration::from_secs_f64(self.timeout.clamp(0.1, 1e6)),
             patience: Duration::from_secs_f64(self.patience.clamp(0.1, 1e6)),
             show_output: true,
@@ -116,6 +123,12 @@ impl Args {
             }
         })?;
         self.report.finish(out, done.report, done.undecided)
+    }
+
+    /// The command that does the same and keeps what is needed to replay it.
+    fn again(&self) -> String {
+        let words = self.program.iter().map(|word| shell_word(Path::new(word)));
+        format!("mayhap run --keep DIR -- {}", words.collect::<Vec<_>>().join(" "))
     }
 }
 
@@ -134,6 +147,7 @@ pub(super) fn search(trace: &Trace, kinds: &[KindName], engine: &EngineArgs) -> 
         all_instances: false,
         budget: engine.budget(),
         threads: std::thread::available_parallelism().map_or(1, usize::from),
+        halt: None,
     }
 }
 

@@ -58,6 +58,10 @@ pub struct Job {
     pub folder: PathBuf,
     /// The folder stays, so the report may point there.
     pub keep: bool,
+    /// The command that does the job once more and keeps the folder, for reports of jobs that did not.
+    pub again: Option<String>,
+    /// There is to be a page, which shows whole schedules.
+    pub page: bool,
     /// How long a run may take, and how long it may do nothing.
     pub timeout: Duration,
     /// See there.
@@ -124,6 +128,8 @@ struct Work<'a> {
     /// Names of places that some analysed run has been to.
     places: HashSet<String>,
     undecided: bool,
+    /// Found what it was to stop at.
+    halted: bool,
     notes: Vec<String>,
 }
 
@@ -145,6 +151,7 @@ impl Job {
             known: HashSet::new(),
             places: HashSet::new(),
             undecided: false,
+            halted: false,
             notes: Vec::new(),
         };
         let mut queue = Vec::new();
@@ -156,7 +163,7 @@ impl Job {
         for round in 1..=self.rounds.max(1) {
             let mut next = Vec::new();
             for recording in std::mem::take(&mut queue) {
-                if !work.interrupt.is_set() {
+                if !work.interrupt.is_set() && !work.halted {
                     work.analyse(&recording, round, &mut next)?;
                 }
             }
@@ -233,7 +240,9 @@ impl Work<'_> {
             return Ok(());
         };
         self.undecided |= prediction.tally.unknown > 0;
-        let mut part = predict::report::report(path, &trace, &relations, &options, &prediction, None);
+        self.halted |= prediction.halted.is_some();
+        let steps = self.job.page.then(|| predict::report::page_steps(prediction.findings.len()));
+        let mut part = predict::report::report(path, &trace, &relations, &options, &prediction, steps);
         let found = std::mem::take(&mut part.findings);
         let new: Vec<_> = found.into_iter().filter(|f| self.known.insert(f.fingerprint.clone())).collect();
         (self.tell)(Stage::Predicted { prediction: &prediction, new: &new });
@@ -277,10 +286,16 @@ impl Work<'_> {
             let proof = replays.proof_of(&finding.id);
             if let Some(proof) = proof {
                 let file = self.job.folder.join(format!("{}.json", finding.id));
-                WitnessFile::of(replays.trace, proof).with_path(replays.path).save(&file)?;
+                WitnessFile::of(replays.trace, proof).with_path(replays.path).save(
+                    &file,
+                    replays.trace,
+                    replays.relations,
+                )?;
                 if self.job.keep {
                     finding.replay_command = Some(reporting::replay_command(&file));
                     finding.witness_file = Some(file.display().to_string());
+                } else {
+                    finding.replay_command.clone_from(&self.job.again);
                 }
             }
             if let Some(proof) = proof.filter(|_| self.job.replays > 0 && !self.interrupt.is_set()) {
@@ -370,19 +385,8 @@ impl Work<'_> {
             self.report = Some(part);
             return;
         };
-        let (sum, more) = (&mut report.summary, &part.summary);
-        sum.candidates += more.candidates;
-        sum.proven += more.proven;
-        sum.refuted += more.refuted;
-        sum.unknown += more.unknown;
-        sum.suspected += more.suspected;
-        sum.seconds += more.seconds;
-        sum.decisions += more.decisions;
-        sum.instances_left_out += more.instances_left_out;
-        sum.covered_by_races += more.covered_by_races;
-        if sum.first_unknown.is_none() {
-            sum.first_unknown.clone_from(&more.first_unknown);
-        }
+        report.summary.add(&part.summary);
+        report.notes.extend(part.notes);
     }
 
     fn finish(mut self) -> Result<Done, Failure> {

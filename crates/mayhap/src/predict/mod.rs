@@ -6,10 +6,11 @@
 pub mod engines;
 pub mod nondeterminism;
 pub mod report;
+pub mod windows;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use mayhap_detect::candidates::{self, Candidates, Group, Limits};
@@ -41,6 +42,28 @@ pub struct Options {
     pub budget: Budget,
     /// Workers.
     pub threads: usize,
+    /// Decide nothing more once this says so of a finding.
+    pub halt: Option<Halt>,
+}
+
+/// Says of a proven finding whether to stop there.
+#[derive(Clone)]
+pub struct Halt(Arc<Judge>);
+
+/// Judges a finding of a trace.
+type Judge = dyn Fn(&Trace, &Relations, &Options, &Finding) -> bool + Send + Sync;
+
+impl Halt {
+    /// Stops at what `judge` says yes to.
+    pub fn new(judge: impl Fn(&Trace, &Relations, &Options, &Finding) -> bool + Send + Sync + 'static) -> Self {
+        Halt(Arc::new(judge))
+    }
+}
+
+impl std::fmt::Debug for Halt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Halt")
+    }
 }
 
 impl Options {
@@ -61,6 +84,18 @@ pub struct Finding {
     pub suspicion: Option<String>,
     /// Instances in the trace: all candidates with these locations, or the proven ones if all were decided.
     pub occurrences: u64,
+}
+
+impl Finding {
+    fn of(
+        group: &Group,
+        instance: usize,
+        proof: Option<Checked>,
+        suspicion: Option<String>,
+        occurrences: u64,
+    ) -> Finding {
+        Finding { kind: group.kind, target: group.targets[instance].clone(), proof, suspicion, occurrences }
+    }
 }
 
 /// How many groups (or pairs, if all instances were decided) ended how.
@@ -138,6 +173,8 @@ pub struct Prediction {
     pub covered: u64,
     /// What the engines counted, summed over workers.
     pub counters: EngineCounters,
+    /// Where [`Options::halt`] stopped it: how many candidates of the kind that was looked for then were left.
+    pub halted: Option<u64>,
     /// Wall-clock seconds.
     pub seconds: f64,
 }
@@ -157,11 +194,25 @@ pub fn predict(trace: &Trace, relations: &Relations, options: &Options) -> Resul
         }
         let Candidates { groups, gap } = candidates_of(trace, relations, kind, options);
         let every = options.all_instances && kind == Kind::Race;
-        let endings = decide_all(&context, &groups, every, options, &mut prediction.counters)?;
+        let judge = |group: &Group, instance: usize, proof: &Checked| match &options.halt {
+            None => false,
+            Some(halt) => {
+                let finding = Finding::of(group, instance, Some(proof.clone()), None, group.instances);
+                !is_covered(trace, &finding, &prediction.findings) && (halt.0)(trace, relations, options, &finding)
+            }
+        };
+        let mut counters = EngineCounters::default();
+        let decided = decide_all(&context, &groups, every, options, &judge, &mut counters)?;
+        add_counters(&mut prediction.counters, &counters);
+        let Decided { endings, halted } = decided;
         if every {
             count_racy(trace, &endings, &mut prediction);
         }
         add_findings(trace, groups, endings, every, &mut prediction);
+        if halted.is_some() {
+            prediction.halted = halted;
+            break;
+        }
         // Candidates that nobody looked for are undecided, not refuted.
         if let Some(gap) = gap {
             prediction.tally.unknown += 1;
@@ -202,14 +253,24 @@ struct Ending {
 /// The most instances that one worker takes at a time where every one is decided.
 const PART: usize = 512;
 
-/// Decides all groups, in parallel. The endings come in the order of the groups and their parts.
+/// What deciding came to.
+struct Decided {
+    /// In the order of the groups and their parts.
+    endings: Vec<Ending>,
+    /// If it stopped early: groups that were left.
+    halted: Option<u64>,
+}
+
+/// Decides all groups, in parallel, up to the first whose proof `halts` says yes to: which one that is does not depend on the
+/// number of workers, since they take the parts in order and finish those before it.
 fn decide_all(
     context: &Context,
     groups: &[Group],
     every: bool,
     options: &Options,
+    halts: &(dyn Fn(&Group, usize, &Checked) -> bool + Sync),
     counters: &mut EngineCounters,
-) -> Result<Vec<Ending>, Failure> {
+) -> Result<Decided, Failure> {
     let parts: Vec<(usize, std::ops::Range<usize>)> = groups
         .iter()
         .enumerate()
@@ -220,6 +281,7 @@ fn decide_all(
         })
         .collect();
     let next = AtomicUsize::new(0);
+    let last = AtomicUsize::new(usize::MAX);
     let endings: Mutex<Vec<(usize, Ending)>> = Mutex::new(Vec::with_capacity(parts.len()));
     let sums: Mutex<&mut EngineCounters> = Mutex::new(counters);
     let progress = Mutex::new(Progress::new("deciding"));
@@ -228,9 +290,12 @@ fn decide_all(
         let mut mine = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some((group, instances)) = parts.get(at) else { break };
+            let Some((group, instances)) = parts.get(at).filter(|_| at <= last.load(Ordering::Relaxed)) else { break };
             let targets = &groups[*group].targets;
             let ending = decide_part(engine.as_mut(), targets, instances.clone(), every, options);
+            if ending.proof.as_ref().is_some_and(|(instance, proof)| halts(&groups[*group], *instance, proof)) {
+                last.fetch_min(at, Ordering::Relaxed);
+            }
             mine.push((at, Ending { group: *group, ..ending }));
             progress.lock().expect(UNPOISONED).set(at as u64, Some((at as u64, parts.len() as u64)));
         }
@@ -241,7 +306,10 @@ fn decide_all(
     in_parallel(workers, work)?;
     let mut endings = endings.into_inner().expect(UNPOISONED);
     endings.sort_by_key(|(at, _)| *at);
-    Ok(endings.into_iter().map(|(_, ending)| ending).collect())
+    let last = last.into_inner();
+    endings.retain(|(at, _)| *at <= last);
+    let halted = parts.get(last).map(|(group, _)| (groups.len() - 1 - group) as u64);
+    Ok(Decided { endings: endings.into_iter().map(|(_, ending)| ending).collect(), halted })
 }
 
 /// Runs the same work in so many threads, to its end.
@@ -333,13 +401,8 @@ fn add_findings(trace: &Trace, groups: Vec<Group>, endings: Vec<Ending>, every: 
             whole.proof = whole.proof.or(part.proof);
             whole.open = whole.open.or(part.open);
         }
-        let finding = |instance: usize, proof, suspicion| Finding {
-            kind: group.kind,
-            target: group.targets[instance].clone(),
-            proof,
-            suspicion,
-            occurrences: if every { whole.proven } else { group.instances },
-        };
+        let occurrences = if every { whole.proven } else { group.instances };
+        let finding = |instance, proof, suspicion| Finding::of(&group, instance, proof, suspicion, occurrences);
         if let Some((instance, proof)) = whole.proof {
             let finding = finding(instance, Some(proof), None);
             if is_covered(trace, &finding, &prediction.findings) {

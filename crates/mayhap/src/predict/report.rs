@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::ValueEnum;
 use mayhap_detect::candidates;
 use mayhap_predict::Rung;
-use mayhap_report::{Describer, Evidence, Report, Side, Summary, TraceInfo, fingerprint};
+use mayhap_report::{Describer, Evidence, Report, Side, Summary, TraceInfo, counted, fingerprint};
 use mayhap_trace::{EventId, Relations, Trace};
 use mayhap_witness::{Model, Target};
 
@@ -43,6 +43,7 @@ pub fn report(
     let steps = steps.unwrap_or_else(|| fitting_steps(prediction.findings.len()));
     let describer = Describer::new(trace, relations, steps);
     let engine = clap_name(options.engine);
+    let recorded = crate::record::Run::load(path).is_some();
     let finding = |f: &Finding| {
         let mut finding = describer.finding(&Evidence {
             kind: f.kind.into(),
@@ -54,30 +55,38 @@ pub fn report(
             occurrences: f.occurrences,
             distance: candidates::distance(&f.target).into(),
         });
-        finding.replay_command = f.proof.as_ref().map(|_| question(path, &f.target, options));
+        finding.replay_command = f.proof.as_ref().map(|_| question(path, &f.target, options.model, recorded));
         finding
     };
     report.findings = prediction.findings.iter().map(finding).collect();
     report.summary = summary(prediction);
+    if let Some(left) = prediction.halted {
+        let left = counted(left, "further candidate");
+        report.notes.push(format!("halt_on_error: stopped at the first error; {left} of its kind not decided"));
+    }
     report.arrange();
     report
 }
 
-/// The command that asks about one target again and shows its schedule.
-fn question(path: &Path, target: &Target, options: &Options) -> String {
+/// The command that asks about one target again, and replays its schedule if there is a program to replay.
+pub fn question(path: &Path, target: &Target, model: Model, recorded: bool) -> String {
     let numbers = |events: &[EventId]| events.iter().map(EventId::to_string).collect::<Vec<_>>().join(",");
     let write = |w: &Option<EventId>| w.map_or("init".to_string(), |w| w.to_string());
     let asked = match target {
         Target::Race(..) => format!("--race {}", numbers(&target.events())),
         Target::Deadlock(requests) => format!("--deadlock {}", numbers(requests)),
         Target::Atomicity { .. } => format!("--atomicity {}", numbers(&target.events())),
-        Target::Sequence { events, .. } => format!("--sequence {}", numbers(events)),
+        Target::Sequence { events, adjacent } => {
+            let pairs = adjacent.iter().map(|(x, y)| format!(" --adjacent {x},{y}"));
+            format!("--sequence {}{}", numbers(events), pairs.collect::<String>())
+        }
         Target::Nondeterminism { write: w, read, other } => {
             format!("--nondeterminism {},{read},{}", write(w), write(other))
         }
     };
-    let model = if options.model == Model::Sync { " --model sync" } else { "" };
-    format!("mayhap check {} {asked}{model}", shell_word(path))
+    let model = if model == Model::Sync { " --model sync" } else { "" };
+    let command = if recorded { "replay" } else { "check" };
+    format!("mayhap {command} {} {asked}{model}", shell_word(path))
 }
 
 /// The name of a value of an option.

@@ -27,9 +27,8 @@ function findingView(report, finding, paper = null) {
   const picture = finding.observed ? new Picture(report, finding) : null;
   if (picture) {
     const drawing = paper ? picture.still(paper.width, paper.rows) : picture.build();
-    add(article, el('h3', {}, 'How it comes about'), drawing, stepsView(picture, paper));
+    add(article, el('h3', {}, 'How it comes about'), drawing, trimmedView(report, finding), stepsView(picture, paper));
   }
-  if (finding.cycle?.length > 0) add(article, el('h3', {}, 'Why it cannot happen'), cycleView(finding.cycle));
   add(article, el('h3', {}, 'See for yourself'), commandsView(report, finding), factsView(finding));
   return { article, picture, heading };
 }
@@ -79,6 +78,17 @@ function createdView(created, thread, paper) {
   return stackView(label, created.stack, paper);
 }
 
+/** What the picture leaves out of long schedules, and where the rest is. */
+function trimmedView(report, finding) {
+  const left = Math.max(finding.observed.left_out ?? 0, finding.possible?.left_out ?? 0);
+  if (left === 0) return null;
+  const again = checkCommand(report, finding);
+  return el('p', { class: 'trimmed' },
+    `Kept are the steps around the target; up to ${counted(left, 'further step')} of an interleaving are left out. `,
+    finding.witness_file && ['The whole schedule is in ', el('code', {}, finding.witness_file), '. '],
+    again && ['More of it on a page of its own: ', el('code', {}, `${again} --html ${finding.kind}.html`)]);
+}
+
 /** The picture as tables: for screen readers, for search, and for copying. */
 function stepsView(picture, paper) {
   const most = paper ? paper.rows : 400;
@@ -121,14 +131,48 @@ function stepsTable(picture, panel, most) {
   return el('table', {}, el('caption', {}, caption), el('thead', {}, el('tr', {}, head)), body);
 }
 
-function cycleView(cycle) {
-  return el('ol', { class: 'cycle' }, cycle.map((reason) => el('li', {}, withCode(reason))));
+/** A question whose answer is no: what was asked, and the orders that lead back to where they began. */
+function refutationView(report, refutation) {
+  const { cycle, premises } = refutation;
+  const premiseView = (premise, i) => el('li', { id: `premise-${i}` },
+    el('b', {}, `[${letter(i)}] `), premise.order, el('p', {}, 'because the other way round is impossible:'),
+    premise.given && el('p', { class: 'reason' }, premise.given),
+    premise.because.length > 0 && el('ol', {}, premise.because.map(neededView)));
+  return el(
+    'article',
+    { class: 'finding refutation', 'aria-labelledby': 'title' },
+    el('div', { class: 'tags' },
+      el('span', { class: `kind kind-${refutation.kind}` }, KINDS[refutation.kind]),
+      el('span', { class: 'verdict verdict-refuted' }, VERDICTS.refuted)),
+    el('h2', { tabindex: '-1', id: 'title' }, 'This cannot happen'),
+    el('p', { class: 'why' }, `No reordering of this run reaches it: ${refutation.reason}.`),
+    el('div', { class: `sides n${Math.min(refutation.events.length, 3)}` }, refutation.events.map((side) => sideView(report, refutation, side, null))),
+    cycle.length > 0 && [
+      el('h3', {}, 'Why it cannot happen'),
+      el('p', {}, 'It would need all of these orders, and they lead back to where they began:'),
+      el('ol', { class: 'cycle' }, cycle.map(neededView)),
+    ],
+    premises.length > 0 && [el('h3', {}, 'Why the derived orders hold'), el('ul', { class: 'premises' }, premises.map(premiseView))],
+  );
+}
+
+/** One event before another, and why. */
+function neededView(step) {
+  const derived = step.premise !== undefined && step.premise !== null;
+  const see = derived && el('a', { href: `#premise-${step.premise}` }, ` [${letter(step.premise)}]`);
+  return el('li', {}, step.order, el('p', { class: 'reason' }, step.reason, see));
+}
+
+/** `A`, `B`, … `Z`, `A2`, … */
+function letter(index) {
+  return 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'[index % 26] + (index < 26 ? '' : String(Math.floor(index / 26) + 1));
 }
 
 function commandsView(report, finding) {
   const commands = [];
   const command = (label, text) => commands.push(el('div', { class: 'command' }, el('span', { class: 'label' }, label), el('code', { tabindex: '0' }, text), copyButton(text, `the command: ${label}`)));
-  if (finding.replay_command) command('Replay', finding.replay_command);
+  const words = (finding.replay_command ?? '').split(' ');
+  if (finding.replay_command && words[1] !== 'check') command(['run', 'demo'].includes(words[1]) ? 'Run again' : 'Replay', finding.replay_command);
   const again = checkCommand(report, finding);
   if (again) command('Decide again', again);
   if (finding.fingerprint) command('Suppress', `fingerprint:${finding.fingerprint}`);

@@ -36,6 +36,7 @@ function backToList() {
 }
 
 function emptyView() {
+  if (report.refutation && report.findings.length === 0) return refutationView(report, report.refutation);
   const none = report.findings.length === 0;
   return el(
     'div',

@@ -1,0 +1,44 @@
+//! Event numbers of a part of a trace as numbers of the whole.
+
+use crate::finding::Finding;
+
+impl Finding {
+    /// Gives every event the number that `whole` says; what has none there, which it says by 0, goes out of the schedule.
+    /// `after`: events that the schedule is to be thought to begin with, as they were recorded.
+    pub fn renumber(&mut self, after: u64, whole: &dyn Fn(u64) -> u64) {
+        for side in &mut self.events {
+            side.event = whole(side.event);
+            side.locks.iter_mut().for_each(|lock| lock.event = whole(lock.event));
+            side.created.iter_mut().for_each(|created| created.event = whole(created.event));
+        }
+        self.witness = self.witness.iter().map(|&event| whole(event)).filter(|&event| event > after).collect();
+        self.witness_after = Some(after);
+        for step in self.story.iter_mut().flat_map(|story| story.observed.iter_mut().chain(&mut story.possible)) {
+            step.event = whole(step.event);
+        }
+        if let Some(schedules) = &mut self.schedules {
+            for row in &mut schedules.rows {
+                row.event = whole(row.event);
+                row.partner = row.partner.map(whole).filter(|&event| event > 0);
+            }
+            for changed in &mut schedules.changed {
+                changed.event = whole(changed.event);
+                changed.sees = changed.sees.map(whole).filter(|&event| event > 0);
+            }
+            // Rows that the whole trace does not have are not shown.
+            let mut place = 0;
+            let places: Vec<Option<u32>> = (schedules.rows.iter())
+                .map(|row| {
+                    let kept = (row.event > 0).then_some(place);
+                    place += u32::from(kept.is_some());
+                    kept
+                })
+                .collect();
+            schedules.rows.retain(|row| row.event > 0);
+            schedules.witness =
+                schedules.witness.iter().filter_map(|&row| places.get(row as usize).copied().flatten()).collect();
+        }
+        self.certainty
+            .push_str(&format!(" That schedule goes on from the recorded run as it was up to event {after}."));
+    }
+}
