@@ -218,7 +218,7 @@ pub struct Side {
     /// The location in its parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
-    /// The calls that led there, innermost first; the first is `source`.
+    /// The calls that led there, innermost first, with what is inlined; `source` is one of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<Source>,
     /// The part of the source line that it is about: first column, from 1, and the column after the last, in characters.
@@ -247,6 +247,9 @@ pub struct Source {
     /// The column, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
+    /// In a stack: the function is inlined into the next one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inlined: bool,
 }
 
 /// A lock that is held.

@@ -22,7 +22,7 @@ pub fn source(location: &str) -> Option<Source> {
         Some(at) => (Some(before[..at].to_string()), &before[at + 1..]),
         None => (None, before),
     };
-    Some(Source { function, file: Some(file.to_string()), line: Some(line), column })
+    Some(Source { function, file: Some(file.to_string()), line: Some(line), column, inlined: false })
 }
 
 /// `text:12` as text and number.
@@ -37,6 +37,14 @@ pub fn function_of(location: &str) -> Option<Source> {
     let (function, rest) = location.rsplit_once(' ')?;
     let is_address = rest.contains("+0x") || rest.starts_with("0x");
     is_address.then(|| Source { function: Some(function.to_string()), ..Source::default() })
+}
+
+/// The file is one of the languages' own: it says little about whose code it is.
+pub fn is_library(file: &str) -> bool {
+    let rust = ["library/core/", "library/std/", "library/alloc/"];
+    let others = ["/include/c++/", "-linux-gnu/c++/", "/parking_lot-", "/parking_lot_core-", "/lock_api-"];
+    rust.iter().any(|part| file.starts_with(part) || file.contains(&format!("/{part}")))
+        || others.iter().any(|part| file.contains(part))
 }
 
 /// A location in as few words as tell it: `queue.c:12`, else as it stands.
@@ -144,7 +152,7 @@ mod tests {
 
     fn place(function: Option<&str>, file: &str, line: u32, column: Option<u32>) -> Option<Source> {
         let function = function.map(str::to_string);
-        Some(Source { function, file: Some(file.to_string()), line: Some(line), column })
+        Some(Source { function, file: Some(file.to_string()), line: Some(line), column, inlined: false })
     }
 
     #[test]

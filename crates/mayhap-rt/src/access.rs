@@ -1,4 +1,4 @@
-//! Plain accesses, basic blocks, function entry and exit.
+//! Plain accesses and basic blocks.
 //!
 //! **When the token may pass.** gcc announces a struct copy `s = t` as a write of `s`, then a read of `t`, and only then
 //! copies. Passing the token between the two would let others see the write recorded but not done. So after a write
@@ -21,7 +21,7 @@ use mayhap_wire::schedule::{READ, WRITE};
 
 use crate::hook::Hook;
 use crate::tls::{self, Thread};
-use crate::{ring, sched, sites};
+use crate::{calls, ring, sched, sites};
 
 /// What nearly every access comes down to: the thread has the token and some of its slice left, the site has its number, and
 /// the ring has room. Everything else is for `otherwise`, which starts from the beginning. One branch each, nothing called.
@@ -50,7 +50,12 @@ unsafe fn append(
     let word = access_word(site, address);
     let owns = sched::OWNER.load(Ordering::Relaxed) == thread.owner.load(Ordering::Relaxed);
     // SAFETY: a thread that owns the token may write the ring.
-    let done = owns && prepare(thread, word) && unsafe { ring::try_put(word) };
+    let done = owns
+        && prepare(thread, word)
+        && unsafe {
+            calls::tell(thread);
+            ring::try_put(word)
+        };
     if !done {
         // It has not been counted yet.
         thread.left.store(left, Ordering::Relaxed);
@@ -110,7 +115,10 @@ unsafe extern "C" fn read_otherwise<const SIZE: u8>(address: u64, pc: u64) {
     }
     thread.dirty.store(1, Ordering::Relaxed);
     // SAFETY: a hook holds the token and its slice left room for a word.
-    unsafe { ring::put(word) };
+    unsafe {
+        calls::tell(thread);
+        ring::put(word);
+    }
 }
 
 #[inline(never)]
@@ -120,7 +128,10 @@ unsafe extern "C" fn write_otherwise<const SIZE: u8>(address: u64, pc: u64) {
     thread.last_read.store(0, Ordering::Relaxed);
     thread.pending.store(1, Ordering::Relaxed);
     // SAFETY: a hook holds the token and its slice left room for a word.
-    unsafe { ring::put(access_word(sites::number(pc, SiteKind::Write, SIZE), address)) };
+    unsafe {
+        calls::tell(thread);
+        ring::put(access_word(sites::number(pc, SiteKind::Write, SIZE), address));
+    }
 }
 
 /// Reads and then writes the same place: clang's compound accesses.
@@ -297,7 +308,7 @@ macro_rules! silent {
 }
 
 silent! {
-    __tsan_func_entry __tsan_func_exit __tsan_ignore_thread_begin __tsan_ignore_thread_end
+    __tsan_ignore_thread_begin __tsan_ignore_thread_end
     __sanitizer_cov_trace_pc_guard_init __sanitizer_cov_pcs_init __sanitizer_cov_8bit_counters_init
     __sanitizer_cov_trace_cmp1 __sanitizer_cov_trace_cmp2 __sanitizer_cov_trace_cmp4 __sanitizer_cov_trace_cmp8
     __sanitizer_cov_trace_const_cmp1 __sanitizer_cov_trace_const_cmp2 __sanitizer_cov_trace_const_cmp4

@@ -6,7 +6,7 @@ use mayhap_wire::ring::{SiteKind, Tag};
 
 use crate::replay::{self, Go};
 use crate::tls::{self, Thread};
-use crate::{ring, sched, sites, threads};
+use crate::{calls, ring, sched, sites, threads};
 
 static RECORDING: AtomicBool = AtomicBool::new(false);
 
@@ -112,7 +112,13 @@ impl Hook {
         self.thread.last_read.store(0, Ordering::Relaxed);
         self.thread.pending.store(0, Ordering::Relaxed);
         // SAFETY: a hook holds the token.
-        unsafe { ring::record(tag, site, following) };
+        unsafe {
+            // Memory and what is no event have no stack.
+            if !matches!(tag, Tag::Alloc | Tag::Renew | Tag::Input | Tag::Failed) {
+                calls::tell(self.thread);
+            }
+            ring::record(tag, site, following);
+        }
         // The record took words that the slice had counted on.
         let left = self.thread.left.load(Ordering::Relaxed) - following.len() as i64;
         self.thread.left.store(left, Ordering::Relaxed);

@@ -30,6 +30,7 @@ mod access;
 mod annotations;
 mod atomics;
 mod blocking;
+mod calls;
 mod conditions;
 mod heap;
 mod hook;

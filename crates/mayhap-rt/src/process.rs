@@ -7,7 +7,7 @@ use mayhap_wire::ring::state;
 
 use crate::real::{real, real_address};
 use crate::tls::{self, exports};
-use crate::{conditions, hook, replay, ring, sched, sys};
+use crate::{calls, conditions, hook, replay, ring, sched, sys};
 
 mod libc_real {
     use super::*;
@@ -121,8 +121,8 @@ pub(crate) fn may_jump() -> bool {
 macro_rules! passing {
     ($($name:ident $found:ident $part:expr;)*) => {
         $(
-            extern "C" fn $found() -> *mut c_void {
-                $part;
+            extern "C" fn $found(argument: *const u64) -> *mut c_void {
+                $part(argument);
                 real_address!($name)
             }
 
@@ -143,24 +143,39 @@ macro_rules! passing {
 }
 
 /// A signal handler that leaves by `siglongjmp` never returns to the hook it interrupted: the thread is outside from here on.
-fn jump_away() {
+fn jump_away(to: *const u64) {
     if let Some(thread) = tls::active() {
         hook::abandon(thread);
+        // SAFETY: what a jump is given is eight words that `setjmp` has filled.
+        calls::jump(thread, unsafe { revealed(to.add(STACK_POINTER).read()) });
     }
 }
 
-fn prepare_to_jump() {
+/// Which of the words that `setjmp` fills is the stack pointer.
+const STACK_POINTER: usize = 6;
+
+/// An address as it was before the C library hid it from whoever might overwrite it.
+fn revealed(hidden: u64) -> u64 {
+    let secret: u64;
+    // SAFETY: reads a word of the thread's control block, where the C library keeps what it hides addresses with.
+    unsafe {
+        core::arch::asm!("mov {0}, qword ptr fs:[0x30]", out(reg) secret, options(nostack, readonly, preserves_flags))
+    };
+    hidden.rotate_right(17) ^ secret
+}
+
+fn prepare_to_jump(_: *const u64) {
     MAY_JUMP.store(true, Ordering::Relaxed);
 }
 
 passing! {
-    longjmp find_longjmp jump_away();
-    _longjmp find_longjmp_plain jump_away();
-    siglongjmp find_siglongjmp jump_away();
-    __longjmp_chk find_longjmp_checked jump_away();
-    setjmp find_setjmp prepare_to_jump();
-    _setjmp find_setjmp_plain prepare_to_jump();
-    __sigsetjmp find_sigsetjmp prepare_to_jump();
+    longjmp find_longjmp jump_away;
+    _longjmp find_longjmp_plain jump_away;
+    siglongjmp find_siglongjmp jump_away;
+    __longjmp_chk find_longjmp_checked jump_away;
+    setjmp find_setjmp prepare_to_jump;
+    _setjmp find_setjmp_plain prepare_to_jump;
+    __sigsetjmp find_sigsetjmp prepare_to_jump;
     // A thread that may be cancelled anywhere leaves as suddenly.
-    pthread_setcanceltype find_setcanceltype prepare_to_jump();
+    pthread_setcanceltype find_setcanceltype prepare_to_jump;
 }

@@ -97,6 +97,8 @@ fn new_record() -> Option<&'static Thread> {
     thread.pthread.store(0, Ordering::Relaxed);
     thread.dirty.store(0, Ordering::Relaxed);
     thread.pending.store(0, Ordering::Relaxed);
+    thread.untold.store(0, Ordering::Relaxed);
+    thread.calls.clear();
     thread.lane.store(0, Ordering::Relaxed);
     thread.children.store(0, Ordering::Relaxed);
     thread.in_step.store(0, Ordering::Relaxed);
@@ -175,6 +177,7 @@ pub(crate) fn begin(thread: &'static Thread) {
     let start = unsafe { __libc_stack_end } as u64;
     let first_frame = if (low..end).contains(&start) { start } else { end };
     replay::begins(thread, first_frame);
+    thread.calls.on_stack(low, end);
     // SAFETY: the thread holds the token.
     unsafe {
         ring::record(Tag::Begin, number, &[low, end, u64::from(thread.tid.load(Ordering::Relaxed)), first_frame]);

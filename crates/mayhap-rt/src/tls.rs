@@ -8,6 +8,8 @@ use core::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize
 
 use libc::c_void;
 
+use crate::calls::Calls;
+
 global_asm!(
     ".section .tbss,\"awT\",@nobits",
     ".balign 8",
@@ -42,6 +44,8 @@ pub(crate) struct Thread {
     pub(crate) dirty: AtomicU32,
     /// The last hook announced a write, which may not have happened yet when the next hook is a read (see [`crate::access`]).
     pub(crate) pending: AtomicU32,
+    /// Not 0: the ring has yet to be told what functions the thread is in (see [`crate::calls`]).
+    pub(crate) untold: AtomicU32,
     /// The last recorded access if it was a read and nothing but a branch came since, and how often it came in a row.
     pub(crate) last_read: AtomicU64,
     pub(crate) repeats: AtomicU32,
@@ -81,6 +85,8 @@ pub(crate) struct Thread {
     pub(crate) once: AtomicPtr<c_void>,
     /// The word that the last raw futex call waited on, see [`crate::rust`].
     pub(crate) futex: AtomicU64,
+    /// The functions that it is in.
+    pub(crate) calls: Calls,
 }
 
 /// Thread-local words can be used. The C library's start-up code calls functions that the runtime stands in front of

@@ -49,6 +49,8 @@ pub mod attachment {
     pub const STEPS: u8 = 16;
     /// How the recorded program was started and how it ended.
     pub const RUN: u8 = 17;
+    /// Which calls each thread was in at each event.
+    pub const STACKS: u8 = 18;
 }
 
 /// The facts that a [`Kind::Facts`] block may state of objects, one bit each.

@@ -27,6 +27,12 @@ pub const MAX_SITE: u32 = (1 << (64 - ADDRESS_BITS)) - 1;
 /// The most words that may follow the first word of a record.
 pub const MAX_FOLLOWING: usize = 255;
 
+/// Set in the program counters of sites of kind [`SiteKind::Call`], so that they are others than those of what else is done there.
+pub const CALL: u64 = 1 << 47;
+
+/// Calls that a thread can be in one inside the other and whose places are told; of further ones only the number is.
+pub const MAX_FRAMES: usize = 1 << 15;
+
 /// The environment variable that names the ring to the program.
 pub const ENVIRONMENT: &str = "MAYHAP_RING";
 
@@ -197,6 +203,10 @@ codes! {
         Branch = 2,
         /// Anything that takes a record: synchronisation, atomics, ranges, allocation.
         Other = 3,
+        /// Calls a function: the address of an access there is the number of frames that stay below the called function.
+        Call = 4,
+        /// Returns: the address of an access there is the number of frames that stay.
+        Return = 5,
     }
 }
 

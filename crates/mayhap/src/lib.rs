@@ -20,6 +20,7 @@ pub mod record;
 pub mod replay;
 pub mod reporting;
 pub mod runtime;
+pub mod stacks;
 pub mod stats;
 pub mod table;
 pub mod transfer;

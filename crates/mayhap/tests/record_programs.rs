@@ -1,6 +1,7 @@
 //! Small programs, one behaviour each, compiled with `mayhap cc` or `mayhap c++`, recorded, and their traces held to
 //! what the comments at the top of each program say (`common/expect.rs`), and:
 //!
+//! - `// level: FLAG`: how it is compiled, `-O1` unless given
 //! - `// library: NAME`: `libraries/NAME.c` becomes `NAME.so` beside the program; `// plain library: NAME`: without recording
 //!
 //! `MAYHAP_PROGRAM=NAME` runs those whose names start so.
@@ -35,11 +36,14 @@ fn compile_libraries(file: &Path, folder: &Path, compiler: &str) -> Result<(), S
         let source = file.with_file_name(format!("libraries/{name}.c"));
         let mut command = Command::new(if recorded { env!("CARGO_BIN_EXE_mayhap") } else { compiler });
         command.args(if recorded { &["cc"][..] } else { &[] }).args(["-O1", "-fPIC", "-shared"]).arg(source);
-        command.args(["-o", &format!("{name}.so")]).env("MAYHAP_CC", compiler).current_dir(folder);
+        // Another program may have the library open.
+        let new = format!("{name}.{}.so", stem(file));
+        command.args(["-o", &new]).env("MAYHAP_CC", compiler).current_dir(folder);
         let run: common::Run = command.output().unwrap().into();
         if run.code != Some(0) {
             return Err(format!("library {name} does not compile:\n{}", run.stderr));
         }
+        std::fs::rename(folder.join(new), folder.join(format!("{name}.so"))).unwrap();
     }
     Ok(())
 }
@@ -49,8 +53,10 @@ fn compile(file: &Path, folder: &Path, compilers: [&str; 2]) -> Result<(), Strin
     let (language, standard) =
         if file.extension().unwrap() == "c" { ("cc", "-std=gnu11") } else { ("c++", "-std=c++17") };
     compile_libraries(file, folder, compilers[0])?;
+    let text = std::fs::read_to_string(file).unwrap();
+    let level = facts(&text, "level").first().copied().unwrap_or("-O1");
     let run: common::Run = Command::new(env!("CARGO_BIN_EXE_mayhap"))
-        .args([language, standard, "-O1", "-pthread", file.to_str().unwrap(), "-o", &stem(file)])
+        .args([language, standard, level, "-pthread", file.to_str().unwrap(), "-o", &stem(file)])
         .env("MAYHAP_CC", compilers[0])
         .env("MAYHAP_CXX", compilers[1])
         .current_dir(folder)

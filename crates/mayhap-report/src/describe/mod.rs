@@ -4,6 +4,8 @@ mod story;
 mod window;
 pub(crate) mod words;
 
+use std::collections::BTreeMap;
+
 use mayhap_trace::{EventId, LocId, LockId, Mode, Relations, ThreadId, Trace};
 use mayhap_witness::{Checked, Model, Target};
 
@@ -32,17 +34,26 @@ pub struct Evidence<'e> {
     pub distance: u64,
 }
 
+/// The calls that led to events, innermost first.
+pub type Stacks = BTreeMap<EventId, Vec<Source>>;
+
 /// Makes findings of one trace.
 pub struct Describer<'a> {
     trace: &'a Trace,
     relations: &'a Relations,
     steps: usize,
+    stacks: Stacks,
 }
 
 impl<'a> Describer<'a> {
     /// For a trace. `steps`: how many rows of schedule each finding keeps around its target at most.
     pub fn new(trace: &'a Trace, relations: &'a Relations, steps: usize) -> Self {
-        Describer { trace, relations, steps }
+        Describer { trace, relations, steps, stacks: Stacks::new() }
+    }
+
+    /// Also knows the stacks of some events: those of the targets, and the starts of their threads.
+    pub fn with_stacks(self, stacks: Stacks) -> Self {
+        Describer { stacks, ..self }
     }
 
     /// The finding.
@@ -104,7 +115,7 @@ impl<'a> Describer<'a> {
             location: self.location(event.location),
             role: role.to_string(),
             source: self.source(event.location),
-            stack: Vec::new(),
+            stack: self.stack(id),
             highlight: None,
             locks: self.locks(id),
             created: self.created(event.thread),
@@ -117,6 +128,10 @@ impl<'a> Describer<'a> {
 
     fn source(&self, location: Option<LocId>) -> Option<Source> {
         self.trace.tables().location(location).and_then(place)
+    }
+
+    fn stack(&self, id: EventId) -> Vec<Source> {
+        self.stacks.get(&id).cloned().unwrap_or_default()
     }
 
     fn locks(&self, id: EventId) -> Vec<Lock> {
@@ -151,13 +166,13 @@ impl<'a> Describer<'a> {
             thread: self.trace.tables().thread(event.thread).to_string(),
             location: self.location(event.location),
             source: self.source(event.location),
-            stack: Vec::new(),
+            stack: self.stack(fork),
         })
     }
 }
 
 /// The parts of a location, as far as it has any.
-pub(crate) fn place(location: &str) -> Option<Source> {
+pub fn place(location: &str) -> Option<Source> {
     places::source(location).or_else(|| places::function_of(location))
 }
 

@@ -6,7 +6,7 @@ use mayhap_witness::Target;
 use super::Describer;
 use super::story::Told;
 use crate::finding::{Kind, Lock, Side, Source};
-use crate::places::{brief, function_name, short, spoken};
+use crate::places::{brief, function_name, is_library, short, spoken};
 
 /// `1 step`, `12 steps`.
 pub fn counted(number: u64, what: &str) -> String {
@@ -76,9 +76,12 @@ pub(super) fn roles(kind: Kind, target: &Target) -> Vec<&'static str> {
     }
 }
 
-/// Who does it: the function if it is known, else the thread.
+/// Who does it: the function if it is known, else the thread. Of functions of the languages' libraries the first of the program's own
+/// that led there.
 fn who(side: &Side) -> String {
-    match &side.source {
+    let is_own = |source: &&Source| !source.file.as_deref().is_some_and(is_library);
+    let own = || side.stack.iter().find(|frame| is_own(frame) && frame.function.is_some() && frame.line.is_some());
+    match side.source.as_ref().filter(is_own).or_else(own).or(side.source.as_ref()) {
         Some(Source { function: Some(function), .. }) => function_name(function),
         _ => side.thread.clone(),
     }

@@ -132,7 +132,9 @@ fn stack(name: &str, frames: &[Source], style: &Style) -> Vec<Line> {
     }
     let mut lines = vec![Line::new().plain("     ").add(Paint::Dim, name)];
     for frame in frames.iter().take(FRAMES) {
-        lines.push(Line::new().plain("       ").add(Paint::Dim, &place(frame)).cut(style.width));
+        let inlined = if frame.inlined { " (inlined)" } else { "" };
+        let text = format!("{}{inlined}", place(frame));
+        lines.push(Line::new().plain("       ").add(Paint::Dim, &text).cut(style.width));
     }
     if frames.len() > FRAMES {
         let more = format!("       and {} more", frames.len() - FRAMES);

@@ -80,7 +80,13 @@ fn named(name: &str) -> Finding {
         *text = name.to_string();
     }
     finding.replay_command = Some(name.to_string());
-    let frame = Source { function: Some(name.to_string()), file: Some(name.to_string()), line: Some(1), column: None };
+    let frame = Source {
+        function: Some(name.to_string()),
+        file: Some(name.to_string()),
+        line: Some(1),
+        column: None,
+        inlined: false,
+    };
     for side in &mut finding.events {
         side.role = name.to_string();
         side.source = Some(frame.clone());

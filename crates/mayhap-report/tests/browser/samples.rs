@@ -113,7 +113,13 @@ fn side(lines: &[Line<'_>], event: u64, role: &str) -> Side {
 fn source(location: &str) -> Source {
     let (function, rest) = location.rsplit_once(' ').unwrap_or(("", location));
     let (file, line) = rest.rsplit_once(':').unwrap_or((rest, ""));
-    Source { function: Some(function.to_string()), file: Some(file.to_string()), line: line.parse().ok(), column: None }
+    Source {
+        function: Some(function.to_string()),
+        file: Some(file.to_string()),
+        line: line.parse().ok(),
+        column: None,
+        inlined: false,
+    }
 }
 
 fn held(lines: &[Line<'_>], event: u64) -> Vec<Lock> {

@@ -20,6 +20,7 @@ use crate::output::{Format, json};
 use crate::predict::engines::EngineName;
 use crate::predict::report::{clap_name, page_steps, question, trace_info};
 use crate::reporting::{ReportArgs, replay_command};
+use crate::stacks;
 use crate::witness_file::{TargetJson, WitnessFile};
 use crate::{Exit, Failure};
 
@@ -292,7 +293,8 @@ impl Args {
         let described = |proof: Option<&Checked>| {
             let steps = self.report.html.as_ref().map_or(STEPS, |_| page_steps(1));
             let steps = if proof.is_none() { 0 } else { steps };
-            Describer::new(trace, &loaded.relations, steps).finding(&Evidence {
+            let stacks = stacks::of(path, trace, &loaded.relations, std::iter::once(target));
+            Describer::new(trace, &loaded.relations, steps).with_stacks(stacks).finding(&Evidence {
                 kind: target.kind().into(),
                 target,
                 proof,

@@ -19,6 +19,7 @@ use crate::options::Environment;
 use crate::output::{Format, json};
 use crate::predict::report::{self, trace_info};
 use crate::reporting::{FailOn, ReportArgs};
+use crate::stacks;
 use crate::table::{grouped, shortened};
 use crate::{Exit, Failure};
 
@@ -158,19 +159,20 @@ impl Args {
         let loaded = self.trace.load()?;
         let mut report = Report::new(env!("CARGO_PKG_VERSION"), trace_info(&self.trace.trace, &loaded.trace), "none");
         let steps = report::fitting_steps(found.races.len());
-        let describer = Describer::new(&loaded.trace, &loaded.relations, steps);
-        for race in &found.races {
-            let target = Target::Race(race.first.0, race.second.0);
+        let targets: Vec<Target> = found.races.iter().map(|race| Target::Race(race.first.0, race.second.0)).collect();
+        let stacks = stacks::of(&self.trace.trace, &loaded.trace, &loaded.relations, targets.iter());
+        let describer = Describer::new(&loaded.trace, &loaded.relations, steps).with_stacks(stacks);
+        for target in &targets {
             let reason = format!("{} leaves the two accesses unordered; {}", found.order, meaning(found.order));
             let mut finding = describer.finding(&Evidence {
                 kind: Kind::Race,
-                target: &target,
+                target,
                 proof: None,
                 suspicion: Some(reason.trim_end_matches('.')),
                 engine: found.order.name(),
                 model: Model::Data,
                 occurrences: 1,
-                distance: candidates::distance(&target).into(),
+                distance: candidates::distance(target).into(),
             });
             finding.model = "none".to_string();
             report.findings.push(finding);

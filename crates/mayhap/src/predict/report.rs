@@ -11,6 +11,7 @@ use mayhap_witness::{Model, Target};
 
 use super::{Finding, Options, Prediction};
 use crate::reporting::shell_word;
+use crate::stacks;
 
 /// Rows of schedule that all findings of a report keep together; each keeps between the two numbers that follow.
 const ROWS: usize = 200_000;
@@ -41,7 +42,8 @@ pub fn report(
 ) -> Report {
     let mut report = Report::new(env!("CARGO_PKG_VERSION"), trace_info(path, trace), options.model.name());
     let steps = steps.unwrap_or_else(|| fitting_steps(prediction.findings.len()));
-    let describer = Describer::new(trace, relations, steps);
+    let stacks = stacks::of(path, trace, relations, prediction.findings.iter().map(|f| &f.target));
+    let describer = Describer::new(trace, relations, steps).with_stacks(stacks);
     let engine = clap_name(options.engine);
     let recorded = crate::record::Run::load(path).is_some();
     let finding = |f: &Finding| {

@@ -44,6 +44,7 @@ use super::names;
 use super::rust_code::rust_library;
 use super::shadow::{Table, granules};
 use super::spool::Replay;
+use super::stacks::{Now, Stacks};
 use super::steps::{Steps, View};
 use super::survey::Facts;
 use super::symbols::Symbols;
@@ -90,8 +91,10 @@ pub struct Lowering {
     lift: lift::Lift,
     /// A basic block has been told.
     told: bool,
-    /// Location of each site by number.
-    locations: Vec<u32>,
+    /// Locations of each site by number: of accesses, and of what else happens there.
+    locations: Vec<[u32; 2]>,
+    /// Of places in the code, what location of the program's own they stand for.
+    own: HashMap<u64, Option<u32>>,
     /// Where sites of allocations lie.
     lines: HashMap<u32, String>,
     limits: Limits,
@@ -109,6 +112,7 @@ pub struct Lowering {
     dropped: u64,
     finished: bool,
     steps: Steps,
+    stacks: Stacks,
 }
 
 impl Lowering {
@@ -142,6 +146,7 @@ impl Lowering {
             lift,
             told: false,
             locations: Vec::new(),
+            own: HashMap::new(),
             lines: HashMap::new(),
             writes: limits.last.is_none(),
             limits,
@@ -155,6 +160,7 @@ impl Lowering {
             dropped: 0,
             finished: false,
             steps: Steps::default(),
+            stacks: Stacks::default(),
         }
     }
 
@@ -180,7 +186,9 @@ impl Lowering {
         match word {
             Word::Access(number, address) => {
                 let site = self.sites.get(number);
-                self.settle(number)?;
+                if !matches!(site.kind, SiteKind::Call | SiteKind::Return) {
+                    self.settle(number)?;
+                }
                 match site.kind {
                     SiteKind::Read => self.access(number, address, site.size.into(), Op::Read),
                     SiteKind::Write => self.access(number, address, site.size.into(), Op::Write),
@@ -188,6 +196,14 @@ impl Lowering {
                         // The first one is told in any case: by it a trace says that it tells branches.
                         self.thread().dirty |= !std::mem::replace(&mut self.told, true);
                         self.branch(number)
+                    }
+                    SiteKind::Call => {
+                        self.stacks.called(self.current, address, site.pc);
+                        Ok(())
+                    }
+                    SiteKind::Return => {
+                        self.stacks.returned(self.current, address);
+                        Ok(())
                     }
                     SiteKind::Other => Ok(()),
                 }
@@ -334,31 +350,6 @@ impl Lowering {
         self.decided(Op::Fork, child.cell(), site)
     }
 
-    /// The location of a site.
-    fn location(&mut self, site: u32) -> Result<u32, NameError> {
-        let index = site as usize;
-        if self.locations.len() <= index {
-            self.locations.resize(index + 1, NONE);
-        }
-        if self.locations[index] == NONE && site != 0 {
-            let place = self.symbols.place(self.sites.get(site).pc).to_string();
-            self.locations[index] = self.tables.locations.intern(place.as_bytes())?;
-        }
-        Ok(self.locations[index])
-    }
-
-    fn define_site(&mut self, number: u32, word: u64) {
-        self.sites.define(number, word);
-        // The last number stands for ever other sites.
-        if let Some(location) = self.locations.get_mut(number as usize) {
-            *location = NONE;
-        }
-        self.lines.remove(&number);
-        if let Some(chosen) = self.chosen.get_mut(number as usize) {
-            *chosen = None;
-        }
-    }
-
     /// Appends an event of the current thread, unless it breaks a rule.
     #[inline]
     fn emit(&mut self, op: Op, object: u32, site: u32) -> Result<(), NameError> {
@@ -366,12 +357,18 @@ impl Lowering {
             return Ok(());
         }
         let thread = self.thread_id(self.current)?;
-        let location = self.location(site)?;
+        let location = self.location(op, site)?;
+        let event_thread = thread.cell();
         let event = Event { thread, op, object, location: LocId::from_cell(location) };
         let id =
             EventId::new(self.count as usize).ok_or(NameError::TooMany { what: "events", limit: NONE as usize })?;
         match self.validator.step(&self.tables, id, &event) {
             Ok(_) => {
+                if site != 0 {
+                    let (event, thread, pc) = (self.count, self.current, self.sites.get(site).pc);
+                    let now = Now { event, thread, id: event_thread, location, site, pc };
+                    self.stacks.note(&self.symbols, &now);
+                }
                 self.out.push(event);
                 self.count += 1;
             }
@@ -684,7 +681,8 @@ impl Source for Lowering {
     }
 
     fn attachment(&mut self) -> Option<(u8, Vec<u8>)> {
-        self.steps.take(self.finished).map(|bytes| (attachment::STEPS, bytes))
+        let steps = self.steps.take(self.finished).map(|bytes| (attachment::STEPS, bytes));
+        steps.or_else(|| self.stacks.take(self.finished).map(|bytes| (attachment::STACKS, bytes)))
     }
 
     fn into_tables(self: Box<Self>) -> Tables {

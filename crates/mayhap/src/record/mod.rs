@@ -21,6 +21,7 @@ mod rust_code;
 mod rust_sites;
 mod shadow;
 mod spool;
+pub mod stacks;
 pub mod steps;
 mod survey;
 pub mod symbols;

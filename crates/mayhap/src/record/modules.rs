@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use mayhap_wire::ring::{SiteKind, split_site};
+use mayhap_wire::ring::{CALL, SiteKind, split_site};
 
 use super::words::following;
 
@@ -47,6 +47,7 @@ impl Sites {
         if self.0.len() <= number as usize {
             self.0.resize(number as usize + 1, NO_SITE);
         }
+        let pc = if kind == SiteKind::Call { pc & !CALL } else { pc };
         self.0[number as usize] = Site { pc, kind, size };
     }
 

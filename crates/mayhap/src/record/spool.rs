@@ -12,12 +12,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 
-use mayhap_wire::ring::{MAX_SITE, SiteKind, split_access, split_record};
+use mayhap_wire::ring::{MAX_SITE, SiteKind, Tag, split_access, split_record};
 
 use super::limits::Limits;
 use super::modules::Sites;
 use super::packing::{Packer, Unpacker, word};
 use super::shadow::{Granules, granules};
+use super::words::{Word, Words, following};
 
 /// Bytes kept in memory.
 const MEMORY: usize = 48 << 20;
@@ -56,6 +57,26 @@ struct Latest {
     /// Packed, with the number of steps.
     pieces: VecDeque<(Vec<u8>, u64)>,
     steps: u64,
+    sites: Sites,
+}
+
+impl Latest {
+    /// How many of the words tell calls and returns, which are no steps by themselves.
+    fn calls(&mut self, words: &[u64]) -> u64 {
+        let mut calls = 0;
+        for word in Words::new(words) {
+            match word {
+                Word::Access(site, _) => calls += u64::from(is_call(self.sites.get(site).kind)),
+                Word::Record(Tag::Site, number, body) => self.sites.define(number, following(body, 0)),
+                Word::Record(..) => {}
+            }
+        }
+        calls
+    }
+}
+
+fn is_call(kind: SiteKind) -> bool {
+    matches!(kind, SiteKind::Call | SiteKind::Return)
 }
 
 /// A growing sequence of packed pieces.
@@ -89,7 +110,12 @@ impl Spool {
             file: None,
             bytes: 0,
             limit: limits.max_size.unwrap_or(u64::MAX),
-            latest: limits.last.map(|wanted| Latest { wanted, pieces: VecDeque::new(), steps: 0 }),
+            latest: limits.last.map(|wanted| Latest {
+                wanted,
+                pieces: VecDeque::new(),
+                steps: 0,
+                sites: Sites::default(),
+            }),
             whole_from: 0,
             full: None,
             left_out: 0,
@@ -117,6 +143,7 @@ impl Spool {
         match &mut self.latest {
             None => self.store(&packed, steps),
             Some(latest) => {
+                let steps = steps - latest.calls(words);
                 latest.pieces.push_back((packed, steps));
                 latest.steps += steps;
                 self.strip();
@@ -132,10 +159,11 @@ impl Spool {
             && let Some((packed, _)) = latest.pieces.pop_front()
         {
             latest.steps -= steps;
-            let mut records: Vec<u64> = Vec::new();
-            let keep = |records: &mut Vec<u64>, words: &[u64]| records.extend_from_slice(words);
-            Unpacker::new().unpack(&packed, &mut records, |_, _, _| {}, keep);
-            self.left_out += steps - records.len() as u64;
+            let mut stripped = Stripped { sites: &latest.sites, words: Vec::new(), calls: Calls::default() };
+            Unpacker::new().unpack(&packed, &mut stripped, Stripped::access, Stripped::record);
+            stripped.calls.put(&mut stripped.words);
+            let records = stripped.words;
+            self.left_out += steps.saturating_sub(records.len() as u64);
             let stripped = self.packer.pack(&records).to_vec();
             self.store(&stripped, records.len() as u64);
             self.whole_from = self.pieces.len();
@@ -236,12 +264,53 @@ pub(super) struct Filter {
     pub(super) sites: Sites,
 }
 
+/// Calls and returns since the last word that passed: of those that cancel out none passes.
+#[derive(Default)]
+struct Calls(Vec<(u32, u64)>);
+
+impl Calls {
+    #[inline]
+    fn take(&mut self, site: u32, depth: u64) {
+        // Nothing that came before at this depth or above is left.
+        while self.0.pop_if(|(_, before)| *before >= depth).is_some() {}
+        self.0.push((site, depth));
+    }
+
+    #[inline]
+    fn put(&mut self, words: &mut Vec<u64>) {
+        if !self.0.is_empty() {
+            words.extend(self.0.drain(..).map(|(site, depth)| word(site, depth)));
+        }
+    }
+}
+
+/// What is kept of a piece without accesses.
+struct Stripped<'a> {
+    sites: &'a Sites,
+    words: Vec<u64>,
+    calls: Calls,
+}
+
+impl Stripped<'_> {
+    fn access(&mut self, site: u32, address: u64) {
+        if is_call(self.sites.get(site).kind) {
+            self.calls.take(site, address);
+        }
+    }
+
+    fn record(&mut self, words: &[u64]) {
+        self.calls.put(&mut self.words);
+        self.words.extend_from_slice(words);
+    }
+}
+
 /// Words that pass a filter, in one piece.
 struct Passed<'a> {
     filter: &'a Filter,
     words: Vec<u64>,
     /// A read may have passed since the last branch.
     dirty: bool,
+    calls: Calls,
 }
 
 impl Passed<'_> {
@@ -257,9 +326,11 @@ impl Passed<'_> {
             SiteKind::Read | SiteKind::Write => {
                 granules(address, what.size.into()).any(|(granule, _, _)| kept.contains(granule))
             }
+            SiteKind::Call | SiteKind::Return => return self.calls.take(site, address),
             SiteKind::Other => false,
         };
         if passes {
+            self.calls.put(&mut self.words);
             self.dirty |= what.kind != SiteKind::Branch;
             self.words.push(word(site, address));
         }
@@ -268,6 +339,7 @@ impl Passed<'_> {
     fn record(&mut self, words: &[u64]) {
         // It may read, or the turn may pass to another thread.
         self.dirty = true;
+        self.calls.put(&mut self.words);
         self.words.extend_from_slice(words);
     }
 }
@@ -282,7 +354,7 @@ struct Store {
 impl Store {
     fn unpack(&self, piece: Piece, unpacker: &mut Unpacker) -> io::Result<Vec<u64>> {
         // Whether a read came just before the piece is not known here.
-        let mut passed = Passed { filter: &self.filter, words: Vec::new(), dirty: true };
+        let mut passed = Passed { filter: &self.filter, words: Vec::new(), dirty: true, calls: Calls::default() };
         let end = piece.start + piece.bytes as u64;
         let mut buffer = Vec::new();
         let bytes = match &self.file {
@@ -295,6 +367,7 @@ impl Store {
             None => return Err(io::ErrorKind::UnexpectedEof.into()),
         };
         let whole = unpacker.unpack(bytes, &mut passed, Passed::access, Passed::record);
+        passed.calls.put(&mut passed.words);
         if whole { Ok(passed.words) } else { Err(io::ErrorKind::InvalidData.into()) }
     }
 }

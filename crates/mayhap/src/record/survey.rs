@@ -140,7 +140,9 @@ impl Survey {
             Tag::Site => {
                 self.sites.define(argument, first);
                 let site = self.sites.get(argument);
-                self.pcs.push(site.pc);
+                if !matches!(site.kind, SiteKind::Call | SiteKind::Return) {
+                    self.pcs.push(site.pc);
+                }
                 self.tells_branches |= site.kind == SiteKind::Branch;
             }
             // Of the call's two objects the first is the condition: it says nothing of the mutex.

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use object::{Object, ObjectSymbol, SymbolKind};
 
+use mayhap_report::is_library;
+
 use super::modules::Module;
 
 /// The symbols of all modules of a run.
@@ -29,6 +31,15 @@ pub struct Place {
     pub function: String,
     /// File and line, `file.c:12`; or module and offset.
     pub line: String,
+}
+
+impl Place {
+    /// It lies in the languages' own code, or in a library of it that is not known any better.
+    pub fn is_library(&self) -> bool {
+        let line = self.line.as_str();
+        is_library(line)
+            || ["libstdc++.so", "libc++.so", "libc.so", "libpthread.so"].iter().any(|l| line.starts_with(l))
+    }
 }
 
 impl std::fmt::Display for Place {
@@ -84,10 +95,9 @@ impl Symbols {
                 places.push(self.frame(&frame));
             }
         }
-        if places.iter().any(|place| place.function.is_empty() || place.line.is_empty()) || places.is_empty() {
-            return vec![self.place(pc)];
-        }
-        places
+        // What the compiler says no line for says nothing.
+        places.retain(|place| !place.function.is_empty() && !place.line.is_empty());
+        if places.is_empty() { vec![self.place(pc)] } else { places }
     }
 
     /// A frame as far as its debug information goes.
@@ -102,6 +112,12 @@ impl Symbols {
             place.line = format!("{}:{line}", self.shown(file));
         }
         place
+    }
+
+    /// The place that returns to `pc` is in the runtime, which starts threads for the program.
+    pub(super) fn is_runtime(&self, pc: u64) -> bool {
+        let file = self.module(pc).map(|loaded| file_name(&loaded.module.path)).unwrap_or_default();
+        file.starts_with("libmayhap_rt") || file.starts_with("libtsan.so")
     }
 
     /// The same for an offset in a file by number.
@@ -119,7 +135,7 @@ impl Symbols {
             while let Ok(Some(frame)) = frames.next() {
                 place = self.frame(&frame);
                 let file = frame.location.as_ref().and_then(|location| location.file);
-                if !file.is_some_and(is_rust_library) {
+                if !file.is_some_and(|file| is_library(file) && !is_cpp(file)) {
                     break;
                 }
             }
@@ -200,11 +216,9 @@ impl Loaded {
     }
 }
 
-/// A file of Rust's standard library or of the locks that are lifted (see [`super::rust_sites`]).
-fn is_rust_library(file: &str) -> bool {
-    let crates =
-        ["/library/core/", "/library/std/", "/library/alloc/", "/parking_lot-", "/parking_lot_core-", "/lock_api-"];
-    crates.iter().any(|part| file.contains(part))
+/// A header of C++'s standard library.
+fn is_cpp(file: &str) -> bool {
+    file.contains("/c++/")
 }
 
 fn data_symbols(bytes: &[u8]) -> Vec<(u64, u64, String)> {

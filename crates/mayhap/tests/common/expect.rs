@@ -5,17 +5,23 @@
 //! - its name ends in `_norace`: there is no race by happens-before
 //! - `// counts: OP=N OP>=N`: events of each operation
 //! - `// names: NAME`: a thread, lock or variable whose name starts so
+//! - `// stack: THREAD OP OBJECT: f < g < h`: the functions that the first such event is in, innermost first; more may follow.
+//!   `f (inlined)` is inlined, `...` is any function
+//! - `// at: THREAD OP OBJECT: f`: the function of the first such event's location
 //! - `// status: N`: the exit code, 0 unless given
 //! - `// note: TEXT`: what `mayhap record` says
 //! - `// seconds: N`: the longest the recording may take, 60 unless given
 #![allow(dead_code, reason = "each test file uses its part")]
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use mayhap::stacks;
 use mayhap_detect::{Options, Order, detect};
-use mayhap_trace::{Op, Relations, Trace, format};
+use mayhap_report::{Source, function_name, place};
+use mayhap_trace::{Event, EventId, Op, Relations, Trace, format};
 
 use super::Run;
 
@@ -60,10 +66,12 @@ pub(crate) fn check(
     if run.stderr.contains("broke a rule") {
         return Err(run.stderr);
     }
-    let trace = format::read(trace).map_err(|error| error.to_string())?.trace;
+    let file = trace;
+    let trace = format::read(file).map_err(|error| error.to_string())?.trace;
     Relations::derive(&trace).map_err(|error| error.to_string())?;
     check_counts(&trace, text)?;
     check_names(&trace, text)?;
+    check_stacks(file, &trace, text)?;
     check_races(&trace, text, name.ends_with("_norace"))?;
     Ok(trace)
 }
@@ -91,6 +99,48 @@ fn check_names(trace: &Trace, text: &str) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The first event of which a fact speaks.
+fn first_event(trace: &Trace, words: &str) -> Result<EventId, String> {
+    let [thread, op, object] = words.splitn(3, ' ').collect::<Vec<_>>()[..] else { panic!("`{words}` is no event") };
+    let (op, tables) = (Op::from_word(op.as_bytes()).unwrap(), trace.tables());
+    let is_it = |event: &Event| {
+        tables.thread(event.thread) == thread && event.op == op && tables.object(event.op, event.object) == object
+    };
+    trace.events().find(|(_, event)| is_it(event)).map(|(id, _)| id).ok_or_else(|| format!("no event {words}"))
+}
+
+/// A frame as facts name it.
+fn frame(source: &Source) -> String {
+    let function = match source.function.as_deref().unwrap_or("?") {
+        special if special.starts_with('[') => special.to_string(),
+        function => function_name(function).trim_end_matches("()").to_string(),
+    };
+    function + if source.inlined { " (inlined)" } else { "" }
+}
+
+fn check_stacks(file: &Path, trace: &Trace, text: &str) -> Result<(), String> {
+    let mut wrong = Vec::new();
+    for fact in facts(text, "stack") {
+        let (words, expected) = fact.split_once(": ").unwrap();
+        let event = first_event(trace, words)?;
+        let found = stacks::at(file, trace, &BTreeSet::from([event])).remove(&event).unwrap_or_default();
+        let found: Vec<String> = found.iter().map(frame).collect();
+        let expected: Vec<&str> = expected.split(" < ").collect();
+        let alike = |(expected, found): (&&str, &String)| *expected == "..." || expected == found;
+        if found.len() < expected.len() || !expected.iter().zip(&found).all(alike) {
+            wrong.push(format!("{fact}, but {}", found[..found.len().min(12)].join(" < ")));
+        }
+    }
+    for fact in facts(text, "at") {
+        let (words, expected) = fact.split_once(": ").unwrap();
+        let location = trace.tables().location(trace.event(first_event(trace, words)?).location).unwrap_or("nowhere");
+        if place(location).is_none_or(|source| frame(&source) != expected) {
+            wrong.push(format!("{fact}, but {location}"));
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
 
 fn check_races(trace: &Trace, text: &str, none: bool) -> Result<(), String> {

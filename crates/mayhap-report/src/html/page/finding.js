@@ -64,7 +64,7 @@ function lockView(lock) {
 }
 
 function stackView(label, stack, paper) {
-  const frames = stack.map((frame) => el('li', {}, el('code', {}, frame.function ?? '?'), el('span', { class: 'path' }, place(frame))));
+  const frames = stack.map((frame) => el('li', {}, el('code', {}, frame.function ?? '?'), el('span', { class: 'path' }, place(frame), frame.inlined && ' (inlined)')));
   return el('details', { class: 'stack', open: Boolean(paper) || stack.length <= 6 }, el('summary', {}, label), el('ol', {}, frames));
 }
 

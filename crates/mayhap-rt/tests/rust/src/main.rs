@@ -30,7 +30,7 @@ programs! {
     mutex_hidden mutex_leaked mutex_norace mutex_poisoned_norace mutex_try_norace mutex_two_locks once_contended_norace once_lock_norace
     once_norace park_norace park_timeout parking_lot_condvar_norace parking_lot_contended_norace parking_lot_hidden
     parking_lot_mutex_norace parking_lot_rwlock_norace parking_lot_timed_norace rwlock_contended_norace rwlock_norace
-    rwlock_try_norace rwlock_two_readers scope_join_norace scope_norace scope_siblings thread_local_norace thread_names_norace
+    rwlock_try_norace rwlock_two_readers scope_join_norace scope_norace scope_siblings stack_closure thread_local_norace thread_names_norace
     thread_panics_norace thread_race vec_growth vec_growth_norace
 }
 

@@ -1,0 +1,197 @@
+//! Call stacks: which calls a thread is in.
+//!
+//! Entering a function pushes where it was called from, leaving it pops; nothing is recorded then. What changed is told when
+//! something is recorded that has a stack, and a call in which nothing is recorded is never told. The ring's words are those of
+//! accesses, whose address is a depth: at a site of kind [`SiteKind::Call`] the frames below that depth stay and the call is put
+//! on top; at [`SiteKind::Return`] only the frames below it stay.
+//!
+//! With each frame stands the stack pointer of its entry. Frames that nobody left (a jump out of them) are known by it: those
+//! that still run have higher ones. Code that runs on another stack (a signal handler's own, a coroutine) is on top of whatever
+//! was there, and goes when the thread's own stack is seen again.
+//!
+//! Frames beyond [`MAX_FRAMES`] are counted but not kept; the reader is told how many there are.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use mayhap_wire::ring::{CALL, MAX_FRAMES, SiteKind, access_word};
+
+use crate::tls::{self, Thread};
+use crate::{ring, sites};
+
+/// [`Thread::untold`] of a thread that has left frames which the reader knows.
+const LEFT: u32 = 1 << 30;
+/// Stands for the program counter of returns.
+const RETURN: u64 = 1;
+
+/// A function that runs: where its call returns to, and where the stack was when it began.
+#[repr(C)]
+struct Frame {
+    pc: AtomicU64,
+    address: AtomicU64,
+}
+
+/// The functions that a thread is in. Memory of zeros is ready for [`Calls::clear`].
+#[repr(C)]
+pub(crate) struct Calls {
+    depth: AtomicU32,
+    /// How many of the outermost frames the reader knows.
+    known: AtomicU32,
+    /// The thread's own stack.
+    stack: [AtomicU64; 2],
+    /// From 1: the first stands for whoever called the first function.
+    frames: [Frame; MAX_FRAMES + 1],
+}
+
+impl Calls {
+    /// The thread is in no function.
+    pub(crate) fn clear(&self) {
+        self.depth.store(0, Ordering::Relaxed);
+        self.known.store(0, Ordering::Relaxed);
+        self.frames[0].address.store(u64::MAX, Ordering::Relaxed);
+    }
+
+    /// Where the thread's own stack is.
+    pub(crate) fn on_stack(&self, low: u64, end: u64) {
+        self.stack[0].store(low, Ordering::Relaxed);
+        self.stack[1].store(end, Ordering::Relaxed);
+    }
+
+    fn is_on_stack(&self, address: u64) -> bool {
+        (self.stack[0].load(Ordering::Relaxed)..self.stack[1].load(Ordering::Relaxed)).contains(&address)
+    }
+
+    /// Where the stack was when the innermost function that is kept began.
+    fn top(&self) -> u64 {
+        let depth = self.depth.load(Ordering::Relaxed) as usize;
+        self.frames[depth.min(MAX_FRAMES)].address.load(Ordering::Relaxed)
+    }
+}
+
+/// One function less.
+#[inline(always)]
+fn pop(thread: &Thread) {
+    let depth = thread.calls.depth.load(Ordering::Relaxed) - 1;
+    thread.calls.depth.store(depth, Ordering::Relaxed);
+    if depth < thread.calls.known.load(Ordering::Relaxed) {
+        thread.calls.known.store(depth, Ordering::Relaxed);
+    }
+    let untold = thread.untold.load(Ordering::Relaxed);
+    thread.untold.store(if untold == 0 { LEFT } else { untold - 1 }, Ordering::Relaxed);
+}
+
+/// One function more.
+#[inline(always)]
+fn push(thread: &Thread, depth: u32) {
+    thread.calls.depth.store(depth + 1, Ordering::Relaxed);
+    thread.untold.store(thread.untold.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+}
+
+#[inline(always)]
+unsafe extern "C" fn enter(pc: u64, address: u64) {
+    let Some(thread) = tls::active() else { return };
+    let calls = &thread.calls;
+    let depth = calls.depth.load(Ordering::Relaxed);
+    if depth as usize >= MAX_FRAMES || address >= calls.frames[depth as usize].address.load(Ordering::Relaxed) {
+        return enter_otherwise(thread, pc, address);
+    }
+    let frame = &calls.frames[depth as usize + 1];
+    frame.pc.store(pc, Ordering::Relaxed);
+    frame.address.store(address, Ordering::Relaxed);
+    push(thread, depth);
+}
+
+#[cold]
+#[inline(never)]
+fn enter_otherwise(thread: &Thread, pc: u64, address: u64) {
+    unwind(thread, address);
+    let depth = thread.calls.depth.load(Ordering::Relaxed);
+    if let Some(frame) = thread.calls.frames.get(depth as usize + 1) {
+        frame.pc.store(pc, Ordering::Relaxed);
+        frame.address.store(address, Ordering::Relaxed);
+    }
+    push(thread, depth);
+}
+
+#[inline(always)]
+unsafe extern "C" fn leave(address: u64) {
+    let Some(thread) = tls::active() else { return };
+    let calls = &thread.calls;
+    let depth = calls.depth.load(Ordering::Relaxed) as usize;
+    if depth.wrapping_sub(1) >= MAX_FRAMES || address > calls.frames[depth].address.load(Ordering::Relaxed) {
+        return leave_otherwise(thread, address);
+    }
+    pop(thread);
+}
+
+#[cold]
+#[inline(never)]
+fn leave_otherwise(thread: &Thread, address: u64) {
+    // What it had called began below.
+    unwind(thread, address - 1);
+    if thread.calls.depth.load(Ordering::Relaxed) > 0 {
+        pop(thread);
+    }
+}
+
+/// Drops frames that run no more, since code runs with the stack pointer at `address`: those that began there or below.
+fn unwind(thread: &Thread, address: u64) {
+    let calls = &thread.calls;
+    if !calls.is_on_stack(address) {
+        return;
+    }
+    // The outermost stands for nobody and is never reached.
+    while calls.depth.load(Ordering::Relaxed) > 0 && (calls.top() <= address || !calls.is_on_stack(calls.top())) {
+        pop(thread);
+    }
+}
+
+/// The calling thread is about to jump to where the stack pointer is `address`.
+pub(crate) fn jump(thread: &Thread, address: u64) {
+    // The function that it jumps into saw the stack a word lower when it called its first hook.
+    unwind(thread, address.saturating_sub(9));
+}
+
+/// Tells the ring what functions the thread is in, if it does not know.
+///
+/// # Safety
+/// The caller is `thread` and holds the token.
+#[inline(always)]
+pub(crate) unsafe fn tell(thread: &Thread) {
+    if thread.untold.load(Ordering::Relaxed) != 0 {
+        // SAFETY: as the caller vouches.
+        unsafe { tell_now(thread) }
+    }
+}
+
+#[inline(never)]
+unsafe fn tell_now(thread: &Thread) {
+    let calls = &thread.calls;
+    let depth = calls.depth.load(Ordering::Relaxed);
+    let known = calls.known.load(Ordering::Relaxed).min(depth);
+    // SAFETY: as the caller vouches.
+    let put = |pc, kind, depth| unsafe { ring::put(access_word(sites::number(pc, kind, 0), depth)) };
+    let mut at = known;
+    while at < depth
+        && let Some(frame) = calls.frames.get(at as usize + 1)
+    {
+        put(frame.pc.load(Ordering::Relaxed) | CALL, SiteKind::Call, at.into());
+        at += 1;
+    }
+    if known == depth || depth as usize > MAX_FRAMES {
+        put(RETURN, SiteKind::Return, depth.into());
+    }
+    calls.known.store(depth, Ordering::Relaxed);
+    thread.untold.store(0, Ordering::Relaxed);
+}
+
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __tsan_func_entry() {
+    core::arch::naked_asm!("mov rsi, rsp", "jmp {inner}", inner = sym enter)
+}
+
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __tsan_func_exit() {
+    core::arch::naked_asm!("mov rdi, rsp", "jmp {inner}", inner = sym leave)
+}
