@@ -80,6 +80,30 @@ fn a_saved_witness_passes_the_kernel_alone() {
     assert_eq!(code(&mayhap(&["verify", &trace, &saved.display().to_string()])), 0);
 }
 
+/// The published start pair lies beyond the only way to the target; the printed table takes a third thread for absent.
+#[test]
+fn lock_histories_can_be_asked_as_printed() {
+    let start_pair = golden("counterexamples/ipa_start_pair.std");
+    let third_thread = golden("counterexamples/ipa_strategy2_terminal.std");
+    let no_path = "the search as printed found no path, which proves nothing";
+    for (engine, trace, race, literal, exit, verdict, reason) in [
+        ("ipa1", &start_pair, "8,4", false, 1, "proven", "a schedule of"),
+        ("ipa1", &start_pair, "8,4", true, 3, "unknown", no_path),
+        ("ipa2", &start_pair, "8,4", true, 3, "unknown", no_path),
+        ("ipa2", &third_thread, "2,11", false, 3, "unknown", "strategy II found no path beside the other threads"),
+        ("ipa2", &third_thread, "2,11", true, 3, "unknown", "but no schedule with the other threads was found"),
+    ] {
+        let mut arguments = vec!["check", trace, "--race", race, "--model", "sync", "--engine", engine];
+        arguments.extend(literal.then_some("--literal"));
+        let (code, document) = json(&arguments);
+        assert_eq!((code, document["verdict"].as_str()), (exit, Some(verdict)), "{arguments:?}: {document}");
+        let said = document["reason"].as_str().unwrap_or_default();
+        assert!(said.contains(reason), "{arguments:?}: {said}");
+        let suspected = document["suspected"].as_bool().unwrap_or_default();
+        assert_eq!(suspected, reason.starts_with("but"), "{arguments:?}: {document}");
+    }
+}
+
 #[test]
 fn predict_prints_the_documented_json() {
     let trace = corpus("traces/account.std").display().to_string();

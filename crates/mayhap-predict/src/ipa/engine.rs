@@ -138,8 +138,8 @@ impl<'a> Ipa<'a> {
         self
     }
 
-    /// Whether the table and the stored pairs are taken as printed, errors included. For comparison: a failure then
-    /// refutes nothing.
+    /// Whether the table, the stored pairs and the start pair are taken as printed, errors included. For comparison: a
+    /// failure then refutes nothing.
     pub fn literal(mut self, literal: bool) -> Self {
         self.literal = literal;
         self
@@ -200,7 +200,7 @@ impl<'a> Ipa<'a> {
             return answer;
         }
         let mut answer = Reach::Unreached { exact: false };
-        for &from in self.order() {
+        for &from in self.order(a, b) {
             answer = self.search_from(a, b, from, budget);
             if !matches!(answer, Reach::Unreached { exact: false }) {
                 break;
@@ -209,11 +209,16 @@ impl<'a> Ipa<'a> {
         answer
     }
 
-    /// The kinds of start that the strategy tries.
-    fn order(&self) -> &'static [From] {
-        match self.strategy {
+    /// The kinds of start that the strategy tries. As printed, the latest there is stands for all.
+    fn order(&self, a: EventId, b: EventId) -> &'static [From] {
+        let all: &[From] = match self.strategy {
             Strategy::One => &[From::Signal, From::Beginning],
             Strategy::Two => &[From::Signal, From::Snapshot, From::Beginning],
+        };
+        let published = all.iter().position(|&from| self.start(a, b, from).is_some());
+        match published.filter(|_| self.literal) {
+            Some(at) => &all[at..=at],
+            None => all,
         }
     }
 
@@ -388,7 +393,7 @@ impl<'a> Ipa<'a> {
             }
             let scheduler = Scheduler::new(self.trace, self.relations, (a, b));
             if let Some(schedule) = scheduler.build(&self.histories, snapshot, &path, others)
-                && let Ok(checked) = self.checker.check(target, Model::Sync, Witness { schedule })
+                && let Ok(checked) = self.checker.check(target, Model::Sync, Witness { schedule: schedule.into() })
             {
                 return Some(checked);
             }
@@ -401,7 +406,7 @@ impl<'a> Ipa<'a> {
             return Verdict::Refuted(refuted_at_once(self.trace, answer));
         }
         let (mut reached, mut exhausted) = (false, false);
-        for &from in self.order() {
+        for &from in self.order(a, b) {
             match self.search_from(a, b, from, budget) {
                 Reach::Reached(from) => {
                     if let Some(checked) = self.witness(a, b, from, target) {
@@ -420,6 +425,7 @@ impl<'a> Ipa<'a> {
                 "the lock histories of the two threads allow it, but no schedule with the other threads was found"
             }
             (_, true) => "the search ran out of its budget of pairs",
+            _ if self.literal => "the search as printed found no path, which proves nothing",
             _ => "strategy II found no path beside the other threads, which proves nothing",
         };
         self.counters.without_witness += u64::from(reached);

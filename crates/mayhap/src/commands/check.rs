@@ -22,7 +22,7 @@ use crate::predict::report::{clap_name, page_steps, question, trace_info};
 use crate::reporting::{ReportArgs, replay_command};
 use crate::stacks;
 use crate::witness_file::{TargetJson, WitnessFile};
-use crate::{Exit, Failure};
+use crate::{Exit, Failure, predict};
 
 /// Decide one question: does some reordering of the trace reach this state?
 ///
@@ -134,8 +134,8 @@ pub struct EngineArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub budget_seconds: Option<Duration>,
 
-    /// Events that may have to be taken out of their observed order for one answer [default: predict 2,000,000, check no
-    /// limit]
+    /// Events that may have to be taken out of their observed order for one answer [default: predict and run 2,000,000,
+    /// check no limit]
     #[arg(long, value_name = "N")]
     pub budget_region: Option<u32>,
 }
@@ -157,6 +157,11 @@ impl EngineArgs {
     pub fn budget(&self) -> Budget {
         let region = self.budget_region.unwrap_or(u32::MAX);
         Budget { nodes: self.budget_nodes, time: self.budget_seconds, region }
+    }
+
+    /// The budget of each of many answers: no single one may take for ever.
+    pub fn budget_of_many(&self) -> Budget {
+        Budget { region: self.budget_region.unwrap_or(predict::Options::REGION), ..self.budget() }
     }
 
     /// The model asked for, or the one that fits the trace.
@@ -429,7 +434,7 @@ fn print(
                 0 => writeln!(out, "The schedule:")?,
                 n => writeln!(out, "The end of the schedule, after {n} steps:")?,
             }
-            print_events(out, trace, &schedule[from..])?;
+            print_events(out, trace, &schedule.tail(SHOWN))?;
         }
         Verdict::Refuted(refutation) => {
             writeln!(out, "refuted: {} {how}", refutation.reason)?;

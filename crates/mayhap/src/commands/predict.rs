@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use mayhap_detect::candidates::Limits;
-use mayhap_predict::{Budget, Rung};
+use mayhap_predict::Rung;
 use mayhap_report::Report;
 use mayhap_trace::{Trace, format};
 use mayhap_witness::Kind;
@@ -176,7 +176,7 @@ impl Args {
             model: self.engine.model(trace),
             limits,
             all_instances: self.all_instances,
-            budget: Budget { region: self.engine.budget_region.unwrap_or(Options::REGION), ..self.engine.budget() },
+            budget: self.engine.budget_of_many(),
             threads: self.threads.unwrap_or_else(available),
             halt: None,
         }

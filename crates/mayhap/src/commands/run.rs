@@ -145,7 +145,7 @@ pub(super) fn search(trace: &Trace, kinds: &[KindName], engine: &EngineArgs) -> 
         model: engine.model(trace),
         limits: Limits::default(),
         all_instances: false,
-        budget: engine.budget(),
+        budget: engine.budget_of_many(),
         threads: std::thread::available_parallelism().map_or(1, usize::from),
         halt: None,
     }
