@@ -24,7 +24,7 @@ struct Encoding<'e> {
 
 impl<'e> Encoding<'e> {
     fn new(context: &'e Context<'e>, slice: &Slice) -> Self {
-        let events = slice.in_observed_order(context);
+        let events: Vec<EventId> = slice.in_observed_order(context).iter().collect();
         let mut solver = BasicSolver::default();
         let n = events.len();
         let mut variables = vec![vec![None; n]; n];

@@ -22,6 +22,8 @@ pub struct Accesses {
     /// Reads that saw a write, write by write in the order of `writes`.
     readers: Vec<EventId>,
     of_write: Vec<u32>,
+    /// Place of each event in `writes`, if it is a write.
+    places: Vec<u32>,
 }
 
 impl Accesses {
@@ -57,8 +59,12 @@ impl Accesses {
             }
             of_variable[variable + 1] = groups.len() as u32;
         }
-        let (readers, of_write) = readers(trace, relations, &writes);
-        Accesses { writes, groups, of_variable, readers, of_write }
+        let mut places = vec![NONE; trace.len()];
+        for (at, write) in writes.iter().enumerate() {
+            places[write.index()] = at as u32;
+        }
+        let (readers, of_write) = readers(trace, relations, &places, writes.len());
+        Accesses { writes, groups, of_variable, readers, of_write, places }
     }
 
     /// The writes of a variable, one slice a thread, each in program order.
@@ -68,22 +74,18 @@ impl Accesses {
 
     /// The write of the same thread and variable before `write`.
     pub fn previous_write(&self, trace: &Trace, write: EventId) -> Option<EventId> {
-        let (group, at) = self.place(trace, write);
-        (at > group.start).then(|| self.writes[at as usize - 1])
+        let before = self.writes[(self.places[write.index()] as usize).checked_sub(1)?];
+        let (columns, same) = (trace.columns(), [before.index(), write.index()]);
+        let alike = |column: [u32; 2]| column[0] == column[1];
+        let threads = same.map(|i| u32::from(columns.threads[i]));
+        (alike(threads) && alike(same.map(|i| columns.objects[i]))).then_some(before)
     }
 
     /// The reads that saw `write`, in observed order.
-    pub fn readers(&self, trace: &Trace, write: EventId) -> &[EventId] {
-        let at = self.place(trace, write).1 as usize;
+    #[inline]
+    pub fn readers(&self, write: EventId) -> &[EventId] {
+        let at = self.places[write.index()] as usize;
         &self.readers[self.of_write[at] as usize..self.of_write[at + 1] as usize]
-    }
-
-    fn place(&self, trace: &Trace, write: EventId) -> (Group, u32) {
-        let event = trace.event(write);
-        let groups = self.groups_of(VarId::at(event.object as usize));
-        let group = groups[groups.partition_point(|g| g.thread < event.thread)];
-        let within = self.writes[group.start as usize..group.end as usize].partition_point(|&w| w < write);
-        (group, group.start + within as u32)
     }
 
     fn groups_of(&self, variable: VarId) -> &[Group] {
@@ -93,22 +95,23 @@ impl Accesses {
 
     /// Bytes of memory.
     pub fn memory(&self) -> usize {
-        (self.writes.capacity() + self.readers.capacity() + self.of_write.capacity() + self.of_variable.capacity()) * 4
+        (self.writes.capacity()
+            + self.readers.capacity()
+            + self.of_write.capacity()
+            + self.of_variable.capacity()
+            + self.places.capacity())
+            * 4
             + self.groups.capacity() * size_of::<Group>()
     }
 }
 
-fn readers(trace: &Trace, relations: &Relations, writes: &[EventId]) -> (Vec<EventId>, Vec<u32>) {
+fn readers(trace: &Trace, relations: &Relations, places: &[u32], writes: usize) -> (Vec<EventId>, Vec<u32>) {
     let columns = trace.columns();
-    let mut place = vec![NONE; trace.len()];
-    for (at, write) in writes.iter().enumerate() {
-        place[write.index()] = at as u32;
-    }
     let reads = || {
         let reads = (0..trace.len()).filter(|&i| columns.ops[i] == Op::Read).map(EventId::at);
-        reads.filter_map(|r| relations.partner(r).map(|w| (r, place[w.index()] as usize)))
+        reads.filter_map(|r| relations.partner(r).map(|w| (r, places[w.index()] as usize)))
     };
-    let mut of_write = vec![0u32; writes.len() + 1];
+    let mut of_write = vec![0u32; writes + 1];
     for (_, at) in reads() {
         of_write[at + 1] += 1;
     }

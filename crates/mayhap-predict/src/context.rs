@@ -1,5 +1,6 @@
 //! What all engines share about one trace: sections, accesses, demands. Built once, read by many threads.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use mayhap_trace::{EventId, LockId, Mode, Op, Relations, ThreadId, Trace};
@@ -26,6 +27,8 @@ pub struct Context<'a> {
     branches: Vec<Vec<u32>>,
     data: OnceLock<Demands>,
     branch: OnceLock<Demands>,
+    /// Where the events that take part in schedules stand in the trace.
+    relevant: OnceLock<Vec<Range<usize>>>,
 }
 
 impl<'a> Context<'a> {
@@ -50,6 +53,7 @@ impl<'a> Context<'a> {
             branches,
             data: OnceLock::new(),
             branch: OnceLock::new(),
+            relevant: OnceLock::new(),
         }
     }
 
@@ -78,6 +82,22 @@ impl<'a> Context<'a> {
             Model::Branch => Some(self.branch.get_or_init(|| Demands::new(self.trace, self.relations, model))),
             Model::Sync => None,
         }
+    }
+
+    /// The relevant events before a place of the trace, as runs of places that follow each other.
+    pub fn relevant_before(&self, place: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+        let runs = self.relevant.get_or_init(|| {
+            let is_relevant = |i: &usize| self.relations.is_relevant(EventId::at(*i));
+            let mut runs: Vec<Range<usize>> = Vec::new();
+            for i in (0..self.trace.len()).filter(is_relevant) {
+                match runs.last_mut() {
+                    Some(run) if run.end == i => run.end += 1,
+                    _ => runs.push(i..i + 1),
+                }
+            }
+            runs
+        });
+        runs.iter().take_while(move |run| run.start < place).map(move |run| run.start..run.end.min(place))
     }
 
     /// The waits that a notify woke.

@@ -19,7 +19,7 @@
 use std::time::Instant;
 
 use mayhap_trace::{EventId, ThreadId};
-use mayhap_witness::{Checker, Model, Target, Witness};
+use mayhap_witness::{Checker, Model, Schedule, Target, Witness};
 
 use crate::closure::{Edge, Mark};
 use crate::context::Context;
@@ -30,7 +30,7 @@ use crate::linearise::{Lineariser, Run};
 use crate::polygraph::{Builder, Plan, Polygraph};
 use crate::polygraph_engine::Guide;
 use crate::sections::Section;
-use crate::slice::{Clash, Overrun, Query, Slice, merge};
+use crate::slice::{Clash, Overrun, Query, Slice, in_observed_order};
 use crate::verdict::{Budget, Engine, Refutation, Rung, Step, Undecided, Verdict, Why};
 
 /// What is left of a budget.
@@ -63,7 +63,7 @@ impl Purse {
 pub(crate) enum Spent {
     Nodes,
     Time,
-    /// So many events would have to be taken out of their observed order.
+    /// More than so many events would have to be taken out of their observed order.
     Region(u32),
 }
 
@@ -73,9 +73,7 @@ impl Spent {
             Spent::Nodes => "the budget of nodes ran out in the search".to_string(),
             Spent::Time => "the budget of time ran out in the search".to_string(),
             Spent::Region(events) => {
-                format!(
-                    "{events} events would have to be taken out of their observed order, more than the budget allows"
-                )
+                format!("more than {events} events, the budget, would have to be taken out of their observed order")
             }
         };
         Verdict::Unknown(Undecided { reason, suspected: false })
@@ -86,7 +84,7 @@ impl Spent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// A schedule that meets it, and the stage that found it.
-    Schedule(Vec<EventId>, Rung),
+    Schedule(Schedule, Rung),
     /// Nothing meets it.
     Refuted(Refutation),
     /// The budget ran out.
@@ -95,7 +93,7 @@ pub enum Answer {
 
 /// What solving a query came to.
 pub(crate) enum Solved {
-    Schedule(Vec<EventId>, Rung),
+    Schedule(Schedule, Rung),
     Refuted(Refutation),
     Spent(Spent),
 }
@@ -300,17 +298,16 @@ impl<'c, 'a> Solver<'c, 'a> {
             let reason = format!("event {write}, which the read saw, must run before the read becomes next");
             return Leaf::Refuted(Refutation { rung: Rung::Slice, reason, cycle: Vec::new(), premises: Vec::new() });
         }
-        if self.local {
-            self.late.find(self.context, query, slice, model);
-        } else {
+        if !self.local {
             self.late.everything(self.context, query, slice, model);
+        } else if !self.late.find(self.context, query, slice, model, purse.region) {
+            return Leaf::Spent(Spent::Region(purse.region));
         }
         if self.late.is_empty(slice) {
             return Leaf::Schedule(slice.in_observed_order(self.context), Rung::SyncPreserving);
         }
-        let size = self.late.size(slice);
-        if size > purse.region {
-            return Leaf::Spent(Spent::Region(size));
+        if self.late.size(slice) > purse.region {
+            return Leaf::Spent(Spent::Region(purse.region));
         }
         let plan = Plan { context: self.context, query, slice, late: &self.late };
         self.builder.build(&plan, &mut self.graph);
@@ -430,8 +427,8 @@ impl<'c, 'a> Solver<'c, 'a> {
 
     /// The early events in observed order, then the late ones in the order of their nodes; events that are no nodes run
     /// just before the next node of their thread.
-    fn schedule(&self, slice: &Slice, order: &[u32]) -> Vec<EventId> {
-        let mut schedule = merge(self.context, &vec![0; slice.cut.len()], &self.late.from);
+    fn schedule(&self, slice: &Slice, order: &[u32]) -> Schedule {
+        let mut schedule = in_observed_order(self.context, &self.late.from);
         let mut at = self.late.from.clone();
         let mut emit = |thread: usize, until: u32| {
             while at[thread] < until {
@@ -461,7 +458,7 @@ impl<'c, 'a> Solver<'c, 'a> {
 }
 
 enum Leaf {
-    Schedule(Vec<EventId>, Rung),
+    Schedule(Schedule, Rung),
     Refuted(Refutation),
     Spent(Spent),
     /// This open section is either kept open or closed.

@@ -17,7 +17,8 @@
 //!
 //! This is where optimistic reversals (Shi, Mathur, Pavlogiannis 2024) stop at a cycle; we go on with an exact search.
 //!
-//! Cost: each event of `U` is looked at once; per event O(threads log n), plus rounds over the open locks.
+//! Cost: each event of `U` is looked at once, as long as there are not too many; per event O(threads log n), plus rounds over
+//! the open locks.
 
 use mayhap_trace::{EventId, Op, ThreadId, VarId};
 use mayhap_witness::Model;
@@ -42,14 +43,17 @@ pub struct Late {
 }
 
 impl Late {
-    /// Finds the late region of a slice.
-    pub fn find(&mut self, context: &Context, query: &Query, slice: &Slice, model: Model) {
+    /// Finds the late region of a slice, unless it has more than `most` events: then the answer is `false`, as soon as that
+    /// is known.
+    pub fn find(&mut self, context: &Context, query: &Query, slice: &Slice, model: Model, most: u32) -> bool {
         self.start(context, query, slice, model);
         self.seed(context, query, slice);
         loop {
-            self.look(context, slice);
+            if !self.look(context, slice, most) {
+                return false;
+            }
             if !self.straddle(context, slice) & !self.follow(context, query, slice) & !self.interfere(context, slice) {
-                return;
+                return true;
             }
         }
     }
@@ -78,7 +82,7 @@ impl Late {
         self.from == slice.cut
     }
 
-    /// How many events are late.
+    /// How many events are late, as far as is known.
     pub fn size(&self, slice: &Slice) -> u32 {
         self.from.iter().zip(&slice.cut).map(|(from, cut)| cut - from).sum()
     }
@@ -119,13 +123,16 @@ impl Late {
         }
     }
 
-    /// Looks at all events that are new in `U`.
-    fn look(&mut self, context: &Context, slice: &Slice) {
+    /// Looks at all events that are new in `U`, unless `U` has more than so many.
+    fn look(&mut self, context: &Context, slice: &Slice, most: u32) -> bool {
         while let Some(thread) = (0..self.from.len()).find(|&t| self.from[t] < self.looked[t]) {
             if self.looked[thread] == slice.cut[thread]
                 && let Some(join) = context.relations.join_of(ThreadId::at(thread))
             {
                 self.push(context, slice, join);
+            }
+            if self.size(slice) > most {
+                return false;
             }
             let ranks = self.from[thread]..self.looked[thread];
             self.looked[thread] = self.from[thread];
@@ -133,6 +140,7 @@ impl Late {
                 self.look_at(context, slice, context.event_at(thread, rank));
             }
         }
+        true
     }
 
     fn look_at(&mut self, context: &Context, slice: &Slice, id: EventId) {
@@ -153,7 +161,7 @@ impl Late {
                 }
             }
             Op::Write => {
-                for &read in context.accesses.readers(context.trace, id) {
+                for &read in context.accesses.readers(id) {
                     if slice.has(context, read) && self.is_strict(context, read) {
                         self.push(context, slice, read);
                     }

@@ -184,7 +184,7 @@ impl Plan<'_, '_> {
 
     /// The strict readers of a write that are late.
     fn strict_readers(&self, write: EventId) -> impl Iterator<Item = EventId> {
-        let readers = self.context.accesses.readers(self.context.trace, write).iter().copied();
+        let readers = self.context.accesses.readers(write).iter().copied();
         readers.filter(|&r| self.is_late(r) && self.late.is_strict(self.context, r))
     }
 

@@ -15,7 +15,7 @@
 //! Cost: O(threads²) for a query, O(threads) for each section closed.
 
 use mayhap_trace::{EventId, NONE, ThreadId};
-use mayhap_witness::{Model, Target};
+use mayhap_witness::{Model, Schedule, Target};
 
 use crate::context::Context;
 use crate::sections::Section;
@@ -262,8 +262,8 @@ impl Slice {
     }
 
     /// The events of the cut in observed order.
-    pub fn in_observed_order(&self, context: &Context) -> Vec<EventId> {
-        merge(context, &vec![0; self.cut.len()], &self.cut)
+    pub fn in_observed_order(&self, context: &Context) -> Schedule {
+        in_observed_order(context, &self.cut)
     }
 }
 
@@ -281,29 +281,36 @@ pub fn excludes(a: &Section, b: &Section) -> bool {
     a.lock == b.lock && a.thread != b.thread && !(a.shared && b.shared)
 }
 
-/// The events between two cuts in observed order.
-pub(crate) fn merge(context: &Context, from: &[u32], to: &[u32]) -> Vec<EventId> {
-    let count: usize = to.iter().zip(from).map(|(t, f)| (t - f) as usize).sum();
-    let mut events = Vec::with_capacity(count);
-    let ranges = || (0..to.len()).filter(|&t| from[t] < to[t]);
-    let first = ranges().map(|t| context.event_at(t, from[t]).index()).min().unwrap_or(0);
-    let last = ranges().map(|t| context.event_at(t, to[t] - 1).index()).max().unwrap_or(0);
+/// The events of a cut in observed order.
+pub(crate) fn in_observed_order(context: &Context, cut: &[u32]) -> Schedule {
+    let mut schedule = Schedule::default();
+    let left_out = (0..cut.len()).filter_map(|t| context.relations.thread_events(ThreadId::at(t)).get(cut[t] as usize));
+    let Some(first_out) = left_out.min().map(|e| e.index()) else {
+        context.relevant_before(context.trace.len()).for_each(|range| schedule.push_range(range));
+        return schedule;
+    };
+    context.relevant_before(first_out).for_each(|range| schedule.push_range(range));
+    // What is left of each thread that runs beyond the first event that does not.
+    let rest: Vec<&[EventId]> = (0..cut.len())
+        .map(|t| &context.relations.thread_events(ThreadId::at(t))[..cut[t] as usize])
+        .map(|events| &events[events.partition_point(|e| e.index() < first_out)..])
+        .filter(|events| !events.is_empty())
+        .collect();
+    let count: usize = rest.iter().map(|events| events.len()).sum();
+    let last = rest.iter().filter_map(|events| events.last()).max().map_or(first_out, |e| e.index());
     // Dense: go over the trace and pick. Sparse: sort what is known to be wanted.
-    if last - first < 8 * count {
+    if last - first_out < 8 * count {
         let threads = &context.trace.columns().threads;
-        for (offset, &thread) in threads[first..=last].iter().enumerate() {
-            let event = EventId::at(first + offset);
-            let thread = thread as usize;
-            if context.relations.is_relevant(event) && (from[thread]..to[thread]).contains(&context.rank(event)) {
-                events.push(event);
+        for (offset, &thread) in threads[first_out..=last].iter().enumerate() {
+            let event = EventId::at(first_out + offset);
+            if context.relations.is_relevant(event) && context.rank(event) < cut[thread as usize] {
+                schedule.push(event);
             }
         }
-        return events;
+        return schedule;
     }
-    for thread in ranges() {
-        let all = context.relations.thread_events(ThreadId::at(thread));
-        events.extend_from_slice(&all[from[thread] as usize..to[thread] as usize]);
-    }
-    events.sort();
-    events
+    let mut events = rest.concat();
+    events.sort_unstable();
+    schedule.extend(events);
+    schedule
 }

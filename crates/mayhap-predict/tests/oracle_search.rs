@@ -29,6 +29,7 @@ fn hard_orders_are_decided_as_trying_every_choice_does() {
             let mut solver = Solver::new(&context).searching(search);
             match solver.decide_query(&query, Model::Sync, &Budget::default()) {
                 Answer::Schedule(schedule, _) => {
+                    let schedule: Vec<EventId> = schedule.iter().collect();
                     assert!(truth && keeps(&hard, &schedule), "{search:?}, seed {seed}");
                     assert!(judge.is_reordering(Model::Sync, &schedule), "{search:?}, seed {seed}");
                 }

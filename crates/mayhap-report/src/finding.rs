@@ -1,5 +1,6 @@
 //! One finding: what collides, where, how it comes about and how sure that is.
 
+use mayhap_witness::Schedule;
 use serde::{Deserialize, Serialize};
 
 use crate::schedules::Schedules;
@@ -23,8 +24,9 @@ pub struct Finding {
     pub distance: u64,
     /// The events that collide, in the order of the target's definition.
     pub events: Vec<Side>,
-    /// The whole schedule, as event numbers.
-    pub witness: Vec<u64>,
+    /// The whole schedule; event numbers in the JSON.
+    #[serde(with = "numbers")]
+    pub witness: Schedule,
     /// Of a trace that was taken in windows: the schedule comes after this many events, which run as they were recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witness_after: Option<u64>,
@@ -113,6 +115,41 @@ impl Kind {
             Kind::Atomicity => "Atomicity violation",
             Kind::Order => "Order violation",
             Kind::Nondeterminism => "Nondeterministic read",
+        }
+    }
+}
+
+/// A schedule as a list of event numbers. It is never held as such a list, which can be longer than all else together.
+mod numbers {
+    use mayhap_trace::EventId;
+    use mayhap_witness::Schedule;
+    use serde::de::{Error, SeqAccess, Unexpected, Visitor};
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(schedule: &Schedule, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(schedule.iter().map(EventId::number))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Schedule, D::Error> {
+        deserializer.deserialize_seq(Numbers)
+    }
+
+    struct Numbers;
+
+    impl<'de> Visitor<'de> for Numbers {
+        type Value = Schedule;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+            f.write_str("a list of event numbers, from 1")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Schedule, A::Error> {
+            let mut schedule = Schedule::default();
+            while let Some(number) = list.next_element()? {
+                let wrong = || Error::invalid_value(Unexpected::Unsigned(number), &self);
+                schedule.push(EventId::from_number(number).ok_or_else(wrong)?);
+            }
+            Ok(schedule)
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Event numbers of a part of a trace as numbers of the whole.
 
+use mayhap_trace::EventId;
+
 use crate::finding::Finding;
 
 impl Finding {
@@ -11,7 +13,8 @@ impl Finding {
             side.locks.iter_mut().for_each(|lock| lock.event = whole(lock.event));
             side.created.iter_mut().for_each(|created| created.event = whole(created.event));
         }
-        self.witness = self.witness.iter().map(|&event| whole(event)).filter(|&event| event > after).collect();
+        let numbers = self.witness.iter().map(|event| whole(event.number())).filter(|&number| number > after);
+        self.witness = numbers.filter_map(EventId::from_number).collect();
         self.witness_after = Some(after);
         for step in self.story.iter_mut().flat_map(|story| story.observed.iter_mut().chain(&mut story.possible)) {
             step.event = whole(step.event);

@@ -128,7 +128,7 @@ pub fn kernel(bytes: &[u8]) {
     let expected = Judge::new(trace).accepts(target, *model, schedule);
     let mut checker = Checker::new(trace, &relations);
     for _ in 0..2 {
-        let said = checker.check(target, *model, Witness { schedule: schedule.clone() });
+        let said = checker.check(target, *model, Witness { schedule: schedule.into() });
         assert_eq!(said.is_ok(), expected, "{question:?}: {said:?}");
     }
 }

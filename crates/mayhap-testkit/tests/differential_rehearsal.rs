@@ -29,14 +29,14 @@ fn rehearsal_equals_checking_from_the_start() {
                 schedule.push(event);
                 // A target that the schedule has anyway: only its steps are judged.
                 let whole = Target::Sequence { events: vec![schedule[0]], adjacent: Vec::new() };
-                let fresh = checker.check(&whole, model, Witness { schedule });
+                let fresh = checker.check(&whole, model, Witness { schedule: schedule.into() });
                 assert_eq!(ran.is_ok(), fresh.is_ok(), "{name} seed {seed}: {ran:?}, from the start {fresh:?}");
                 match ran {
                     Ok(()) => accepted += 1,
                     Err(_) => rejected += 1,
                 }
                 for target in &targets {
-                    let witness = Witness { schedule: rehearsal.schedule().to_vec() };
+                    let witness = Witness { schedule: rehearsal.schedule().into() };
                     let fresh = checker.check(target, model, witness);
                     assert_eq!(rehearsal.checked(target), fresh, "{name} seed {seed}");
                 }

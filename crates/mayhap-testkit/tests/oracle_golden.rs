@@ -143,8 +143,11 @@ fn sequences() {
             if let Some(tables) = &fact.seqcheck {
                 let schedule: Vec<EventId> =
                     tables.linearisation.iter().map(|&n| EventId::from_number(n).unwrap()).collect();
-                let checked =
-                    Checker::new(&case.trace, &case.relations).check(&target, Model::Branch, Witness { schedule });
+                let checked = Checker::new(&case.trace, &case.relations).check(
+                    &target,
+                    Model::Branch,
+                    Witness { schedule: schedule.into() },
+                );
                 checked.unwrap_or_else(|e| panic!("{}: the published schedule: {e}", case.name));
             }
         }

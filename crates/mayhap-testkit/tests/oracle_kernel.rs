@@ -45,7 +45,7 @@ fn judge(trace: &Trace, random: &mut Random, tally: &mut Tally) -> Result<(), St
             let turn = (tally.traces + *kind as usize) % Model::ALL.len() == model as usize;
             if turn && !witnesses.is_empty() {
                 let (target, witness) = random.pick(&witnesses);
-                bench.mutate(target, model, &witness.schedule, tally)?;
+                bench.mutate(target, model, &witness.schedule.iter().collect::<Vec<_>>(), tally)?;
             }
         }
     }
@@ -55,7 +55,7 @@ fn judge(trace: &Trace, random: &mut Random, tally: &mut Tally) -> Result<(), St
 impl Bench<'_> {
     fn accept(&mut self, target: &Target, model: Model, witness: &Witness) -> Result<(), String> {
         let about = |what: String| format!("{model} {target:?} {witness:?}: {what}");
-        if !self.judge.accepts(target, model, &witness.schedule) {
+        if !self.judge.accepts(target, model, &witness.schedule.iter().collect::<Vec<_>>()) {
             return Err(about("the second opinion is no".to_string()));
         }
         for lenient in Model::ALL.into_iter().filter(|&m| m >= model) {
@@ -68,7 +68,7 @@ impl Bench<'_> {
     fn mutate(&mut self, target: &Target, model: Model, schedule: &[EventId], tally: &mut Tally) -> Result<(), String> {
         for mutant in mutants(schedule, self.trace.len()) {
             let expected = self.judge.accepts(target, model, &mutant);
-            let witness = Witness { schedule: mutant };
+            let witness = Witness { schedule: mutant.into() };
             let said = self.checker.check(target, model, witness.clone());
             if said.is_ok() != expected {
                 return Err(format!("{model} {target:?} {witness:?}: {said:?}, not {expected}"));

@@ -4,13 +4,15 @@
 //! fork; a join comes after all of its thread; a wait comes after its notify; no lock is taken while another thread holds
 //! it (readers share); and reads keep to the [`Model`]. Then the [`Target`]'s state must be reached.
 //!
-//! Cost: linear in the schedule; a [`Checker`] keeps its tables between checks and cleans only what a check touched.
+//! Cost: linear in the part of the schedule that does not follow the observed run from its beginning (see
+//! [`crate::milestones`]); a [`Checker`] keeps its tables between checks and cleans only what a check touched.
 
 use std::fmt;
 
 use mayhap_trace::{EventId, Op, Relations, ThreadId, Trace};
 
-use crate::{Model, Target, TargetError, Witness};
+use crate::milestones::{self, Milestones};
+use crate::{Model, Schedule, Target, TargetError, Witness};
 
 /// A witness that the kernel accepted: the only thing that may be called proven.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -124,10 +126,9 @@ struct LockState {
     readers: Vec<ThreadId>,
 }
 
-/// Checks witnesses of one trace.
-pub struct Checker<'a> {
-    pub(crate) trace: &'a Trace,
-    pub(crate) relations: &'a Relations,
+/// What a schedule has led to.
+#[derive(Clone)]
+pub(crate) struct State {
     /// Events run, per thread.
     done: Vec<usize>,
     /// First read of each thread that saw another write than observed.
@@ -136,13 +137,10 @@ pub struct Checker<'a> {
     last_write: Vec<Option<EventId>>,
 }
 
-impl<'a> Checker<'a> {
-    /// A checker for a trace and the relations derived from it.
-    pub fn new(trace: &'a Trace, relations: &'a Relations) -> Self {
+impl State {
+    fn new(trace: &Trace) -> Self {
         let tables = trace.tables();
-        Checker {
-            trace,
-            relations,
+        State {
             done: vec![0; tables.threads.len()],
             changed: vec![None; tables.threads.len()],
             locks: vec![LockState::default(); tables.locks.len()],
@@ -150,26 +148,71 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// What a copy takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.done.len() * size_of::<(usize, Option<EventId>)>()
+            + self.locks.len() * size_of::<LockState>()
+            + self.last_write.len() * size_of::<Option<EventId>>()
+    }
+
+    fn clear(&mut self) {
+        self.done.fill(0);
+        self.changed.fill(None);
+        self.locks.fill(LockState::default());
+        self.last_write.fill(None);
+    }
+}
+
+/// Checks witnesses of one trace.
+pub struct Checker<'a> {
+    pub(crate) trace: &'a Trace,
+    pub(crate) relations: &'a Relations,
+    state: State,
+    milestones: Milestones,
+}
+
+impl<'a> Checker<'a> {
+    /// A checker for a trace and the relations derived from it.
+    pub fn new(trace: &'a Trace, relations: &'a Relations) -> Self {
+        let state = State::new(trace);
+        Checker { trace, relations, milestones: Milestones::new(trace, &state), state }
+    }
+
     /// Accepts the witness, or says what is wrong with it.
     pub fn check(&mut self, target: &Target, model: Model, witness: Witness) -> Result<Checked, Rejection> {
         let whole = |why| Rejection { step: None, event: None, why };
         target.validate(self.trace, self.relations).map_err(|e| whole(Why::BadTarget(e)))?;
-        let verdict = self.run(target, model, &witness.schedule);
+        let observed = milestones::observed(self.trace, self.relations, &witness.schedule);
+        let saved = self.milestones.resume(&witness.schedule, observed, &mut self.state);
+        let verdict = self.run(target, model, &witness.schedule, observed, saved);
         let verdict = verdict.and_then(|()| {
-            let place = |event| witness.schedule.iter().position(|&e| e == event);
+            let place = |event| witness.schedule.position(event);
             self.reached(target, &place).map_err(|what| whole(Why::TargetNotReached(what)))
         });
-        self.clean(&witness.schedule);
+        if saved > 0 {
+            self.state.clear();
+        } else {
+            self.clean(&witness.schedule);
+        }
         verdict.map(|()| Checked { target: target.clone(), model, witness })
     }
 
-    fn run(&mut self, target: &Target, model: Model, schedule: &[EventId]) -> Result<(), Rejection> {
-        for (i, &event) in schedule.iter().enumerate() {
-            self.step(Some(target), model, event).map_err(|why| Rejection {
-                step: Some(i + 1),
-                event: Some(event),
-                why,
-            })?;
+    /// Runs all steps but those that a milestone saved, and keeps the state at milestones that are new.
+    fn run(
+        &mut self,
+        target: &Target,
+        model: Model,
+        schedule: &Schedule,
+        observed: usize,
+        saved: usize,
+    ) -> Result<(), Rejection> {
+        for (event, step) in schedule.skip(saved).zip(saved + 1..) {
+            let rejection = |why| Rejection { step: Some(step), event: Some(event), why };
+            self.step(Some(target), model, event).map_err(rejection)?;
+            let place = event.index() + 1;
+            if place <= observed && place >= self.milestones.due() {
+                self.milestones.pass(place, step, &self.state);
+            }
         }
         Ok(())
     }
@@ -191,35 +234,35 @@ impl<'a> Checker<'a> {
             return Err(Why::NotForked(fork));
         }
         if model == Model::Data
-            && let Some(read) = self.changed[me.index()]
+            && let Some(read) = self.state.changed[me.index()]
         {
             return Err(Why::GoesOnAfterChangedRead(read));
         }
         let object = event.object as usize;
         match event.op {
             Op::Read => {
-                let (observed, here) = (self.relations.partner(id), self.last_write[object]);
+                let (observed, here) = (self.relations.partner(id), self.state.last_write[object]);
                 if observed != here {
                     if model == Model::Data && !target.is_some_and(|target| free_read(target, id)) {
                         return Err(Why::WrongWrite { observed, here });
                     }
-                    self.changed[me.index()].get_or_insert(id);
+                    self.state.changed[me.index()].get_or_insert(id);
                 }
             }
-            Op::Write => self.last_write[object] = Some(id),
+            Op::Write => self.state.last_write[object] = Some(id),
             Op::Acquire | Op::SharedAcquire => {
-                let lock = &self.locks[object];
+                let lock = &self.state.locks[object];
                 let reader = lock.readers.iter().copied().find(|&t| t != me).filter(|_| event.op == Op::Acquire);
                 if let Some(holder) = lock.owner.filter(|&t| t != me).or(reader) {
                     return Err(Why::LockHeld(holder, self.trace.tables().thread(holder).to_string()));
                 }
                 match event.op {
-                    Op::Acquire => self.locks[object].owner = Some(me),
-                    _ => self.locks[object].readers.push(me),
+                    Op::Acquire => self.state.locks[object].owner = Some(me),
+                    _ => self.state.locks[object].readers.push(me),
                 }
             }
-            Op::Release => self.locks[object].owner = None,
-            Op::SharedRelease => self.locks[object].readers.retain(|&t| t != me),
+            Op::Release => self.state.locks[object].owner = None,
+            Op::SharedRelease => self.state.locks[object].readers.retain(|&t| t != me),
             Op::Join => {
                 let child = ThreadId::at(object);
                 if let Some(missing) = self.unstarted(child).or(self.next(child)) {
@@ -233,23 +276,23 @@ impl<'a> Checker<'a> {
                 }
             }
             Op::Branch => {
-                if let Some(read) = self.changed[me.index()].filter(|_| model == Model::Branch) {
+                if let Some(read) = self.state.changed[me.index()].filter(|_| model == Model::Branch) {
                     return Err(Why::BranchAfterChangedRead(read));
                 }
             }
             Op::Fork | Op::Notify | Op::NotifyAll | Op::Begin | Op::End | Op::Try => {}
         }
-        self.done[me.index()] += 1;
+        self.state.done[me.index()] += 1;
         Ok(())
     }
 
     /// The next event of a thread.
     fn next(&self, thread: ThreadId) -> Option<EventId> {
-        self.relations.thread_events(thread).get(self.done[thread.index()]).copied()
+        self.relations.thread_events(thread).get(self.state.done[thread.index()]).copied()
     }
 
     fn has_run(&self, event: EventId) -> bool {
-        self.relations.rank(event) < self.done[self.trace.event(event).thread.index()]
+        self.relations.rank(event) < self.state.done[self.trace.event(event).thread.index()]
     }
 
     /// The fork that a thread still waits for before its first event.
@@ -286,7 +329,7 @@ impl<'a> Checker<'a> {
             Target::Deadlock(requests) => requests.iter().try_for_each(|&request| {
                 self.is_next(request)?;
                 let event = self.trace.event(request);
-                let lock = &self.locks[event.object as usize];
+                let lock = &self.state.locks[event.object as usize];
                 let member =
                     |t: ThreadId| t != event.thread && requests.iter().any(|&r| self.trace.event(r).thread == t);
                 let blocked = lock.owner.is_some_and(member)
@@ -299,7 +342,7 @@ impl<'a> Checker<'a> {
             }),
             Target::Atomicity { first, remote, second } => {
                 in_order(&[*first, *remote, *second])?;
-                let last = self.done.iter().sum::<usize>() == place(*second).map_or(0, |at| at + 1);
+                let last = self.state.done.iter().sum::<usize>() == place(*second).map_or(0, |at| at + 1);
                 if last { Ok(()) } else { Err(format!("event {second} is not the last of the schedule")) }
             }
             Target::Sequence { events, adjacent } => {
@@ -327,35 +370,35 @@ impl<'a> Checker<'a> {
 
     /// The last write of the access's variable: what a read would see and a write would replace.
     pub(crate) fn replaced(&self, id: EventId) -> Option<EventId> {
-        self.trace.event(id).variable().and_then(|x| self.last_write[x.index()])
+        self.trace.event(id).variable().and_then(|x| self.state.last_write[x.index()])
     }
 
     /// Takes back the event that ran last; `replaced` is what [`Self::replaced`] said before it.
     pub(crate) fn step_back(&mut self, id: EventId, replaced: Option<EventId>) {
         let event = self.trace.event(id);
         let (me, object) = (event.thread, event.object as usize);
-        self.done[me.index()] -= 1;
+        self.state.done[me.index()] -= 1;
         match event.op {
-            Op::Read if self.changed[me.index()] == Some(id) => self.changed[me.index()] = None,
-            Op::Write => self.last_write[object] = replaced,
-            Op::Acquire => self.locks[object].owner = None,
-            Op::Release => self.locks[object].owner = Some(me),
-            Op::SharedAcquire => self.locks[object].readers.retain(|&t| t != me),
-            Op::SharedRelease => self.locks[object].readers.push(me),
+            Op::Read if self.state.changed[me.index()] == Some(id) => self.state.changed[me.index()] = None,
+            Op::Write => self.state.last_write[object] = replaced,
+            Op::Acquire => self.state.locks[object].owner = None,
+            Op::Release => self.state.locks[object].owner = Some(me),
+            Op::SharedAcquire => self.state.locks[object].readers.retain(|&t| t != me),
+            Op::SharedRelease => self.state.locks[object].readers.push(me),
             _ => {}
         }
     }
 
-    fn clean(&mut self, schedule: &[EventId]) {
-        for &id in schedule.iter().filter(|id| id.index() < self.trace.len()) {
+    fn clean(&mut self, schedule: &Schedule) {
+        for id in schedule.iter().filter(|id| id.index() < self.trace.len()) {
             let event = self.trace.event(id);
-            self.done[event.thread.index()] = 0;
-            self.changed[event.thread.index()] = None;
+            self.state.done[event.thread.index()] = 0;
+            self.state.changed[event.thread.index()] = None;
             if let Some(lock) = event.lock() {
-                self.locks[lock.index()] = LockState::default();
+                self.state.locks[lock.index()] = LockState::default();
             }
             if let Some(variable) = event.variable() {
-                self.last_write[variable.index()] = None;
+                self.state.last_write[variable.index()] = None;
             }
         }
     }

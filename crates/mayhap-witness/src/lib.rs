@@ -5,16 +5,17 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod milestones;
 mod model;
 mod rehearsal;
+mod schedule;
 mod target;
 
 pub use check::{Checked, Checker, Rejection, Why};
 pub use model::Model;
 pub use rehearsal::Rehearsal;
+pub use schedule::Schedule;
 pub use target::{Kind, Target, TargetError};
-
-use mayhap_trace::EventId;
 
 /// A schedule: events in the order in which they are to run.
 ///
@@ -23,5 +24,5 @@ use mayhap_trace::EventId;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Witness {
     /// The events.
-    pub schedule: Vec<EventId>,
+    pub schedule: Schedule,
 }

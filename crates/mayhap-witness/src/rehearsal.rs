@@ -8,7 +8,7 @@
 
 use mayhap_trace::{EventId, Relations, Trace};
 
-use crate::{Checked, Checker, Model, Rejection, Target, Why, Witness};
+use crate::{Checked, Checker, Model, Rejection, Schedule, Target, Why, Witness};
 
 /// A schedule under the kernel's rules that can be taken back step by step.
 ///
@@ -84,7 +84,7 @@ impl<'a> Rehearsal<'a> {
     /// The schedule as a witness of the target.
     pub fn checked(&self, target: &Target) -> Result<Checked, Rejection> {
         self.reaches(target)?;
-        let witness = Witness { schedule: self.ran.clone() };
+        let witness = Witness { schedule: Schedule::from(&self.ran) };
         Ok(Checked { target: target.clone(), model: self.model, witness })
     }
 }

@@ -286,7 +286,7 @@ fn checks_leave_no_trace() {
     let relations = Relations::derive(&trace).unwrap();
     let mut checker = Checker::new(&trace, &relations);
     let race = Target::Race(e(6), e(9));
-    let good = Witness { schedule: es([1, 2, 3, 4, 5]) };
+    let good = Witness { schedule: es([1, 2, 3, 4, 5]).into() };
     for bad in [&[1, 2, 5][..], &[1, 5, 2], &[1, 5, 6], &[1, 2, 3, 99, 4], &[1, 1], &[1, 2, 3, 4, 9, 5, 6, 7, 8], &[1]]
     {
         for model in Model::ALL {

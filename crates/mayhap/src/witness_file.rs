@@ -12,7 +12,7 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use mayhap_trace::{EventId, Fingerprint, Relations, ThreadId, Trace};
-use mayhap_witness::{Checked, Model, Target, Witness};
+use mayhap_witness::{Checked, Model, Schedule, Target, Witness};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -98,7 +98,7 @@ impl WitnessFile {
                 writeln!(out, "  \"threads\": {},", serde_json::to_string(&threads)?)?;
                 list(out, "turns", turns.iter().map(|(thread, count)| format!("[{thread},{count}]")))?;
             }
-            None => list(out, "schedule", self.witness.schedule.iter().map(EventId::to_string))?,
+            None => list(out, "schedule", self.witness.schedule.iter().map(|e| e.to_string()))?,
         }
         writeln!(out, "}}")
     }
@@ -153,7 +153,7 @@ impl WitnessFile {
 }
 
 /// The events of the older form.
-fn listed(numbers: Vec<u64>, trace: &Trace) -> Result<Vec<EventId>, String> {
+fn listed(numbers: Vec<u64>, trace: &Trace) -> Result<Schedule, String> {
     let step = |(i, number): (usize, u64)| {
         trace.by_number(number).ok_or_else(|| format!("step {} of the schedule: {}", i + 1, absent(number, trace)))
     };
@@ -184,11 +184,11 @@ struct Turns {
 
 impl Turns {
     /// The turns of a schedule; `None` if some thread does not take its events one after the other from its first on.
-    fn of(schedule: &[EventId], trace: &Trace, relations: &Relations) -> Option<Turns> {
+    fn of(schedule: &Schedule, trace: &Trace, relations: &Relations) -> Option<Turns> {
         let mut all = Turns { threads: Vec::new(), turns: Vec::new() };
         let mut numbers = vec![0u32; trace.tables().threads.len()];
         let mut ran = vec![0usize; trace.tables().threads.len()];
-        for &event in schedule {
+        for event in schedule.iter() {
             let thread = trace.event(event).thread;
             let at = thread.index();
             if relations.thread_events(thread).get(ran[at]) != Some(&event) {
@@ -208,12 +208,12 @@ impl Turns {
     }
 
     /// The events that the turns stand for.
-    fn schedule(&self, trace: &Trace, relations: &Relations) -> Result<Vec<EventId>, String> {
+    fn schedule(&self, trace: &Trace, relations: &Relations) -> Result<Schedule, String> {
         let names = &trace.tables().threads;
         let known = |name: &String| names.find(name).ok_or_else(|| format!("threads: the trace has no `{name}`"));
         let threads = self.threads.iter().map(known).collect::<Result<Vec<usize>, String>>()?;
         let mut ran = vec![0usize; names.len()];
-        let mut schedule = Vec::new();
+        let mut schedule = Schedule::default();
         for (i, &(number, count)) in self.turns.iter().enumerate() {
             let turn = i + 1;
             let at = *(number as usize)
@@ -224,7 +224,7 @@ impl Turns {
             let taken = usize::try_from(count).ok().and_then(|count| left.get(..count)).ok_or_else(|| {
                 format!("turn {turn}: `{}` has {} further events, not {count}", names.get(at), left.len())
             })?;
-            schedule.extend_from_slice(taken);
+            schedule.extend(taken.iter().copied());
             ran[at] += taken.len();
         }
         Ok(schedule)

@@ -135,7 +135,7 @@ fn planted_deadlocks_are_deadlocks() {
                 (0..at(1).index()).map(EventId::at).filter(|&e| relations.is_relevant(e)).collect();
             schedule.extend([at(1), at(5)]);
             let target = Target::Deadlock(vec![at(2), at(6)]);
-            let verdict = checker.check(&target, Model::Data, Witness { schedule });
+            let verdict = checker.check(&target, Model::Data, Witness { schedule: schedule.into() });
             assert!(verdict.is_ok(), "{shape:?}: {}", verdict.unwrap_err());
         }
     }

@@ -46,7 +46,7 @@ fn target(finding: &Finding) -> Target {
 fn whole(relations: &Relations, finding: &Finding) -> Witness {
     let before = (1..=finding.witness_after.unwrap()).map(|n| EventId::from_number(n).unwrap());
     let before = before.filter(|&event| relations.is_relevant(event));
-    Witness { schedule: before.chain(finding.witness.iter().map(|&n| EventId::from_number(n).unwrap())).collect() }
+    Witness { schedule: before.chain(finding.witness.iter()).collect() }
 }
 
 #[test]

@@ -107,7 +107,7 @@ impl<'a> SeqCheck<'a> {
     }
 
     fn prove(&mut self, target: &Target, model: Model, schedule: Vec<EventId>) -> Option<Verdict> {
-        let checked = self.checker.check(target, model, Witness { schedule }).ok()?;
+        let checked = self.checker.check(target, model, Witness { schedule: schedule.into() }).ok()?;
         self.counters.schedules += 1;
         Some(Verdict::Proven(checked, Rung::Engine))
     }
@@ -123,7 +123,7 @@ impl<'a> SeqCheck<'a> {
             match self.analyse(sequence, adjacent, model).decision {
                 Decision::Feasible(order) => {
                     let schedule = until.cut(order);
-                    let rejection = match self.checker.check(target, model, Witness { schedule }) {
+                    let rejection = match self.checker.check(target, model, Witness { schedule: schedule.into() }) {
                         Ok(checked) => return Verdict::Proven(checked, Rung::Engine),
                         Err(rejection) => rejection,
                     };

@@ -7,7 +7,7 @@ pub(crate) mod words;
 use std::collections::BTreeMap;
 
 use mayhap_trace::{EventId, LocId, LockId, Mode, Relations, ThreadId, Trace};
-use mayhap_witness::{Checked, Model, Target};
+use mayhap_witness::{Checked, Model, Schedule, Target};
 
 use crate::finding::{Creation, Finding, Kind, Lock, Replay, Severity, Side, Source, Verdict};
 use crate::fingerprint;
@@ -63,7 +63,7 @@ impl<'a> Describer<'a> {
         let sides: Vec<Side> =
             target.events().into_iter().zip(&roles).map(|(event, role)| self.side(event, role)).collect();
         let verdict = if evidence.proof.is_some() { Verdict::Proven } else { Verdict::Suspected };
-        let schedule = evidence.proof.map(|p| p.witness().schedule.as_slice());
+        let schedule = evidence.proof.map(|p| &p.witness().schedule);
         let story = schedule.map(|schedule| story::tell(self, target, schedule));
         let mut finding = Finding {
             id: fingerprint::id(kind, &sides),
@@ -73,7 +73,7 @@ impl<'a> Describer<'a> {
             model: evidence.model.name().to_string(),
             occurrences: evidence.occurrences,
             distance: evidence.distance,
-            witness: schedule.iter().flat_map(|s| s.iter().map(|e| e.number())).collect(),
+            witness: schedule.cloned().unwrap_or_default(),
             witness_after: None,
             reason: evidence.suspicion.map(str::to_string),
             fingerprint: fingerprint::fingerprint(kind, &sides),
@@ -84,7 +84,7 @@ impl<'a> Describer<'a> {
             certainty: String::new(),
             schedules: (self.steps > 0).then(|| {
                 let changed = story.as_ref().map_or(&[][..], |told| &told.changed);
-                window::around(self, target, schedule.unwrap_or(&[]), changed)
+                window::around(self, target, schedule.unwrap_or(&Schedule::default()), changed)
             }),
             story: story.map(|told| told.story),
             witness_file: None,

@@ -4,12 +4,12 @@
 //! round, or that it runs while the one observed before has not begun, since that is what kept the observed run from the
 //! bug; and reads that see another write. Of threads beside the target's, those beyond the fourth are not told of.
 //!
-//! Cost: O(steps of the witness) at most; swapped sections and changed reads are looked for in its last [`NEAR`] steps only.
+//! Cost: O(runs of the witness); swapped sections and changed reads are looked for in its last [`NEAR`] steps only.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mayhap_trace::{EventId, LockId, Op, ThreadId, Trace};
-use mayhap_witness::Target;
+use mayhap_witness::{Schedule, Target};
 
 use super::Describer;
 use crate::finding::{Mark, Step, Story};
@@ -31,9 +31,9 @@ const COLUMNS: usize = 4;
 /// Pairs of sections, and changed reads, told of at most.
 const PAIRS: usize = 3;
 
-pub(super) fn tell(describer: &Describer<'_>, target: &Target, schedule: &[EventId]) -> Told {
+pub(super) fn tell(describer: &Describer<'_>, target: &Target, schedule: &Schedule) -> Told {
     let trace = describer.trace;
-    let near = &schedule[schedule.len().saturating_sub(NEAR)..];
+    let near = &schedule.tail(NEAR)[..];
     let events = target.events();
     let mut swapped = Vec::new();
     // A deadlock is about the locks held; whose other sections came first does not matter to it.
@@ -193,21 +193,16 @@ struct Teller<'d, 'a> {
 }
 
 impl Teller<'_, '_> {
-    fn story(&self, schedule: &[EventId]) -> Story {
+    fn story(&self, schedule: &Schedule) -> Story {
         let tables = self.describer.trace.tables();
         let observed = self.steps.iter().map(|&id| (id.index(), id)).collect();
         let mut places: Vec<(usize, EventId)> = Vec::new();
-        let mut left = self.steps.len();
-        for (place, &id) in schedule.iter().enumerate().rev() {
-            if left == 0 {
-                break;
-            }
-            if self.steps.contains(&id) {
-                places.push((place, id));
-                left -= 1;
-            }
+        let mut before = 0;
+        for range in schedule.ranges() {
+            let (first, last) = (EventId::at(range.start), EventId::at(range.end - 1));
+            places.extend(self.steps.range(first..=last).map(|&id| (before + id.index() - range.start, id)));
+            before += range.len();
         }
-        places.reverse();
         let next = self.next();
         places.extend(next.iter().map(|&id| (schedule.len(), id)));
         Story {

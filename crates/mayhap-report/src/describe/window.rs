@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use mayhap_trace::{EventId, Op};
-use mayhap_witness::Target;
+use mayhap_witness::{Schedule, Target};
 
 use super::Describer;
 use crate::schedules::{Changed, Row, Schedules};
@@ -13,13 +13,13 @@ use crate::schedules::{Changed, Row, Schedules};
 pub(super) fn around(
     describer: &Describer<'_>,
     target: &Target,
-    schedule: &[EventId],
+    schedule: &Schedule,
     changed: &[Changed],
 ) -> Schedules {
     let events = target.events();
     let room = describer.steps;
     // A quarter is for what the observed run did near the target and the witness does not do.
-    let tail = &schedule[schedule.len().saturating_sub(room - room / 4)..];
+    let tail = schedule.tail(room - room / 4);
     let mut chosen: BTreeSet<EventId> = tail.iter().chain(&events).copied().collect();
     observed_near(describer, &events, room, &mut chosen);
 

@@ -6,6 +6,7 @@ use mayhap_report::{
     Changed, Creation, Finding, Kind, Lock, Replay, Report, Row, Schedules, Severity, Side, Source, SourceText, Step,
     Story, TraceInfo, Verdict,
 };
+use mayhap_trace::EventId;
 
 /// Numbers names as they come.
 #[derive(Default)]
@@ -68,7 +69,7 @@ pub(crate) fn finding_of(kind: Kind, lines: &[Line<'_>], events: &[u64], witness
         distance: 4,
         events: events.iter().zip(roles).map(|(&e, role)| side(lines, e, role)).collect(),
         witness_after: None,
-        witness: witness.to_vec(),
+        witness: witness.iter().filter_map(|&number| EventId::from_number(number)).collect(),
         reason: None,
         fingerprint: "f".repeat(16),
         title: format!("{} at {}", kind.title(), place(events[0])),
@@ -279,7 +280,7 @@ pub(crate) fn moved(mut finding: Finding, by: u64) -> Finding {
         side.event += by;
         side.locks.iter_mut().for_each(|lock| lock.event += by);
     }
-    finding.witness.iter_mut().for_each(|event| *event += by);
+    finding.witness = finding.witness.iter().map(|event| EventId::at(event.index() + by as usize)).collect();
     finding
 }
 

@@ -161,7 +161,7 @@ impl Explored {
             state = parent;
         }
         schedule.reverse();
-        Witness { schedule }
+        Witness { schedule: schedule.into() }
     }
 }
 
