@@ -138,6 +138,9 @@ impl Hook {
             | Tag::Failed
             | Tag::Input
             | Tag::Tried => {}
+            // What Rust's library tells is a step where it had a hook of its own, and nothing where it had not.
+            Tag::StdLocked | Tag::StdUnlocked | Tag::Parked | Tag::ScopeLeft
+                if !replay::is_next(self.thread, tag as u8, pc, object) => {}
             _ if self.thread.gated.swap(0, Ordering::Relaxed) == tag as u32 => {}
             _ => drop(replay::gate(self.thread, tag as u8, pc, object)),
         }

@@ -104,6 +104,8 @@ fn take(
         replay::blocked(hook.thread());
         result = hook.blocking(wait);
         replay::unblocked(hook.thread());
+    } else {
+        replay::tried(hook.thread(), true);
     }
     match result {
         0 | EOWNERDEAD => {

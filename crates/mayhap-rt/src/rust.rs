@@ -7,13 +7,14 @@
 //!
 //! The raw `futex` system call, which `std` and others wait with, gives the token up like any other call that may block.
 
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use libc::c_int;
 use mayhap_wire::ring::{AtomicKind, Tag, atomic_word, order};
 
 use crate::hook::{self, Hook};
-use crate::tls::{self, exports};
+use crate::replay::{self, conditions as scheduled};
+use crate::tls::{self, Thread, exports};
 use crate::{blocking, sys};
 
 /// The function of `std` that one of these stands for.
@@ -34,11 +35,27 @@ exports! {
     mayhap_std_scope_leave => scope_leave;
 }
 
+/// [`Hook::enter`], unless the library calls from inside another of these functions: what it does there is its own business.
+fn enter() -> Option<Hook> {
+    if tls::active().is_some_and(|thread| thread.inside.load(Ordering::Relaxed) != 0) { None } else { Hook::enter() }
+}
+
+/// Runs what the library does by means of other functions here.
+fn inside<R>(thread: &Thread, call: impl FnOnce() -> R) -> R {
+    thread.inside.store(1, Ordering::Relaxed);
+    let result = call();
+    thread.inside.store(0, Ordering::Relaxed);
+    result
+}
+
 /// The slow path of a lock: blocks, and has the lock when it returns.
 fn lock(lock: u64, shared: bool, call: impl FnOnce() -> u64) -> u64 {
     let pc = tls::caller();
-    let Some(hook) = Hook::enter() else { return call() };
+    let Some(hook) = enter() else { return call() };
+    replay::refused(hook.thread(), Tag::StdLocked, pc, lock);
+    replay::blocked(hook.thread());
     let result = hook.blocking(call);
+    replay::unblocked(hook.thread());
     hook.record(Tag::StdLocked, pc, &[lock, u64::from(shared)]);
     hook.sync_point();
     result
@@ -63,13 +80,68 @@ unsafe extern "C-unwind" fn rwlock_write(a: u64, b: u64, c: u64, d: u64, e: u64,
 /// was woken.
 fn wait(condition: u64, mutex: u64, woken: fn(u64) -> bool, call: impl FnOnce() -> u64) -> u64 {
     let pc = tls::caller();
-    let Some(hook) = Hook::enter() else { return call() };
+    let Some(hook) = enter() else { return call() };
+    if replay::is_next(hook.thread(), Tag::StdUnlocked as u8, pc, mutex) {
+        return following(&hook, condition, mutex, pc, woken, call);
+    }
     hook.record(Tag::StdUnlocked, pc, &[mutex]);
     hook.record(Tag::WaitBegin, pc, &[condition]);
     let result = hook.blocking(call);
     hook.record(Tag::WaitEnd, pc, &[condition, u64::from(woken(result))]);
     hook.record(Tag::StdLocked, pc, &[mutex, 0]);
     result
+}
+
+/// States of a mutex of `std`.
+mod mutex {
+    pub(super) const FREE: u32 = 0;
+    pub(super) const TAKEN: u32 = 1;
+    pub(super) const WANTED: u32 = 2;
+}
+
+/// A wait in a replay: it ends when the schedule says so, not when the library wakes it.
+fn following(
+    hook: &Hook,
+    condition: u64,
+    mutex: u64,
+    pc: u64,
+    woken: fn(u64) -> bool,
+    call: impl FnOnce() -> u64,
+) -> u64 {
+    let thread = hook.thread();
+    // SAFETY: the program waits with this mutex, whose first word is its state.
+    let state = unsafe { AtomicU32::from_ptr(mutex as *mut u32) };
+    hook.record(Tag::StdUnlocked, pc, &[mutex]);
+    hook.record(Tag::WaitBegin, pc, &[condition]);
+    scheduled::wait(thread, condition as usize);
+    if state.swap(mutex::FREE, Ordering::Release) == mutex::WANTED {
+        sys::futex_wake(state);
+    }
+    replay::gate(thread, Tag::WaitEnd as u8, pc, condition);
+    let outcome = replay::outcome(thread);
+    let mut is_woken = outcome != Some(0);
+    if outcome.is_some() {
+        scheduled::chosen(thread);
+        hook.record(Tag::WaitEnd, pc, &[condition, u64::from(is_woken)]);
+        replay::gate(thread, Tag::StdLocked as u8, pc, mutex);
+    }
+    if state.compare_exchange(mutex::FREE, mutex::TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        replay::would_block(thread, Tag::StdLocked, pc, mutex);
+        replay::blocked(thread);
+        hook.blocking(|| {
+            while state.swap(mutex::WANTED, Ordering::Acquire) != mutex::FREE {
+                sys::futex_wait(state, mutex::WANTED, None);
+            }
+        });
+        replay::unblocked(thread);
+    }
+    if outcome.is_none() {
+        // The replay is over: from here on the wait is an ordinary one.
+        is_woken = scheduled::done(thread) || woken(hook.blocking(call));
+        hook.record(Tag::WaitEnd, pc, &[condition, u64::from(is_woken)]);
+    }
+    hook.record(Tag::StdLocked, pc, &[mutex, 0]);
+    u64::from(is_woken)
 }
 
 unsafe extern "C-unwind" fn condvar_wait(a: u64, b: u64, c: u64, d: u64, e: u64, real: Real) -> u64 {
@@ -85,9 +157,10 @@ unsafe extern "C-unwind" fn condvar_wait_timeout(a: u64, b: u64, c: u64, d: u64,
 
 fn notify(condition: u64, tag: Tag, call: impl FnOnce() -> u64) -> u64 {
     let pc = tls::caller();
-    let Some(hook) = Hook::enter() else { return call() };
+    let Some(hook) = enter() else { return call() };
     hook.record(tag, pc, &[condition]);
-    let result = call();
+    // Whom a schedule holds back is marked, not woken.
+    let result = if scheduled::notify(condition as usize, tag == Tag::NotifyAll) { 0 } else { call() };
     hook.sync_point();
     result
 }
@@ -163,6 +236,7 @@ unsafe extern "C-unwind" fn once_call(control: u64, b: u64, data: u64, table: u6
         return unsafe { real(control, b, data, table, e) };
     }
     let mut call = OnceCall { data, table: table as *const usize, control, pc: tls::caller(), ran: false };
+    let came = wait_if_seen(call.pc, control);
     // SAFETY: the virtual table of an `FnMut` has these entries.
     let mut stand_in: [usize; TABLE] = unsafe { core::array::from_fn(|i| *call.table.add(i)) };
     stand_in[3] = once_entry3 as *const () as usize;
@@ -170,22 +244,36 @@ unsafe extern "C-unwind" fn once_call(control: u64, b: u64, data: u64, table: u6
     // SAFETY: the caller's own arguments, with a closure that does the same; both live until the call returns.
     let result = unsafe { real(control, b, &raw mut call as u64, stand_in.as_ptr() as u64, e) };
     if !call.ran {
-        seen_done(control, call.pc);
+        seen_done(control, call.pc, came);
     }
     result
 }
 
-fn seen_done(control: u64, pc: u64) {
+/// In a replay, who finds it done comes in its turn: says whether it has come.
+fn wait_if_seen(pc: u64, control: u64) -> bool {
+    let Some(hook) = Some(()).filter(|()| replay::active()).and_then(|()| Hook::enter()) else { return false };
+    let is_next = replay::is_next(hook.thread(), Tag::OnceSeen as u8, pc, control);
+    if is_next {
+        replay::gate(hook.thread(), Tag::OnceSeen as u8, pc, control);
+    }
+    is_next
+}
+
+fn seen_done(control: u64, pc: u64, came: bool) {
     if let Some(hook) = Hook::enter() {
+        if came {
+            hook.thread().gated.store(Tag::OnceSeen as u32, Ordering::Relaxed);
+        }
         hook.record(Tag::OnceSeen, pc, &[control]);
     }
 }
 
 unsafe extern "C-unwind" fn once_wait(a: u64, b: u64, c: u64, d: u64, e: u64, real: Real) -> u64 {
     let pc = tls::caller();
+    let came = wait_if_seen(pc, a);
     // SAFETY: the caller's own arguments.
     let result = unsafe { real(a, b, c, d, e) };
-    seen_done(a, pc);
+    seen_done(a, pc, came);
     result
 }
 
@@ -197,7 +285,7 @@ unsafe extern "C-unwind" fn barrier_wait(a: u64, b: u64, c: u64, d: u64, e: u64,
     };
     hook.record(Tag::BarrierArrive, pc, &[a]);
     // SAFETY: the caller's own arguments.
-    let result = hook.blocking(|| unsafe { real(a, b, c, d, e) });
+    let result = hook.blocking(|| inside(hook.thread(), || unsafe { real(a, b, c, d, e) }));
     hook.record(Tag::BarrierLeave, pc, &[a]);
     result
 }
@@ -273,14 +361,18 @@ unsafe extern "C" fn futex(number: i64, a: usize, op: usize, c: usize, d: usize,
             | libc::FUTEX_LOCK_PI2
             | libc::FUTEX_WAIT_REQUEUE_PI
     );
-    if waits {
-        if let Some(thread) = tls::active() {
-            thread.futex.store(a as u64, Ordering::Relaxed);
-        }
+    let sleeper = tls::active().filter(|_| waits);
+    if let Some(thread) = sleeper {
+        thread.futex.store(a as u64, Ordering::Relaxed);
+        replay::asleep(thread, true);
         blocking::leave();
     }
     // SAFETY: the caller's own arguments.
-    match unsafe { sys::call(number, [a, op, c, d, e, f]) } {
+    let result = unsafe { sys::call(number, [a, op, c, d, e, f]) };
+    if let Some(thread) = sleeper {
+        replay::asleep(thread, false);
+    }
+    match result {
         result @ -4095..0 => failed(result as i64),
         result => result as i64,
     }

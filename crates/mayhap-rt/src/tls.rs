@@ -87,6 +87,8 @@ pub(crate) struct Thread {
     pub(crate) futex: AtomicU64,
     /// The functions that it is in.
     pub(crate) calls: Calls,
+    /// In a function of Rust's library that does its work by means of others that are stood in for, see [`crate::rust`].
+    pub(crate) inside: AtomicU32,
 }
 
 /// Thread-local words can be used. The C library's start-up code calls functions that the runtime stands in front of

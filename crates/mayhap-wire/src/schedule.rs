@@ -20,6 +20,10 @@ pub const READ: u8 = 128;
 /// [`Step::kind`] of a plain write.
 pub const WRITE: u8 = 129;
 
+/// [`Step::outcome`] of an operation on a lock that is made of atomics: whether it got its way at once or in a slow path
+/// behind it does not matter.
+pub const ANY_OUTCOME: u8 = 255;
+
 /// How deep a stack is shown.
 pub const STACK: usize = 48;
 
@@ -282,8 +286,10 @@ pub mod arrival {
     pub const GONE: u32 = 2;
     /// It waits for a lock.
     pub const BLOCKED: u32 = 3;
-    /// It has waited for a lock and got it.
+    /// It got the lock.
     pub const GOT_IT: u32 = 4;
+    /// It did not get the lock at once, which is made of atomics, and is in the lock's own code.
+    pub const REFUSED: u32 = 5;
 }
 
 const _: () = assert!(size_of::<Step>() == 32);

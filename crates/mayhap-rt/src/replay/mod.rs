@@ -23,11 +23,11 @@ use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use libc::{c_int, c_void};
-use mayhap_wire::ring::Tag;
-use mayhap_wire::schedule::{Lane, READ, Step, WRITE, mode, place, reason};
+use mayhap_wire::ring::{AtomicKind, Tag};
+use mayhap_wire::schedule::{ANY_OUTCOME, Lane, READ, Step, WRITE, mode, place, reason};
 
 pub(crate) use map::locate_modules;
-pub(crate) use targets::{blocked, unblocked};
+pub(crate) use targets::{asleep, blocked, tried, unblocked};
 
 use crate::tls::{self, Thread};
 use crate::{sched, sys, threads};
@@ -201,8 +201,13 @@ pub(crate) fn outcome(thread: &Thread) -> Option<u8> {
 
 /// An atomic operation turned out to be of this kind.
 pub(crate) fn check_atomic(thread: &Thread, kind: u8, pc: u64, address: u64) {
-    let matched = active() && thread.at_step.load(Ordering::Relaxed) != 0;
-    if matched && outcome(thread).is_some_and(|expected| expected != kind) {
+    if !active() {
+        // A lock of a deadlock's cycle that is made of atomics.
+        return if map::head().is_some() { tried(thread, kind == AtomicKind::Update as u8) };
+    }
+    let matched = thread.at_step.load(Ordering::Relaxed) != 0;
+    let other = |expected: u8| expected != ANY_OUTCOME && expected != kind;
+    if matched && outcome(thread).is_some_and(other) {
         diverge(thread, Tag::Atomic as u8, pc, address, reason::OUTCOME);
     }
 }
@@ -334,6 +339,15 @@ pub(crate) fn diverge(thread: &Thread, kind: u8, pc: u64, address: u64, why: u32
     head.got.address.store(address, Ordering::Relaxed);
     head.got.reason.store(why, Ordering::Release);
     end(mode::DIVERGED);
+}
+
+/// A lock that is made of atomics could not be had at once: the step that was to take it would have to wait.
+pub(crate) fn refused(thread: &Thread, tag: Tag, pc: u64, object: u64) {
+    let index = (thread.step.load(Ordering::Relaxed) as usize).wrapping_sub(1);
+    let takes = |step: &Step| step.outcome == ANY_OUTCOME && map::is_object(step, object);
+    if active() && map::steps().get(index).is_some_and(takes) {
+        would_block(thread, tag, pc, object);
+    }
 }
 
 /// A step would have to wait for what has not happened.

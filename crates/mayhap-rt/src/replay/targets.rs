@@ -58,12 +58,18 @@ fn show(target: &Target, pc: u64, address: u64) {
         target.has_value.store(1, Ordering::Relaxed);
     }
     let mut frames = [core::ptr::null_mut(); STACK];
-    // SAFETY: the library writes at most as many entries as there are.
-    let depth = unsafe { backtrace(frames.as_mut_ptr(), STACK as c_int) }.clamp(0, STACK as c_int) as usize;
+    let depth = trace(&mut frames);
     for (to, from) in target.stack.iter().zip(&frames[..depth]) {
         to.store(*from as u64, Ordering::Relaxed);
     }
     target.depth.store(depth as u32, Ordering::Relaxed);
+}
+
+/// Return addresses of the calling thread, innermost first: how many.
+fn trace(frames: &mut [*mut c_void; STACK]) -> usize {
+    // SAFETY: the library writes at most as many entries as there are.
+    let depth = unsafe { backtrace(frames.as_mut_ptr(), STACK as c_int) };
+    depth.clamp(0, STACK as c_int) as usize
 }
 
 /// Looks whether all steps are done and all targets have arrived.
@@ -125,6 +131,7 @@ pub(super) fn made() {
 /// The thread is about to wait for a lock: a thread of a deadlock's cycle says so.
 pub(crate) fn blocked(thread: &Thread) {
     change(thread, arrival::GONE, arrival::BLOCKED);
+    change(thread, arrival::REFUSED, arrival::BLOCKED);
 }
 
 /// The thread got the lock that it waited for.
@@ -132,10 +139,42 @@ pub(crate) fn unblocked(thread: &Thread) {
     change(thread, arrival::BLOCKED, arrival::GOT_IT);
 }
 
+/// The thread tried to take a lock, and got it or not. Only its first try counts: a lock's own code changes the lock for other
+/// reasons too.
+pub(crate) fn tried(thread: &Thread, got_it: bool) {
+    change(thread, arrival::GONE, if got_it { arrival::GOT_IT } else { arrival::REFUSED });
+}
+
+/// The thread sleeps in a raw futex call, or is back from it. If it was refused a lock and is still in the function that it
+/// called then, it is the lock that it waits for.
+pub(crate) fn asleep(thread: &Thread, asleep: bool) {
+    if !asleep {
+        return change(thread, arrival::BLOCKED, arrival::REFUSED);
+    }
+    let Some(target) = cycle(thread).filter(|target| target.state.load(Ordering::Relaxed) == arrival::REFUSED) else {
+        return;
+    };
+    let mut frames = [core::ptr::null_mut(); STACK];
+    let depth = trace(&mut frames);
+    let depth_then = (target.depth.load(Ordering::Relaxed) as usize).min(STACK);
+    let then = target.stack[..depth_then].iter().map(|frame| frame.load(Ordering::Relaxed));
+    let pc = target.pc.load(Ordering::Relaxed);
+    // The callers of the function that the lock's code was inlined into, or that it is.
+    let callers = then.clone().skip_while(|&frame| frame != pc).skip(1).count();
+    let same = frames[..depth].iter().rev().map(|frame| *frame as u64).zip(then.rev()).take(callers);
+    if (1..depth).contains(&callers) && same.into_iter().all(|(now, then)| now == then) {
+        change(thread, arrival::REFUSED, arrival::BLOCKED);
+    }
+}
+
+/// The thread's target, once the threads of a deadlock's cycle have been let go.
+fn cycle(thread: &Thread) -> Option<&'static Target> {
+    map::head().filter(|head| head.goal == goal::BLOCK && !active())?;
+    map::targets().get((lane(thread)?.target as usize).checked_sub(1)?)
+}
+
 fn change(thread: &Thread, from: u32, to: u32) {
-    let Some(_) = map::head().filter(|head| head.goal == goal::BLOCK && !active()) else { return };
-    let target = lane(thread).and_then(|lane| map::targets().get((lane.target as usize).checked_sub(1)?));
-    if let Some(target) = target {
+    if let Some(target) = cycle(thread) {
         let _ = target.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
     }
 }

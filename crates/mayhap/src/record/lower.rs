@@ -60,6 +60,8 @@ struct Thread {
     children: u32,
     /// It has read a kept value since its last branch.
     dirty: bool,
+    /// The site of the first such read.
+    read_at: u32,
     /// The lock that it takes next, it only tries to take.
     tries: bool,
     /// Event count when it began to wait on a condition.
@@ -109,6 +111,8 @@ pub struct Lowering {
     out: Columns,
     validator: Validator,
     count: u64,
+    /// Events that the steps know.
+    noted: u64,
     dropped: u64,
     finished: bool,
     steps: Steps,
@@ -157,6 +161,7 @@ impl Lowering {
             out: Columns::default(),
             validator: Validator::new(),
             count: 0,
+            noted: 0,
             dropped: 0,
             finished: false,
             steps: Steps::default(),
@@ -175,10 +180,13 @@ impl Lowering {
     }
 
     fn step(&mut self, word: Word<'_>) -> Result<(), NameError> {
-        let before = self.count;
+        self.noted = self.count;
         self.lower(word)?;
+        if let Some((site, lock)) = self.lift.done.take() {
+            self.note_lock(site, lock, false);
+        }
         let view = View { sites: &self.sites, blocks: &self.blocks, symbols: &self.symbols };
-        self.steps.note(&view, self.current, word, self.count - before);
+        self.steps.note(&view, self.current, word, self.count - self.noted);
         Ok(())
     }
 
@@ -192,11 +200,7 @@ impl Lowering {
                 match site.kind {
                     SiteKind::Read => self.access(number, address, site.size.into(), Op::Read),
                     SiteKind::Write => self.access(number, address, site.size.into(), Op::Write),
-                    SiteKind::Branch => {
-                        // The first one is told in any case: by it a trace says that it tells branches.
-                        self.thread().dirty |= !std::mem::replace(&mut self.told, true);
-                        self.branch(number)
-                    }
+                    SiteKind::Branch => self.basic_block(number),
                     SiteKind::Call => {
                         self.stacks.called(self.current, address, site.pc);
                         Ok(())
@@ -431,7 +435,9 @@ impl Lowering {
                 self.emit(op, piece, site)?;
             }
             if op == Op::Read {
-                self.thread().dirty = true;
+                let thread = self.thread();
+                thread.read_at = if thread.dirty { thread.read_at } else { site };
+                thread.dirty = true;
             }
         }
         Ok(())
@@ -616,9 +622,11 @@ impl Lowering {
 
     /// The access of an atomic operation: its implicit branch came before its section.
     fn plain(&mut self, site: u32, address: u64, bytes: u64, op: Op) -> Result<(), NameError> {
-        let dirty = std::mem::take(&mut self.thread().dirty);
+        let (dirty, read_at) = (std::mem::take(&mut self.thread().dirty), self.thread().read_at);
         self.access(site, address, bytes, op)?;
-        self.thread().dirty |= dirty;
+        if dirty {
+            (self.thread().dirty, self.thread().read_at) = (dirty, read_at);
+        }
         Ok(())
     }
 

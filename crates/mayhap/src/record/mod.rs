@@ -17,6 +17,7 @@ mod packing;
 pub mod program;
 mod ring;
 pub mod run;
+mod rust_branches;
 mod rust_code;
 mod rust_sites;
 mod shadow;

@@ -19,7 +19,7 @@
 use std::collections::HashMap;
 
 use mayhap_wire::ring::{SiteKind, Tag, split_atomic};
-use mayhap_wire::schedule::{READ, WRITE, class};
+use mayhap_wire::schedule::{ANY_OUTCOME, READ, WRITE, class};
 use mayhap_wire::varint;
 
 use super::modules::{Block, BlockKind, Blocks, Sites};
@@ -194,6 +194,18 @@ impl Steps {
         self.lane(thread).stack = stack;
     }
 
+    /// A thread took a lock that is made of atomics, or gave it up, which began with the operation at `pc`. How that
+    /// operation came out does not matter: the rest may be in a slow path behind it.
+    pub(super) fn locked(&mut self, view: &View<'_>, thread: u16, pc: u64, address: u64, events: u64) {
+        let object = self.object(view, address);
+        self.step(view, thread, events, Tag::Atomic as u8, pc, object, (ANY_OUTCOME, 0));
+    }
+
+    /// Events that no step of the program stands for.
+    pub(super) fn skip(&mut self, events: u64) {
+        self.skipped += events;
+    }
+
     /// What a word said became this many events.
     pub(super) fn note(&mut self, view: &View<'_>, thread: u16, word: Word<'_>, events: u64) {
         match word {
@@ -254,6 +266,9 @@ impl Steps {
                 size = second.min(u8::MAX.into()) as u8;
                 self.object(view, first)
             }
+            // Those that became nothing are the library's own. Where a thread was parked differs from run to run.
+            Tag::Parked if events > 0 => Object::default(),
+            Tag::StdLocked | Tag::StdUnlocked | Tag::ScopeLeft if events > 0 => self.object(view, first),
             Tag::Acquire
             | Tag::Release
             | Tag::SharedAcquire

@@ -17,11 +17,12 @@ use mayhap_trace::{NameError, Op};
 use mayhap_wire::ring::{AtomicKind, order};
 
 use super::super::names;
+use super::super::rust_branches::Branches;
 use super::super::rust_sites::{self, Meaning, Otherwise, Owner, Place};
 use super::super::survey::Atomics;
 use super::super::symbols::Symbols;
 use super::super::sync::Wake;
-use super::Lowering;
+use super::{Lowering, View};
 
 /// The width of `std`'s locks.
 const STD: u8 = 4;
@@ -39,11 +40,15 @@ struct Waiting {
     site: u32,
     address: u64,
     shared: bool,
+    /// It gave the lock up to wait on a condition, so no operation of its own takes it again.
+    again: bool,
 }
 
 /// What the lowering knows of Rust's locks.
 #[derive(Default)]
 pub(super) struct Lift {
+    /// The run has locks of Rust's.
+    any: bool,
     /// Widths of atomics that some opaque operation has.
     off: HashSet<u8>,
     /// How many opaque places in Rust code might be those of `std`'s locks.
@@ -54,6 +59,12 @@ pub(super) struct Lift {
     held: HashMap<u32, Held>,
     /// Locks that threads wait for in code of the lock's own.
     waiting: HashMap<u16, Waiting>,
+    /// Where threads began to take a lock, and which: the first operation, that others and slow paths may follow.
+    begun: HashMap<u16, (u32, u64)>,
+    /// Locks that each thread holds.
+    holds: HashMap<u16, u32>,
+    /// What the word under way did to a lock: the site of the operation that it began with, and the lock.
+    pub(super) done: Option<(u32, u64)>,
     /// The lock and the variable that stand for a lock's state.
     states: BTreeMap<u64, (u32, u32)>,
     /// Which parker is whose, where a thread was seen asleep on it.
@@ -63,6 +74,9 @@ pub(super) struct Lift {
     parked: HashMap<u16, u64>,
     /// Scopes that a thread has left.
     scopes: BTreeSet<u64>,
+    branches: Branches,
+    /// By places of a branch and of the first read before it, whether no value decides it.
+    neutral: HashMap<(u64, u64), bool>,
 }
 
 impl Lift {
@@ -76,6 +90,7 @@ impl Lift {
             if matches!(place, Place::Opaque | Place::Lock(Meaning::Timed)) {
                 lift.off.insert(size);
             }
+            lift.any |= matches!(place, Place::Lock(_));
             if place == Place::Opaque {
                 lift.opaque += usize::from(!functions.is_empty() && size == STD);
             }
@@ -123,6 +138,30 @@ impl Lowering {
         })
     }
 
+    /// A basic block is entered: a branch, unless no value decides it.
+    pub(super) fn basic_block(&mut self, site: u32) -> Result<(), NameError> {
+        // The first one is told in any case: by it a trace says that it tells branches.
+        let first = !std::mem::replace(&mut self.told, true);
+        self.thread().dirty |= first;
+        if self.lift.any && !first && self.thread().dirty && self.is_neutral(site) {
+            return Ok(());
+        }
+        self.branch(site)
+    }
+
+    /// What is decided at a branch is the library's business, and no value read before.
+    fn is_neutral(&mut self, site: u32) -> bool {
+        let read_at = self.thread().read_at;
+        let (pc, read) = (self.sites.get(site).pc, self.sites.get(read_at).pc);
+        if let Some(&known) = self.lift.neutral.get(&(pc, read)) {
+            return known;
+        }
+        let Lift { off, branches, neutral, .. } = &mut self.lift;
+        let found = branches.is_neutral(&self.symbols, pc, read, |width| !off.contains(&width));
+        neutral.insert((pc, read), found);
+        found
+    }
+
     fn place_of(&mut self, site: u32) -> (Place, Owner) {
         let pc = self.sites.get(site).pc;
         if let Some(&known) = self.lift.places.get(&pc) {
@@ -148,20 +187,28 @@ impl Lowering {
             _ if self.lift.off.contains(&size) => return Ok(false),
             Meaning::Take { shared, otherwise } => match (kind, otherwise) {
                 (AtomicKind::Load, Otherwise::Fails) => self.look(site, address)?,
-                (AtomicKind::Load, Otherwise::IsTold) => {}
-                (AtomicKind::Load, Otherwise::Waits) => self.wait_for_lock(site, address, shared),
-                _ => self.take(site, address, shared)?,
+                (_, Otherwise::Fails) => self.take(site, address, shared)?,
+                (AtomicKind::Load, how) => {
+                    self.begins_to_take(site, address);
+                    if how == Otherwise::Waits {
+                        self.wait_for_lock(site, address, shared, false);
+                    }
+                }
+                _ => {
+                    self.lift.done = Some((self.began_to_take(site, address), address));
+                    self.take(site, address, shared)?;
+                }
             },
             Meaning::Slow { shared } => {
-                let (me, site) = (self.current, site);
-                let entry = Waiting { site, address, shared };
-                self.lift.waiting.entry(me).or_insert(entry);
+                let entry = Waiting { site, address, shared, again: false };
+                self.lift.waiting.entry(self.current).or_insert(entry);
             }
             Meaning::Timed => return Ok(false),
             Meaning::Give { shared, waits } => {
                 self.give(site, address, shared)?;
+                self.lift.done = Some((site, address));
                 if waits {
-                    self.wait_for_lock(site, address, shared);
+                    self.wait_for_lock(site, address, shared, true);
                 }
             }
             Meaning::Downgrade => {
@@ -171,7 +218,7 @@ impl Lowering {
             Meaning::Upgrade if kind == AtomicKind::Load => {}
             Meaning::Upgrade => {
                 self.give(site, address, true)?;
-                self.wait_for_lock(site, address, false);
+                self.wait_for_lock(site, address, false, true);
             }
             Meaning::Look => self.look(site, address)?,
             Meaning::Nothing => {}
@@ -179,8 +226,22 @@ impl Lowering {
         Ok(true)
     }
 
-    fn wait_for_lock(&mut self, site: u32, address: u64, shared: bool) {
-        self.lift.waiting.insert(self.current, Waiting { site, address, shared });
+    fn wait_for_lock(&mut self, site: u32, address: u64, shared: bool, again: bool) {
+        self.lift.waiting.insert(self.current, Waiting { site, address, shared, again });
+    }
+
+    /// An operation looks at a lock in order to take it.
+    fn begins_to_take(&mut self, site: u32, address: u64) {
+        let begun = self.lift.begun.entry(self.current).or_insert((site, address));
+        if begun.1 != address {
+            *begun = (site, address);
+        }
+    }
+
+    /// The first of the operations that take a lock, of which `site` is the last.
+    fn began_to_take(&mut self, site: u32, address: u64) -> u32 {
+        let begun = self.lift.begun.remove(&self.current);
+        begun.filter(|&(_, lock)| lock == address).map_or(site, |(first, _)| first)
     }
 
     /// Before a step of the program's own: a thread that waited for a lock in the lock's own code has it now.
@@ -208,7 +269,21 @@ impl Lowering {
             return Ok(());
         }
         self.lift.waiting.remove(&me);
-        self.take(waiting.site, address, shared)
+        let first = self.began_to_take(waiting.site, address);
+        self.take(waiting.site, address, shared)?;
+        self.note_lock(first, address, waiting.again);
+        Ok(())
+    }
+
+    /// A lock was taken, or given up, by what began at `site`: a step of its own, if a replay can wait for it.
+    pub(super) fn note_lock(&mut self, site: u32, address: u64, again: bool) {
+        let events = self.count - std::mem::replace(&mut self.noted, self.count);
+        let view = View { sites: &self.sites, blocks: &self.blocks, symbols: &self.symbols };
+        if again {
+            self.steps.skip(events);
+        } else if events > 0 {
+            self.steps.locked(&view, self.current, self.sites.get(site).pc, address, events);
+        }
     }
 
     /// A lock was really taken.
@@ -227,7 +302,7 @@ impl Lowering {
             self.current = thread;
             self.give_as(0, lock, shared)?;
             self.current = me;
-            let entry = Waiting { site, address, shared };
+            let entry = Waiting { site, address, shared, again: true };
             self.lift.waiting.entry(thread).or_insert(entry);
         }
         let held = self.lift.held.entry(lock).or_default();
@@ -236,6 +311,7 @@ impl Lowering {
         } else {
             held.alone = Some(me);
         }
+        *self.lift.holds.entry(me).or_default() += 1;
         self.acquire(if shared { Op::SharedAcquire } else { Op::Acquire }, site, address)?;
         self.changed(site, address)
     }
@@ -260,14 +336,24 @@ impl Lowering {
         Ok(())
     }
 
+    /// A guard gives up a lock that its thread holds. If the thread holds no other, no value can have decided which one that
+    /// is; of several, an index may have chosen the guard.
     fn give_as(&mut self, site: u32, lock: u32, shared: bool) -> Result<(), NameError> {
         self.objects.unhold(lock, self.current);
-        self.decided(if shared { Op::SharedRelease } else { Op::Release }, lock, site)
+        let op = if shared { Op::SharedRelease } else { Op::Release };
+        let holds = self.lift.holds.entry(self.current).or_default();
+        *holds = holds.saturating_sub(1);
+        if *holds == 0 { self.emit(op, lock, site) } else { self.decided(op, lock, site) }
     }
 
     /// The slow path of one of `std`'s locks has it.
     pub(super) fn told(&mut self, site: u32, address: u64, shared: bool) -> Result<(), NameError> {
         if !self.lift.off.contains(&STD) {
+            // After a wait on a condition no operation of the program's own came first.
+            let begun = self.lift.begun.get(&self.current).is_some_and(|&(_, lock)| lock == address);
+            if begun {
+                self.lift.done = Some((self.began_to_take(site, address), address));
+            }
             self.take(site, address, shared)
         } else {
             self.atomic(site, address, AtomicKind::Update, order::ACQUIRE, STD)
@@ -311,7 +397,7 @@ impl Lowering {
         let (lock, variable) = self.state(address)?;
         self.emit(Op::SharedAcquire, lock, site)?;
         self.emit(Op::Read, variable, site)?;
-        self.thread().dirty = true;
+        (self.thread().dirty, self.thread().read_at) = (true, 0);
         self.emit(Op::SharedRelease, lock, site)
     }
 
