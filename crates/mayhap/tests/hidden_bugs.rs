@@ -10,6 +10,7 @@
 
 mod common;
 
+use common::rust;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -152,9 +153,10 @@ fn check(program: &Program, [bug, twin]: [&Path; 2], attempts: usize) -> Result<
     Ok(format!("| {} | {} | proven | {confirmed}/{runs} | {effect} | clean |", program.name(), program.kind))
 }
 
-/// Checks all programs, two at a time.
-fn check_all(programs: &[Program]) {
-    assert!(!programs.is_empty(), "no program to check");
+/// Checks all programs, two at a time; `compiled` makes an executable of a source file, in a folder of its own.
+fn check_all(programs: &[Program], compiled: impl Fn(&Path, &Path) -> Result<PathBuf, String> + Sync) {
+    let chosen = std::env::var_os("MAYHAP_PROGRAM").is_some();
+    assert!(chosen || !programs.is_empty(), "no program to check");
     let folder = tempfile::tempdir().unwrap();
     let attempts = std::env::var("MAYHAP_CASES").map_or(0, |n| n.parse().unwrap());
     let next = AtomicUsize::new(0);
@@ -163,7 +165,7 @@ fn check_all(programs: &[Program]) {
         for _ in 0..2 {
             scope.spawn(|| {
                 while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let compiled = |file: &Path| compile(file, folder.path());
+                    let compiled = |file: &Path| compiled(file, folder.path());
                     let result = compiled(&program.file)
                         .and_then(|bug| Ok((bug, compiled(&program.twin())?)))
                         .and_then(|(bug, twin)| check(program, [&bug, &twin], attempts));
@@ -186,5 +188,20 @@ fn check_all(programs: &[Program]) {
 
 #[test]
 fn hidden_bugs_of_c_and_cxx_programs_are_proven_and_their_twins_are_clean() {
-    check_all(&programs(&["c", "cpp"]));
+    check_all(&programs(&["c", "cpp"]), compile);
+}
+
+#[test]
+fn hidden_bugs_of_rust_programs_are_proven_and_their_twins_are_clean() {
+    let programs = programs(&["rs"]);
+    if programs.is_empty() {
+        return;
+    }
+    let built = rust::build_hidden_bugs();
+    check_all(&programs, |file, folder| {
+        let name = file.file_stem().unwrap();
+        let program = folder.join(name);
+        std::fs::copy(built.join(name), &program).map_err(|error| format!("not in its package: {error}"))?;
+        Ok(program)
+    });
 }

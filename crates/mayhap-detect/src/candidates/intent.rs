@@ -60,9 +60,15 @@ impl<'s> Intent<'s> {
         &self.relations.thread_events(self.trace.event(access).thread)[self.relations.rank(access) + 1..]
     }
 
+    /// The access is part of an atomic operation: all of it has one place, the section too.
+    fn is_atomic(&self, access: EventId) -> bool {
+        let here = place(self.trace, access);
+        self.section(access).is_some_and(|acquire| place(self.trace, EventId::at(acquire as usize)) == here)
+    }
+
     pub(super) fn is_tested(&self, read: EventId) -> bool {
         let here = place(self.trace, read);
-        let atomic = self.section(read).is_some_and(|acquire| place(self.trace, EventId::at(acquire as usize)) == here);
+        let atomic = self.is_atomic(read);
         let mut next = self
             .after(read)
             .iter()
@@ -81,8 +87,12 @@ impl<'s> Intent<'s> {
             (Op::Read, Op::Write) => !self.is_repeated(first, second),
             // The first value was relied on, and the second is taken as it comes.
             (Op::Read, _) => !self.is_repeated(first, second) && !self.is_tested(second),
-            // The value set is taken to be still there. An update is not: it was made of what others left.
-            (_, _) => !self.is_repeated(first, second) && !self.is_update(first) && !self.is_tested(second),
+            // The value set is taken to be still there. An update is not: it was made of what others left. Nor is a value that is
+            // set plainly and then loaded atomically, as one sets up what threads to come will change.
+            (_, _) => {
+                let set_up = self.is_atomic(second) && !self.is_atomic(first);
+                !self.is_repeated(first, second) && !self.is_update(first) && !self.is_tested(second) && !set_up
+            }
         }
     }
 

@@ -203,7 +203,9 @@ pub(crate) fn outcome(thread: &Thread) -> Option<u8> {
 pub(crate) fn check_atomic(thread: &Thread, kind: u8, pc: u64, address: u64) {
     if !active() {
         // A lock of a deadlock's cycle that is made of atomics.
-        return if map::head().is_some() { tried(thread, kind == AtomicKind::Update as u8) };
+        return if map::head().is_some() {
+            tried(thread, kind == AtomicKind::Update as u8)
+        };
     }
     let matched = thread.at_step.load(Ordering::Relaxed) != 0;
     let other = |expected: u8| expected != ANY_OUTCOME && expected != kind;

@@ -1,9 +1,9 @@
 //! Branches of a Rust program that no value read by it decides.
 //!
-//! When a guard is dropped the library asks whether its thread panics (`if !guard.panicking && thread::panicking()`), and its
-//! locks ask whether they were had at once. Such a test is a basic block like any other, but what it tests is no value of the
-//! program: the thread's own panic count, or the state of a lock that the trace has as a lock ([`super::lower`]). As a branch it
-//! would make every value read under a lock pass for tested.
+//! When a guard is made or dropped the library asks whether its thread panics (`if !guard.panicking && thread::panicking()`) and
+//! whether the lock is poisoned, and its locks ask whether they were had at once. Such a test is a basic block like any other, but
+//! what it tests is no value of the program: the thread's own panic count, a flag that nobody raised in the whole run, or the state
+//! of a lock that the trace has as a lock ([`super::lower`]). As a branch it would make every value read under a lock pass for tested.
 //!
 //! A block's hook stands for all jumps since the hooks of blocks before it. So the machine code is followed backwards from the
 //! hook, over every way that leads there, to where the hook of another block was called, or that of the first read whose value no
@@ -52,19 +52,35 @@ struct Function {
 }
 
 impl Branches {
-    /// The block whose hook returns to `pc` is neutral for values read from the hook on that returns to `read`; `lifted` says which
-    /// widths of atomics are locks in the trace.
-    pub(super) fn is_neutral(&mut self, symbols: &Symbols, pc: u64, read: u64, lifted: impl Fn(u8) -> bool) -> bool {
+    /// The block whose hook returns to `pc` is neutral for values read from the hook on that returns to `read`.
+    pub(super) fn is_neutral(&mut self, symbols: &Symbols, pc: u64, read: u64, known: Known<'_>) -> bool {
         let Some((number, module)) = symbols.module_at(pc) else { return false };
         let file = self.files.entry(number).or_insert_with(|| File::open(&module.path));
         let Some(file) = file else { return false };
         let base = module.base;
-        file.is_neutral(pc - base, read.wrapping_sub(base), |jump| is_library_test(&symbols.functions(base + jump), &lifted))
+        file.is_neutral(pc - base, read.wrapping_sub(base), |jump| {
+            is_library_test(&symbols.functions(base + jump), known)
+        })
     }
 }
 
+/// What is known of the whole run.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    /// Widths of atomics whose locks are atomics in the trace.
+    pub(super) unlifted: &'a HashSet<u8>,
+    /// Some lock was poisoned.
+    pub(super) poisons: bool,
+}
+
 /// What a jump decides is the library's business: its functions, innermost first.
-fn is_library_test(functions: &[String], lifted: impl Fn(u8) -> bool) -> bool {
+fn is_library_test(functions: &[String], known: Known<'_>) -> bool {
+    let lifted = |width: u8| !known.unlifted.contains(&width);
+    // A result that a lock gave, and that the program takes apart.
+    let of_lock = |name: &String| name.starts_with("<core::result::Result<") && name.contains("poison::PoisonError<");
+    if functions.first().is_some_and(of_lock) {
+        return !known.poisons;
+    }
     let of_core = |name: &&str| name.trim_start_matches('<').starts_with("core::");
     let Some(function) = functions.iter().map(String::as_str).find(|name| !of_core(name)) else { return false };
     let asks_for_panic = [
@@ -76,6 +92,9 @@ fn is_library_test(functions: &[String], lifted: impl Fn(u8) -> bool) -> bool {
     ];
     if asks_for_panic.contains(&function) {
         return true;
+    }
+    if function.starts_with("<std::sync::poison::Flag>::") || function.starts_with("std::sync::poison::map_result::<") {
+        return !known.poisons;
     }
     let width = if function.contains("raw_mutex") {
         1
@@ -293,9 +312,16 @@ mod tests {
 
     #[test]
     fn tests_of_the_library_are_told_by_name() {
-        let is = |names: &[&str], lifted: bool| {
-            is_library_test(&names.iter().map(ToString::to_string).collect::<Vec<_>>(), |_| lifted)
+        let test = |names: &[&str], lifted: bool, poisons: bool| {
+            let unlifted = if lifted { HashSet::new() } else { HashSet::from([1, 4, 8]) };
+            let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+            is_library_test(&names, Known { unlifted: &unlifted, poisons })
         };
+        let is = |names: &[&str], lifted: bool| test(names, lifted, true);
+        let unwrap = "<core::result::Result<std::sync::poison::mutex::MutexGuard<i32>, \
+                      std::sync::poison::PoisonError<std::sync::poison::mutex::MutexGuard<i32>>>>::unwrap";
+        assert!(test(&[unwrap, "mine::f"], true, false) && !test(&[unwrap, "mine::f"], true, true));
+        assert!(!test(&["<core::result::Result<u32, mine::Error>>::unwrap", "mine::f"], true, false));
         assert!(is(&["std::panicking::panic_count::count_is_zero", "std::panicking::panicking", "mine::f"], false));
         assert!(is(&["<std::sync::poison::Flag>::done", "mine::f"], false));
         assert!(!is(&["<std::sync::poison::Flag>::guard", "mine::f"], false));

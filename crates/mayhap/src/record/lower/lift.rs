@@ -17,7 +17,7 @@ use mayhap_trace::{NameError, Op};
 use mayhap_wire::ring::{AtomicKind, order};
 
 use super::super::names;
-use super::super::rust_branches::Branches;
+use super::super::rust_branches::{Branches, Known};
 use super::super::rust_sites::{self, Meaning, Otherwise, Owner, Place};
 use super::super::survey::Atomics;
 use super::super::symbols::Symbols;
@@ -47,8 +47,9 @@ struct Waiting {
 /// What the lowering knows of Rust's locks.
 #[derive(Default)]
 pub(super) struct Lift {
-    /// The run has locks of Rust's.
+    /// The run has locks of Rust's; some lock was poisoned.
     any: bool,
+    poisons: bool,
     /// Widths of atomics that some opaque operation has.
     off: HashSet<u8>,
     /// How many opaque places in Rust code might be those of `std`'s locks.
@@ -90,6 +91,7 @@ impl Lift {
             if matches!(place, Place::Opaque | Place::Lock(Meaning::Timed)) {
                 lift.off.insert(size);
             }
+            lift.poisons |= rust_sites::poisons(&functions);
             lift.any |= matches!(place, Place::Lock(_));
             if place == Place::Opaque {
                 lift.opaque += usize::from(!functions.is_empty() && size == STD);
@@ -156,8 +158,9 @@ impl Lowering {
         if let Some(&known) = self.lift.neutral.get(&(pc, read)) {
             return known;
         }
-        let Lift { off, branches, neutral, .. } = &mut self.lift;
-        let found = branches.is_neutral(&self.symbols, pc, read, |width| !off.contains(&width));
+        let Lift { off, poisons, branches, neutral, .. } = &mut self.lift;
+        let known = Known { unlifted: off, poisons: *poisons };
+        let found = branches.is_neutral(&self.symbols, pc, read, known);
         neutral.insert((pc, read), found);
         found
     }

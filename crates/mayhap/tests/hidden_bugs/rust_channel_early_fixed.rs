@@ -1,0 +1,27 @@
+// twin: rust_channel_early.rs
+use crossbeam::channel::{Sender, bounded};
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+static RESULT: Mutex<u32> = Mutex::new(0);
+
+fn work(done: Sender<()>) {
+    *RESULT.lock().unwrap() = 42;
+    done.send(()).unwrap();
+}
+
+fn main() {
+    let (done, is_done) = bounded(1);
+    let worker = thread::spawn({
+        let done = done.clone();
+        move || work(done)
+    });
+    is_done.recv().unwrap();
+    thread::sleep(Duration::from_millis(30));
+    let result = *RESULT.lock().unwrap();
+    println!("result {result}");
+    assert_eq!(result, 42);
+    worker.join().unwrap();
+    drop(done);
+}
