@@ -51,6 +51,15 @@ pub mod attachment {
     pub const RUN: u8 = 17;
     /// Which calls each thread was in at each event.
     pub const STACKS: u8 = 18;
+    /// What the recorded program was given as its standard input.
+    pub const STDIN: u8 = 19;
+    /// All of them, with what they are for.
+    pub const ALL: [(u8, &str); 4] = [
+        (STEPS, "the steps that replays follow"),
+        (RUN, "how the program was run"),
+        (STACKS, "its call stacks"),
+        (STDIN, "its standard input"),
+    ];
 }
 
 /// The facts that a [`Kind::Facts`] block may state of objects, one bit each.

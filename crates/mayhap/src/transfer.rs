@@ -12,10 +12,20 @@ use crate::notes::note;
 /// Writes all events of `source` to `path`, in the format of its name, and notes what the user should know, such as what
 /// that format cannot carry. `failed` makes a failure of an error in the source.
 ///
+/// `attached` goes with the events: block kinds of the native format and their bytes.
+///
 /// The file appears under its name only when it is whole: a failure leaves whatever was there before.
-pub fn transfer(source: &mut dyn Source, path: &Path, failed: impl Fn(Error) -> Failure) -> Result<(), Failure> {
+pub fn transfer(
+    source: &mut dyn Source,
+    attached: &[(u8, Vec<u8>)],
+    path: &Path,
+    failed: impl Fn(Error) -> Failure,
+) -> Result<(), Failure> {
     let written = |e: Error| Failure::at(path, e);
     let mut writer = create(path).map_err(written)?;
+    for (code, bytes) in attached {
+        writer.attach(*code, bytes).map_err(written)?;
+    }
     let mut chunk = Columns::default();
     let mut empty = true;
     while source.next_chunk(&mut chunk).map_err(&failed)? {

@@ -127,7 +127,7 @@ impl Args {
         }
         let generator = Generator::new(shape).map_err(Failure::new)?;
         let mut generator = Opened::new("generating", Box::new(generator)).of_events(self.events);
-        transfer(&mut generator, &self.output, Failure::new)?;
+        transfer(&mut generator, &[], &self.output, Failure::new)?;
         Ok(Exit::Nothing)
     }
 }

@@ -2,13 +2,14 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use mayhap_wire::ring::Schedule;
 
+use crate::job::{KEPT, Stdin};
 use crate::notes::note;
-use crate::record::{Limits, Options, record};
+use crate::record::{self, Limits, Options};
 use crate::{Exit, Failure};
 
 /// Run a program once and keep its trace
@@ -112,12 +113,37 @@ impl Args {
         let mut options = self.schedule.options(self.output, self.seed, self.slice);
         options.inputs = self.inputs == Inputs::Record;
         options.limits = Limits { exclude: self.exclude, only: self.only, max_size: self.max_size, last: self.last };
-        let recording = record(&self.program, &options)?;
+        let folder = tempfile::tempdir().map_err(|error| Failure::new(format_args!("no temporary folder: {error}")))?;
+        let stdin = Stdin::look(folder.path())?;
+        let mut command = record::command(&self.program)?;
+        command.stdin(stdin.only()?);
+        let mut more = false;
+        let recording = record::record_as(command, &self.program, &options, || {
+            let (bytes, cut) = stdin.kept()?;
+            more = cut;
+            Some(bytes)
+        })?;
         for line in &recording.notes {
             note(line);
         }
+        if more {
+            note(format_args!("standard input: its first {} MiB are kept, and replays get no more", KEPT >> 20));
+        }
+        if let Some(hint) = recording.is_empty().then(|| of_cargo(&self.program)).flatten() {
+            note(hint);
+        }
         Ok(Exit::Program(code(recording.status)))
     }
+}
+
+/// What to do instead where the program is cargo, which starts the programs that were meant.
+fn of_cargo(program: &[OsString]) -> Option<String> {
+    let is_cargo = Path::new(&program[0]).file_name().is_some_and(|name| name == "cargo");
+    let command = program.get(1).map_or("test".into(), |command| command.to_string_lossy());
+    let output = if command == "run" { "TRACE.mhp" } else { "FOLDER" };
+    is_cargo.then(|| {
+        format!("cargo itself is not built for recording: mayhap cargo {command} -o {output} builds and records")
+    })
 }
 
 /// The exit code that a shell would show.

@@ -1,19 +1,20 @@
 //! `mayhap replay`: force a witness onto the program.
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
 use mayhap_predict::{Context, Verdict};
 use mayhap_trace::{Relations, Trace};
-use mayhap_witness::{Checked, Checker, Kind, Model};
+use mayhap_witness::{Checked, Checker, Kind, Model, Target};
 
 use super::check::{Adjacent, Asked, EngineArgs, Question};
 use crate::input::TraceArgs;
 use crate::output::{Format, FormatArgs, json};
-use crate::replay::describe::suspects;
+use crate::replay::addresses;
+use crate::replay::describe::{ADDRESSES, suspects};
 use crate::replay::plan::Plan;
 use crate::replay::session::recorded;
 use crate::replay::steps::Steps;
@@ -129,23 +130,48 @@ impl Args {
             Order::Both if kind == Kind::Race && !self.core && !self.gdb => &[0, 1],
             Order::Both => &[0],
         };
-        let options = |first| Options {
-            first,
-            core: self.core,
-            patience: Duration::from_secs_f64(self.patience.clamp(0.1, 1e6)),
-            timeout: Duration::from_secs_f64(self.timeout.clamp(0.1, 1e6)),
-            capture: (self.format.format == Format::Json).then(Stdio::inherit),
-            recorded: recorded.clone(),
-            debugger: self.gdb,
+        let options = |first| {
+            Ok::<_, Failure>(Options {
+                first,
+                core: self.core,
+                patience: Duration::from_secs_f64(self.patience.clamp(0.1, 1e6)),
+                timeout: Duration::from_secs_f64(self.timeout.clamp(0.1, 1e6)),
+                capture: self.format.format == Format::Json,
+                input: recorded.as_ref().and_then(|recorded| recorded.run.stdin.as_deref()).map(given).transpose()?,
+                fixed: false,
+                recorded: recorded.clone(),
+                debugger: self.gdb,
+            })
         };
+        let before = match checked.target() {
+            Target::Nondeterminism { read, .. } if !self.core && !self.gdb => {
+                let plan = Plan::before(trace, relations, &steps, *read);
+                let run = |plan: Plan| replay(&program, &steps, &plan, Options { capture: true, ..options(0)? });
+                plan.ok().map(run).transpose()?.and_then(|run| run.sides.into_iter().next()?.value)
+            }
+            _ => None,
+        };
+        let mut led = None;
         let mut runs = Vec::new();
         for number in 0..self.repeat {
             for &first in firsts {
-                let replayed = replay(&program, &steps, &plan, options(first))?;
-                if self.format.format == Format::Text && (number == 0 || self.repeat == 1) {
-                    print(out, kind, first, firsts.len() > 1, &replayed)?;
+                let mut replayed = replay(&program, &steps, &plan, options(first)?)?;
+                if let Outcome::Diverged { sources, .. } = &replayed.outcome
+                    && sources.is_empty()
+                    && !self.gdb
+                    && addresses::can_be_fixed()
+                {
+                    let again = |fixed| replay(&program, &steps, &plan, addresses::quietly(options(first)?, fixed));
+                    let known = led.map_or_else(|| addresses::decide_the_way(&replayed.outcome, again), Ok)?;
+                    led = Some(known);
+                    if let (true, Outcome::Diverged { sources, .. }) = (known, &mut replayed.outcome) {
+                        sources.push(ADDRESSES);
+                    }
                 }
-                runs.push(RunJson::new(first, &replayed));
+                if self.format.format == Format::Text && (number == 0 || self.repeat == 1) {
+                    print(out, kind, first, firsts.len() > 1, &replayed, before.as_deref())?;
+                }
+                runs.push(RunJson::new(first, &replayed, before.as_deref()));
             }
         }
         let confirmed = runs.iter().filter(|run| run.outcome == "confirmed").count();
@@ -202,12 +228,20 @@ struct RunJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     got: Option<String>,
     effect: String,
+    /// What may have led it elsewhere.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sources: Vec<&'static str>,
+    /// Of a read that can see another write: what it sees in the order of the recorded run, and here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded_value: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<String>,
     steps: usize,
     of: usize,
 }
 
 impl RunJson {
-    fn new(first: u32, replayed: &Replayed) -> Self {
+    fn new(first: u32, replayed: &Replayed, before: Option<&[u8]>) -> Self {
         let (step, expected, got) = match &replayed.outcome {
             Outcome::Confirmed => (None, None, None),
             Outcome::Diverged { step, expected, got, .. } => (Some(*step), Some(expected.clone()), Some(got.clone())),
@@ -220,13 +254,26 @@ impl RunJson {
             expected,
             got,
             effect: replayed.effect.to_string(),
+            sources: match &replayed.outcome {
+                Outcome::Diverged { sources, .. } => sources.clone(),
+                _ => Vec::new(),
+            },
+            recorded_value: before.map(number),
+            value: before.and_then(|_| replayed.sides.first()?.value.as_deref()).map(number),
             steps: replayed.steps.0,
             of: replayed.steps.1,
         }
     }
 }
 
-fn print(out: &mut dyn Write, kind: Kind, first: u32, both: bool, replayed: &Replayed) -> io::Result<()> {
+fn print(
+    out: &mut dyn Write,
+    kind: Kind,
+    first: u32,
+    both: bool,
+    replayed: &Replayed,
+    before: Option<&[u8]>,
+) -> io::Result<()> {
     let (made, all) = replayed.steps;
     let order = match (both, first) {
         (false, _) => "",
@@ -253,6 +300,9 @@ fn print(out: &mut dyn Write, kind: Kind, first: u32, both: bool, replayed: &Rep
     for side in &replayed.sides {
         print_side(out, side)?;
     }
+    if let (Some(before), Outcome::Confirmed) = (before, &replayed.outcome) {
+        writeln!(out, "  in the order of the recorded run it is {} there", number(before))?;
+    }
     writeln!(out, "  effect: {}\n", replayed.effect)
 }
 
@@ -263,6 +313,14 @@ fn print_side(out: &mut dyn Write, side: &Side) -> io::Result<()> {
         writeln!(out, "    called from {frame}")?;
     }
     Ok(())
+}
+
+/// What the recorded run was given to read.
+fn given(bytes: &[u8]) -> Result<Stdio, Failure> {
+    let failed = |error| Failure::new(format_args!("no temporary file for standard input: {error}"));
+    let mut file = tempfile::tempfile().map_err(failed)?;
+    file.write_all(bytes).and_then(|()| file.rewind()).map_err(failed)?;
+    Ok(Stdio::from(file))
 }
 
 /// A value as a number, where it is as long as one.

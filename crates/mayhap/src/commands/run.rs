@@ -73,6 +73,10 @@ pub struct Args {
         default_values_t = [KindName::Race, KindName::Deadlock, KindName::Atomicity, KindName::Order])]
     kinds: Vec<KindName>,
 
+    /// Report every pattern of atomicity and order violations, also where the program does not look as if it minded
+    #[arg(long)]
+    all_patterns: bool,
+
     #[command(flatten)]
     engine: EngineArgs,
 
@@ -106,6 +110,7 @@ impl Args {
             replays: if self.no_replay { 0 } else { self.replays },
             predict: Box::new(move |trace: &Trace| predict::Options {
                 halt: halt.clone(),
+                limits: Limits { all_patterns: self.all_patterns, ..Limits::default() },
                 ..search(trace, &kinds, &engine)
             }),
             folder,

@@ -22,10 +22,12 @@ use mayhap_wire::ring::Schedule;
 use mayhap_witness::Target;
 
 pub use interrupt::Interrupt;
-pub use stdin::Stdin;
+pub use stdin::{KEPT, Stdin};
 
 use crate::predict::{self, Prediction, predict};
 use crate::record::{self, Monitor, Run};
+use crate::replay::addresses;
+use crate::replay::describe::ADDRESSES;
 use crate::replay::plan::Plan;
 use crate::replay::session::{Printed, Recorded, keep};
 use crate::replay::steps::Steps;
@@ -127,6 +129,8 @@ struct Work<'a> {
     known: HashSet<String>,
     /// Names of places that some analysed run has been to.
     places: HashSet<String>,
+    /// Whether addresses decide where the program goes, once that was looked for.
+    led_by_addresses: Option<bool>,
     undecided: bool,
     /// Found what it was to stop at.
     halted: bool,
@@ -150,6 +154,7 @@ impl Job {
             report: None,
             known: HashSet::new(),
             places: HashSet::new(),
+            led_by_addresses: None,
             undecided: false,
             halted: false,
             notes: Vec::new(),
@@ -201,8 +206,9 @@ impl Work<'_> {
             return Err(Failure::at(Path::new(&self.job.program[0]), NOT_INSTRUMENTED));
         }
         let output = watch.printed();
-        let summary = Run::new(&self.job.program, taken.status, watch.started.elapsed());
+        let mut summary = Run::new(&self.job.program, taken.status, watch.started.elapsed());
         let late = watch.late;
+        summary.stdin = self.stdin.kept().map(|(bytes, _)| bytes);
         let recording = taken.write(writer, &path, &summary)?;
         self.notes.extend(recording.notes.into_iter().map(|note| format!("run {run}: {note}")));
         if late {
@@ -210,12 +216,15 @@ impl Work<'_> {
             self.notes
                 .push(format!("run {run} was ended after {limit} seconds (--timeout); its trace counts up to there"));
         }
+        if let Some(code) = summary.code.filter(|&code| code != 0) {
+            self.notes.push(format!("run {run} itself ended with exit code {code}"));
+        }
         self.stdin.keep();
         if recording.events == 0 {
             self.notes.push(format!("run {run}: no event was recorded"));
             return Ok(None);
         }
-        Ok(Some(Recording { path, recorded: Recorded { run: summary, output: Some(output) } }))
+        Ok(Some(Recording { path, recorded: Recorded { run: summary, output: Some(output), late } }))
     }
 
     /// Predicts what other interleavings of a recording contain, and replays what is proven and new.
@@ -332,16 +341,12 @@ impl Work<'_> {
             if self.interrupt.is_set() {
                 break;
             }
-            let options = replay::Options {
-                first: number % orders,
-                core: false,
-                patience: self.job.patience,
-                timeout: self.job.timeout,
-                capture: Some(self.stdin.again()?),
-                recorded: Some(replays.recording.recorded.clone()),
-                debugger: false,
-            };
-            let replayed = replay::replay(&self.job.program, steps, plan, options)?;
+            let first = number % orders;
+            let mut replayed = replay::replay(&self.job.program, steps, plan, self.options(replays, first)?)?;
+            self.explain(&mut replayed.outcome, |work, fixed| {
+                let options = addresses::quietly(work.options(replays, first)?, fixed);
+                replay::replay(&work.job.program, steps, plan, options)
+            })?;
             entry.runs += 1;
             match &replayed.outcome {
                 Outcome::Confirmed => {
@@ -350,7 +355,7 @@ impl Work<'_> {
                         gravest = replayed.effect.clone();
                     }
                 }
-                outcome => entry.diverged = Some(outcome.to_string()),
+                outcome => entry.diverged = Some(format!("{outcome}{}", self.stdin.excuse())),
             }
             last = Some(replayed);
         }
@@ -366,6 +371,41 @@ impl Work<'_> {
             let writer = format::create(&path).map_err(|error| Failure::at(&path, error))?;
             last.taken.write(writer, &path, &summary)?;
             next.push(Recording { path, recorded: replays.recording.recorded.clone() });
+        }
+        Ok(())
+    }
+
+    fn options(&self, replays: &Replays<'_>, first: u32) -> Result<replay::Options, Failure> {
+        Ok(replay::Options {
+            first,
+            core: false,
+            patience: self.job.patience,
+            timeout: self.job.timeout,
+            capture: true,
+            input: Some(self.stdin.again()?),
+            fixed: false,
+            recorded: Some(replays.recording.recorded.clone()),
+            debugger: false,
+        })
+    }
+
+    /// Looks whether addresses led a replay elsewhere, if nothing else is known to have; once in a job is enough.
+    fn explain(
+        &mut self,
+        outcome: &mut Outcome,
+        mut again: impl FnMut(&Self, bool) -> Result<Replayed, Failure>,
+    ) -> Result<(), Failure> {
+        let unexplained = matches!(outcome, Outcome::Diverged { sources, .. } if sources.is_empty());
+        if !unexplained || !addresses::can_be_fixed() {
+            return Ok(());
+        }
+        let led = match self.led_by_addresses {
+            Some(known) => known,
+            None => addresses::decide_the_way(outcome, |fixed| again(self, fixed))?,
+        };
+        self.led_by_addresses = Some(led);
+        if let (true, Outcome::Diverged { sources, .. }) = (led, outcome) {
+            sources.push(ADDRESSES);
         }
         Ok(())
     }

@@ -12,6 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::Failure;
 
+/// Bytes of input that a trace keeps.
+pub const KEPT: u64 = 16 << 20;
+
 /// Where input comes from.
 pub enum Stdin {
     /// Nothing, or a terminal.
@@ -44,6 +47,11 @@ impl Stdin {
         })
     }
 
+    /// Input for the only run that is recorded: a file is the program's own, wherever it was read to.
+    pub fn only(&self) -> Result<Stdio, Failure> {
+        if matches!(self, Stdin::File) { Ok(Stdio::inherit()) } else { self.first() }
+    }
+
     /// Input for a recorded run.
     pub fn first(&self) -> Result<Stdio, Failure> {
         match self {
@@ -61,10 +69,34 @@ impl Stdin {
         }
     }
 
+    /// What a run was given to read, as far as a trace keeps it, and whether there was more. Nothing of a terminal.
+    pub fn kept(&self) -> Option<(Vec<u8>, bool)> {
+        let path = match self {
+            Stdin::Terminal => return None,
+            Stdin::File => Path::new("/proc/self/fd/0"),
+            Stdin::Pipe { kept, .. } => kept,
+        };
+        let mut bytes = Vec::new();
+        File::open(path).ok()?.take(KEPT + 1).read_to_end(&mut bytes).ok()?;
+        let more = bytes.len() as u64 > KEPT;
+        bytes.truncate(KEPT as usize);
+        Some((bytes, more))
+    }
+
     /// The first run has ended: what it has read by now is all that others get.
     pub fn keep(&self) {
         if let Stdin::Pipe { done, .. } = self {
             done.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// What to add where another run went elsewhere: it may have been for want of input.
+    pub fn excuse(&self) -> &'static str {
+        match self {
+            Stdin::Terminal if std::io::stdin().is_terminal() => {
+                "; the recorded run had a terminal to read from, replays in this job have nothing (mayhap replay passes the terminal on)"
+            }
+            _ => "",
         }
     }
 

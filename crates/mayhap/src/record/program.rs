@@ -58,6 +58,13 @@ pub struct Recording {
     pub notes: Vec<String>,
 }
 
+impl Recording {
+    /// The program recorded nothing at all.
+    pub fn is_empty(&self) -> bool {
+        self.events == 0
+    }
+}
+
 /// Looks after a program while it runs.
 pub trait Monitor {
     /// Called every few milliseconds, and when the program has ended; `words` counts what it has recorded so far.
@@ -75,18 +82,25 @@ impl Monitor for Unwatched {
 
 /// Runs a program once and writes its trace.
 pub fn record(program: &[OsString], options: &Options) -> Result<Recording, Failure> {
-    record_as(command(program)?, program, options)
+    record_as(command(program)?, program, options, || None)
 }
 
-/// The same where the command says more about the program, such as where its output goes.
-pub fn record_as(command: Command, program: &[OsString], options: &Options) -> Result<Recording, Failure> {
+/// The same where the command says more about the program, such as where its output goes; `input` says what it was given to
+/// read when it has ended.
+pub fn record_as(
+    command: Command,
+    program: &[OsString],
+    options: &Options,
+    input: impl FnOnce() -> Option<Vec<u8>>,
+) -> Result<Recording, Failure> {
     let output = &options.output;
     // An unwritable place is an error before the program runs, not after.
     let writer = mayhap_trace::format::create(output).map_err(|error| Failure::at(output, error))?;
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let started = Instant::now();
     let taken = execute(command, options, folder, &mut Unwatched)?;
-    let run = Run::new(program, taken.status, started.elapsed());
+    let mut run = Run::new(program, taken.status, started.elapsed());
+    run.stdin = input();
     taken.write(writer, output, &run)
 }
 
@@ -167,6 +181,9 @@ impl Taken {
         let failed = |error| Failure::at(output, error);
         let keeps_part = writer.keep_part();
         writer.attach(attachment::RUN, &run.to_bytes()).map_err(failed)?;
+        if let Some(input) = &run.stdin {
+            writer.attach(attachment::STDIN, input).map_err(failed)?;
+        }
         let mut lowering = Lowering::new(spool.replay(filter), facts, symbols, constant, limits);
         match mayhap_trace::format::copy(&mut lowering, writer, |_| {}) {
             Ok(new) => notes.extend(new),

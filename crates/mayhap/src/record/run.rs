@@ -25,6 +25,9 @@ pub struct Run {
     pub signal: Option<i32>,
     /// How long it took, recording included.
     pub seconds: f64,
+    /// Its standard input, as far as it was kept: it has a block of its own.
+    #[serde(skip)]
+    pub stdin: Option<Vec<u8>>,
 }
 
 impl Run {
@@ -36,6 +39,7 @@ impl Run {
             code: status.code(),
             signal: status.signal(),
             seconds: time.as_secs_f64(),
+            stdin: None,
         }
     }
 
@@ -45,8 +49,9 @@ impl Run {
 
     /// What a trace file says of the run that it is of.
     pub fn load(path: &Path) -> Option<Run> {
-        let input = BufReader::new(File::open(path).ok()?);
-        let bytes = native::attachments(input, attachment::RUN).ok()??;
-        serde_json::from_slice(&bytes).ok()
+        let attached = |code| native::attachments(BufReader::new(File::open(path).ok()?), code).ok()?;
+        let mut run: Run = serde_json::from_slice(&attached(attachment::RUN)?).ok()?;
+        run.stdin = attached(attachment::STDIN);
+        Some(run)
     }
 }

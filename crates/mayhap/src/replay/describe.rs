@@ -124,6 +124,7 @@ impl fmt::Display for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Effect::None => f.write_str("none seen"),
+            Effect::Core => f.write_str("not looked for: the process ended with its core where the state was reached"),
             Effect::Crash { signal, message } => {
                 write!(f, "crash ({})", signal_name(*signal))?;
                 message.as_ref().map_or(Ok(()), |message| write!(f, ": {message}"))
@@ -137,8 +138,16 @@ impl fmt::Display for Effect {
     }
 }
 
+/// A source of divergence that no call gives away.
+pub const ADDRESSES: &str = "addresses";
+
 /// What may have led a run elsewhere, and what to do about it.
 pub fn suspects(sources: &[&str]) -> String {
+    if sources == [ADDRESSES] {
+        return "where its memory lies seems to lead the program elsewhere: with addresses that change from run to run it does not \
+                always do the same, with fixed ones it does. Record and replay under `setarch -R`"
+            .into();
+    }
     let all = sources.join(", ");
     format!("the program asks for {all}, which differs from run to run: record with --inputs record")
 }

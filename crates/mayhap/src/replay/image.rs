@@ -350,3 +350,71 @@ fn assemble(tables: [Vec<u8>; 8], counts: [usize; 8], plan: &Plan, finish: Finis
     put(offset_of!(Head, core), &u32::from(finish.core).to_le_bytes());
     (bytes, offsets)
 }
+
+#[cfg(test)]
+mod tests {
+    use mayhap_wire::schedule::{READ, WRITE, goal, mode, place};
+
+    use super::super::plan::tests::steps;
+    use super::super::steps::Site;
+    use super::*;
+
+    fn word(bytes: &[u8], at: usize) -> u32 {
+        u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
+    }
+
+    fn plan() -> Plan {
+        Plan { steps: vec![2, 0, 1], rest: vec![3], targets: vec![4], complete: vec![0], goal: goal::STAND }
+    }
+
+    #[test]
+    fn each_lane_finds_its_steps_in_their_order_and_its_target() {
+        let all = steps(&[(0, WRITE, 1), (1, WRITE, 1), (0, READ, 1), (0, READ, 1), (1, READ, 1)]);
+        let (bytes, tables) = Builder::new(&all).build(&plan(), Finish { first: 0, core: true });
+        let step = |number: usize, field: usize| tables[0] as usize + number * size_of::<wire::Step>() + field;
+        let lane = |number: usize, field: usize| tables[1] as usize + number * size_of::<wire::Lane>() + field;
+        // Lane 0 has the steps 0, 1 and 3 of the schedule, lane 1 has step 2 and the target.
+        assert_eq!(word(&bytes, lane(0, offset_of!(wire::Lane, first))), 1);
+        assert_eq!([0, 1, 2, 3].map(|n| word(&bytes, step(n, offset_of!(wire::Step, next)))), [2, 4, 0, 0]);
+        assert_eq!(word(&bytes, lane(1, offset_of!(wire::Lane, first))), 3);
+        assert_eq!([0, 1].map(|n| word(&bytes, lane(n, offset_of!(wire::Lane, target)))), [0, 1]);
+        assert_eq!([0, 1].map(|n| word(&bytes, lane(n, offset_of!(wire::Lane, complete)))), [1, 0]);
+        assert_eq!(word(&bytes, offset_of!(Head, leading)), 3);
+        assert_eq!(word(&bytes, offset_of!(Head, core)), 1);
+        assert_eq!(bytes.len() as u64, u64::from_le_bytes(bytes[8..16].try_into().unwrap()));
+    }
+
+    #[test]
+    fn blocks_of_one_place_stand_together_in_order() {
+        let mut all = steps(&[(0, WRITE, 1), (1, WRITE, 1), (0, READ, 1), (0, READ, 1), (1, READ, 1)]);
+        all.modules.push("/bin/program".into());
+        all.sites.push(Site { module: Some(0), offset: 0x40 });
+        all.blocks = vec![Block { lane: 1, site: 0, nth: 9 }, Block { lane: 1, site: 0, nth: 2 }];
+        for (step, block) in [(0, 0), (1, 1)] {
+            all.steps[step].object = super::super::steps::Object { class: class::HEAP, index: block, offset: 16 };
+        }
+        let (bytes, tables) = Builder::new(&all).build(&plan(), Finish::default());
+        let block = |number: usize| word(&bytes, tables[4] as usize + number * size_of::<wire::Block>());
+        assert_eq!([block(0), block(1)], [2, 9]);
+        // The schedule's second step is about the ninth, its third about the second.
+        let index =
+            |number: usize| tables[0] as usize + number * size_of::<wire::Step>() + offset_of!(wire::Step, index);
+        assert_eq!([1, 2].map(|n| word(&bytes, index(n))), [1, 0]);
+        let text = tables[6] as usize;
+        assert_eq!(&bytes[text..text + 12], b"/bin/program");
+    }
+
+    #[test]
+    fn what_the_program_has_not_touched_is_as_it_was_made() {
+        let all = steps(&[(0, WRITE, 1), (1, WRITE, 1), (0, READ, 1), (0, READ, 1), (1, READ, 1)]);
+        let image = Image::create(&all, &plan(), Finish::default()).unwrap();
+        assert_eq!((image.mode().unwrap(), image.next().unwrap()), (mode::FOLLOWING, 0));
+        assert_eq!(image.performing().unwrap(), None);
+        assert_eq!(image.place(1).unwrap(), (place::NOWHERE, 0));
+        let arrival = image.arrival(0, 4).unwrap();
+        assert_eq!((arrival.state, arrival.value, arrival.stack), (wire::arrival::AWAY, None, vec![]));
+        assert_eq!(image.divergence().unwrap().expected, None);
+        image.abandon().unwrap();
+        assert_eq!(image.mode().unwrap(), mode::ABANDONED);
+    }
+}

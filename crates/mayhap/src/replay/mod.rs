@@ -4,6 +4,7 @@
 //! happens is watched from here ([`session`]): whether the bad state was reached, where the run left the plan, and how the
 //! program ended after that.
 
+pub mod addresses;
 pub mod describe;
 pub mod image;
 pub mod plan;

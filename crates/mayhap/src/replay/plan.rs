@@ -78,6 +78,15 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// The plan that leads to an access in the order of the recorded run.
+    pub fn before(trace: &Trace, relations: &Relations, steps: &Steps, access: EventId) -> Result<Plan, String> {
+        let schedule = (0..access.index()).map(EventId::at).filter(|&event| relations.is_relevant(event)).collect();
+        let target = Target::Nondeterminism { write: None, read: access, other: None };
+        Plan::new(trace, relations, steps, &target, &Witness { schedule })
+    }
+}
+
 fn place(trace: &Trace, relations: &Relations, step: &Step, position: &[u32]) -> Place {
     let relevant = |event: &EventId| relations.is_relevant(*event) && trace.event(*event).op != Op::Branch;
     let is_access = |event: &EventId| matches!(trace.event(*event).op, Op::Read | Op::Write);
@@ -140,4 +149,92 @@ fn rest(steps: &Steps, order: &[usize], targets: &[usize]) -> Vec<usize> {
     }
     let is_left = |number: &usize| !made[*number] && steps.steps[*number].kind != Tag::End as u8;
     (0..made.len()).filter(is_left).take(REST).collect()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use mayhap_trace::format::parse_std;
+    use mayhap_wire::schedule::{READ, WRITE};
+
+    use super::super::steps::{Lane, Object};
+    use super::*;
+
+    /// Steps of two threads, of these lanes, kinds and numbers of events.
+    pub(in crate::replay) fn steps(of: &[(u32, u8, u32)]) -> Steps {
+        let mut all =
+            Steps { lanes: vec![Lane { parent: None, nth: 0 }, Lane { parent: Some(0), nth: 1 }], ..Steps::default() };
+        let mut start = 0;
+        for &(lane, kind, events) in of {
+            let object = Object { class: 0, index: 0, offset: 0 };
+            all.steps.push(Step { start, events, lane, kind, site: None, object, outcome: 0, size: 4 });
+            start += events;
+        }
+        all
+    }
+
+    const FORK: u8 = Tag::Fork as u8;
+    const TAKE: u8 = Tag::Acquire as u8;
+    const GIVE: u8 = Tag::Release as u8;
+
+    fn witness(events: &[usize]) -> Witness {
+        Witness { schedule: events.iter().map(|&event| EventId::at(event)).collect() }
+    }
+
+    #[test]
+    fn a_race_hidden_by_a_lock_is_a_plan_without_its_sections() {
+        let text = "m|fork(t)\nm|w(x)\nm|acq(l)\nm|rel(l)\nt|acq(l)\nt|rel(l)\nt|r(x)\nt|end\n";
+        let trace = parse_std(text).unwrap();
+        let relations = Relations::derive(&trace).unwrap();
+        let end = Tag::End as u8;
+        let steps = steps(&[
+            (0, FORK, 1),
+            (0, WRITE, 1),
+            (0, TAKE, 1),
+            (0, GIVE, 1),
+            (1, TAKE, 1),
+            (1, GIVE, 1),
+            (1, READ, 1),
+            (1, end, 1),
+        ]);
+        let target = Target::Race(EventId::at(1), EventId::at(6));
+        let plan = Plan::new(&trace, &relations, &steps, &target, &witness(&[0, 4, 5])).unwrap();
+        assert_eq!((plan.steps, plan.targets, plan.goal), (vec![0, 4, 5], vec![1, 6], goal::STAND));
+        // What the recorded run did besides, but for the end of a thread.
+        assert_eq!(plan.rest, [2, 3]);
+        assert!(plan.complete.is_empty());
+    }
+
+    #[test]
+    fn a_step_stands_where_its_last_access_does_and_loose_ones_before_the_next() {
+        // An update of an atomic is one step; then an attempt that failed, which has no event; then a write.
+        let text = "m|acq(a)\nm|r(x)\nm|w(x)\nm|rel(a)\nm|w(y)\nt|w(z)\n";
+        let trace = parse_std(text).unwrap();
+        let relations = Relations::derive(&trace).unwrap();
+        let steps = steps(&[(0, Tag::Atomic as u8, 4), (0, Tag::Failed as u8, 0), (0, WRITE, 1), (1, WRITE, 1)]);
+        let target = Target::Sequence { events: vec![EventId::at(4)], adjacent: Vec::new() };
+        let plan = Plan::new(&trace, &relations, &steps, &target, &witness(&[0, 1, 5, 2, 3, 4])).unwrap();
+        assert_eq!((plan.steps, plan.goal), (vec![3, 0, 1, 2], goal::SEQUENCE));
+        // Without the write no attempt is made either: its thread stops where it is.
+        let plan = Plan::new(&trace, &relations, &steps, &target, &witness(&[0, 1, 2, 3, 5])).unwrap();
+        assert_eq!(plan.steps, [0, 3]);
+        assert_eq!(plan.rest, [1, 2]);
+    }
+
+    #[test]
+    fn an_event_of_no_step_cannot_be_stood_before() {
+        let trace = parse_std("m|w(x)\nt|w(x)\n").unwrap();
+        let relations = Relations::derive(&trace).unwrap();
+        let target = Target::Race(EventId::at(0), EventId::at(1));
+        let why = Plan::new(&trace, &relations, &steps(&[(0, WRITE, 1)]), &target, &witness(&[])).unwrap_err();
+        assert_eq!(why, "event 2 is no step that the program makes by itself");
+    }
+
+    #[test]
+    fn the_recorded_order_up_to_an_access_is_a_plan() {
+        let trace = parse_std("m|w(x)\nt|w(y)\nm|w(y)\nt|r(x)\n").unwrap();
+        let relations = Relations::derive(&trace).unwrap();
+        let steps = steps(&[(0, WRITE, 1), (1, WRITE, 1), (0, WRITE, 1), (1, READ, 1)]);
+        let plan = Plan::before(&trace, &relations, &steps, EventId::at(3)).unwrap();
+        assert_eq!((plan.steps, plan.targets, plan.rest), (vec![0, 1, 2], vec![3], vec![]));
+    }
 }

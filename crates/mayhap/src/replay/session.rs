@@ -21,6 +21,8 @@ use crate::record::{self, Monitor, Run, Taken};
 
 /// How long all threads of a cycle must have been blocked before that counts as a deadlock.
 const BLOCKED: Duration = Duration::from_millis(200);
+/// The signal of an abort.
+const SIGABRT: i32 = 6;
 /// Bytes of the program's output that are kept.
 const KEPT: usize = 1 << 20;
 
@@ -35,8 +37,12 @@ pub struct Options {
     pub patience: Duration,
     /// How long the whole may take.
     pub timeout: Duration,
-    /// Keep what the program prints instead of passing it on, and give it this to read.
-    pub capture: Option<Stdio>,
+    /// Keep what the program prints instead of passing it on.
+    pub capture: bool,
+    /// What it is given to read; what this process has, if nothing else is said.
+    pub input: Option<Stdio>,
+    /// Its addresses are the same in every run.
+    pub fixed: bool,
     /// What to compare the end with.
     pub recorded: Option<Recorded>,
     /// Run the program in a debugger that stops when the state is reached. Nobody is in a hurry then.
@@ -50,6 +56,8 @@ pub struct Recorded {
     pub run: Run,
     /// What it printed, if that is known.
     pub output: Option<Printed>,
+    /// It did not end by itself.
+    pub late: bool,
 }
 
 /// What a program printed.
@@ -86,6 +94,8 @@ pub enum Outcome {
 pub enum Effect {
     /// The program was ended from here, so nothing can be said.
     Unknown,
+    /// The process was ended where the state was reached, as asked for, so nothing can be said.
+    Core,
     /// Nothing that the recorded run did not show.
     None,
     /// Other output.
@@ -149,13 +159,21 @@ pub fn replay(program: &[OsString], steps: &Steps, plan: &Plan, mut options: Opt
     let finish = Finish { first: options.first, core: options.core };
     let memory = |error| Failure::new(format_args!("no shared memory for the schedule: {error}"));
     let image = Image::create(steps, plan, finish).map_err(memory)?;
-    let mut command = if options.debugger { record::command(&debugger(program)?)? } else { record::command(program)? };
+    let mut command = if options.debugger {
+        record::command(&debugger(program)?)?
+    } else if options.fixed {
+        let prefix = ["setarch", "x86_64", "-R"].map(OsString::from);
+        record::command(&prefix.into_iter().chain(program.iter().cloned()).collect::<Vec<_>>())?
+    } else {
+        record::command(program)?
+    };
     command.env(ENVIRONMENT, image.path());
     let mut readers = Vec::new();
-    let capture = options.capture.take();
-    let captured = capture.is_some();
-    if let Some(input) = capture {
-        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+    if let Some(input) = options.input.take() {
+        command.stdin(input);
+    }
+    if options.capture {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
     }
     let recording = record::Options {
         output: std::path::PathBuf::new(),
@@ -168,7 +186,7 @@ pub fn replay(program: &[OsString], steps: &Steps, plan: &Plan, mut options: Opt
     let mut watch = Watch::new(&image, plan, &options, &mut readers);
     let taken = record::execute(command, &recording, &std::env::temp_dir(), &mut watch)?;
     let (stalled, ended) = (watch.stalled, watch.ended);
-    let printed = captured.then(|| printed(readers));
+    let printed = options.capture.then(|| printed(readers));
     let symbols = taken.symbols();
     let places = Places::new(steps);
     let story = Story { image: &image, plan, places: &places, symbols: &symbols };
@@ -182,7 +200,10 @@ pub fn replay(program: &[OsString], steps: &Steps, plan: &Plan, mut options: Opt
     {
         *sources = taken.sources();
     }
-    let effect = effect(&outcome, ended, taken.status, printed.as_ref(), options.recorded.as_ref());
+    let effect = match outcome {
+        Outcome::Confirmed if options.core && taken.status.signal() == Some(SIGABRT) => Effect::Core,
+        _ => effect(&outcome, ended, taken.status, printed.as_ref(), options.recorded.as_ref()),
+    };
     let made = image.next().map_err(memory)? as usize;
     let sides = story.sides().map_err(memory)?;
     Ok(Replayed { outcome, effect, sides, steps: (made, plan.steps.len()), status: taken.status, printed, taken })
@@ -206,7 +227,8 @@ fn debugger(program: &[OsString]) -> Result<Vec<OsString>, Failure> {
     Ok(words.into_iter().map(OsString::from).chain(program.iter().cloned()).collect())
 }
 
-fn on_path(name: &str) -> bool {
+/// The program is installed.
+pub(super) fn on_path(name: &str) -> bool {
     std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(name).is_file()))
 }
 
@@ -460,6 +482,8 @@ fn effect(
 ) -> Effect {
     match ended {
         Some(Ended::Deadlock) => return Effect::Deadlock,
+        // As the recorded run did.
+        Some(Ended::Hang | Ended::Timeout) if recorded.is_some_and(|recorded| recorded.late) => return Effect::None,
         Some(Ended::Hang) => return Effect::Hang,
         Some(Ended::Timeout) => return if *outcome == Outcome::Confirmed { Effect::Hang } else { Effect::Unknown },
         None => {}
@@ -505,5 +529,5 @@ fn new_line(now: &[u8], before: &[u8]) -> Option<String> {
 
 /// What the trace at `path` says of its run, to compare with.
 pub fn recorded(path: &Path) -> Option<Recorded> {
-    Run::load(path).map(|run| Recorded { run, output: None })
+    Run::load(path).map(|run| Recorded { run, output: None, late: false })
 }

@@ -225,3 +225,64 @@ impl Steps {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(numbers: &[u64]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for &number in numbers {
+            let mut buffer = [0; varint::LONGEST];
+            let length = varint::put(number, &mut buffer).unwrap();
+            bytes.extend_from_slice(&buffer[..length]);
+        }
+        bytes
+    }
+
+    /// Two threads; a step of two events, one without events, two events of no step, a step of one event.
+    const ITEMS: [u64; 46] = [
+        MODULE, 0, SITE, 1, 0x40, LANE, 0, 0, LANE, 1, 1, BLOCK, 1, 0, 3, // what steps name
+        STEP, 2, 0, 10, 1, 2, 0, 8, 0, 4, // on the block, plus 8
+        STEP, 0, 1, 11, 0, 0, 0, 0, 16, 0, // an attempt that failed
+        SKIP, 2, //
+        STEP, 1, 1, 12, 1, 0, 0, 0, 0,
+    ];
+
+    #[test]
+    fn events_find_their_steps() {
+        let steps = Steps::parse(&bytes(&[&ITEMS[..], &[0]].concat()), 5).unwrap();
+        let of = |event: usize| steps.of(EventId::at(event));
+        assert_eq!((0..5).map(of).collect::<Vec<_>>(), [Some(0), Some(0), None, None, Some(2)]);
+        assert_eq!(steps.steps[1].outcome, 16);
+        assert_eq!(steps.steps[0].object, Object { class: class::HEAP, index: 0, offset: 8 });
+        assert_eq!((steps.lane_name(0), steps.lane_name(1)), ("main".into(), "main.1".into()));
+    }
+
+    #[test]
+    fn what_is_not_whole_is_refused() {
+        let good = bytes(&[&ITEMS[..], &[0]].concat());
+        assert!(Steps::parse(&good, 4).is_none(), "more events than the trace has");
+        assert!((1..good.len()).filter(|&n| Steps::parse(&good[..n], 5).is_some()).all(|n| {
+            // Only whole items are accepted.
+            let steps = Steps::parse(&good[..n], 5).unwrap();
+            steps.steps.len() < 3
+        }));
+        let no_such_lane = [LANE, 0, 0, STEP, 1, 1, 12, 0, 0, 0, 0, 0, 0];
+        assert!(Steps::parse(&bytes(&no_such_lane), 5).is_none());
+        let no_such_block = [LANE, 0, 0, STEP, 1, 0, 12, 0, 2, 0, 0, 0, 0];
+        assert!(Steps::parse(&bytes(&no_such_block), 5).is_none());
+        assert!(Steps::parse(&bytes(&[99]), 5).is_none());
+    }
+
+    #[test]
+    fn an_input_in_pieces_is_one() {
+        let mut items = bytes(&[LANE, 0, 0, INPUT, 0, 2, 1, 5, 2]);
+        items.extend_from_slice(b"ab");
+        items.extend_from_slice(&bytes(&[INPUT, 0, 2, 0, 5, 3]));
+        items.extend_from_slice(b"cde");
+        let steps = Steps::parse(&items, 0).unwrap();
+        assert_eq!(steps.inputs.len(), 1);
+        assert_eq!((steps.inputs[0].bytes.as_slice(), steps.inputs[0].result), (&b"abcde"[..], 5));
+    }
+}

@@ -196,7 +196,7 @@ impl Runner {
             let log = tempfile::tempfile().map_err(no_file)?;
             let mut test_command = command(&program)?;
             test_command.stdout(log.try_clone().map_err(no_file)?).stderr(log.try_clone().map_err(no_file)?);
-            let recording = record_as(test_command, &program, &options(output.clone())?)?;
+            let recording = record_as(test_command, &program, &options(output.clone())?, || None)?;
             let good = recording.status.success();
             let shown =
                 std::env::current_dir().ok().and_then(|folder| Some(output.strip_prefix(folder).ok()?.to_path_buf()));

@@ -1,0 +1,62 @@
+//! Whether a program goes where its addresses lead it.
+//!
+//! A program that sorts by pointers, hashes them or looks at their bits does not call anybody for what differs from run to run. But
+//! that can be taken from it: with fixed addresses it always does the same. So where a replay diverged and nothing else
+//! explains it, it is made some more times with addresses as they come, and with fixed ones.
+
+use crate::Failure;
+use crate::replay::session::{Options, Outcome, Replayed};
+
+/// Replays of each sort.
+const RUNS: usize = 3;
+
+/// Whether addresses lead the program: `diverged` is what came of a replay with addresses as they come, `replay` makes another.
+pub fn decide_the_way(
+    diverged: &Outcome,
+    mut replay: impl FnMut(bool) -> Result<Replayed, Failure>,
+) -> Result<bool, Failure> {
+    let mut outcomes = |fixed| (0..RUNS).map(|_| Ok(way(&replay(fixed)?.outcome))).collect::<Result<Vec<_>, Failure>>();
+    let fixed = outcomes(true)?;
+    if fixed.iter().any(|other| *other != fixed[0]) {
+        return Ok(false);
+    }
+    let loose = outcomes(false)?;
+    Ok(are_led(way(diverged), &loose, fixed[0]))
+}
+
+/// The same whenever addresses are fixed: they explain it if runs without differ from each other, or all from those.
+fn are_led(first: (&str, usize), loose: &[(&str, usize)], fixed: (&str, usize)) -> bool {
+    loose.iter().any(|other| *other != first) || first != fixed
+}
+
+/// How far a replay came, which is what is compared.
+fn way(outcome: &Outcome) -> (&'static str, usize) {
+    let step = match outcome {
+        Outcome::Diverged { step, .. } => *step,
+        _ => 0,
+    };
+    (outcome.word(), step)
+}
+
+/// Options for such a replay.
+pub fn quietly(options: Options, fixed: bool) -> Options {
+    Options { capture: true, fixed, core: false, ..options }
+}
+
+/// There is a way to fix addresses.
+pub fn can_be_fixed() -> bool {
+    super::session::on_path("setarch")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::are_led;
+
+    #[test]
+    fn runs_that_differ_only_where_addresses_do_are_led_by_them() {
+        let (here, there) = (("diverged", 4), ("confirmed", 0));
+        assert!(are_led(here, &[there, here, here], here));
+        assert!(are_led(here, &[here, here, here], there));
+        assert!(!are_led(here, &[here, here, here], here));
+    }
+}

@@ -1,0 +1,7 @@
+// Crashes, whatever the order.
+#include "tellers.h"
+
+int main(void) {
+    both();
+    abort();
+}

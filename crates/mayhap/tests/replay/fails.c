@@ -1,0 +1,7 @@
+// Fails, whatever the order.
+#include "tellers.h"
+
+int main(void) {
+    both();
+    return 3;
+}

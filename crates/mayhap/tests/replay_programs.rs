@@ -1,0 +1,210 @@
+//! Programs that do more than run to their end: what the main job and `mayhap replay` say of them.
+
+mod common;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/replay").join(format!("{name}.c"))
+}
+
+/// The main job on a program, with these options: exit code and report.
+fn run(name: &str, options: &[&str]) -> (Option<i32>, Value) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = source(name);
+    let all = [&["run", "--format", "json", "--patience", "2", "--kinds", "race"], options, &[file.to_str().unwrap()]];
+    let run = common::mayhap_in(folder.path(), &all.concat());
+    let report = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{name}: {}", run.stderr));
+    (run.code, report)
+}
+
+fn notes(report: &Value) -> String {
+    report["notes"]
+        .as_array()
+        .map_or(String::new(), |notes| notes.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n"))
+}
+
+/// What replaying the race on a variable came to: runs, those that confirmed it, effect.
+fn replayed(report: &Value, variable: &str) -> (u64, u64, String) {
+    let findings = report["findings"].as_array().unwrap();
+    let of = |f: &&Value| f["events"].as_array().unwrap().iter().any(|e| e["object"] == variable);
+    let found = findings.iter().find(of).unwrap_or_else(|| panic!("no race on {variable} in {report:#}"));
+    let replay = &found["replay"];
+    let count = |key: &str| replay[key].as_u64().unwrap();
+    (count("runs"), count("confirmed"), replay["effect"].as_str().unwrap_or_default().to_string())
+}
+
+/// A compiled program, its recording and the witness of its race, in a folder.
+struct Recorded {
+    folder: tempfile::TempDir,
+    witness: PathBuf,
+}
+
+/// Compiles and records a program that is given `input` to read.
+fn recorded(name: &str, input: &str, wrap: Option<&str>) -> Recorded {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let built =
+        common::mayhap_in(here, &["cc", "-O1", "-g", "-pthread", source(name).to_str().unwrap(), "-o", "program"]);
+    assert_eq!(built.code, Some(0), "{}", built.stderr);
+    let mayhap = env!("CARGO_BIN_EXE_mayhap");
+    let mut command = wrap.map_or_else(
+        || Command::new(mayhap),
+        |wrap| {
+            let mut command = Command::new(wrap);
+            command.args(["-R", mayhap]);
+            command
+        },
+    );
+    command.args(["record", "-o", "program.mhp", "--", "./program"]).current_dir(here);
+    let run = fed(&mut command, input);
+    assert!(run.stdout.contains('7'), "{}{}", run.stdout, run.stderr);
+    common::mayhap_in(here, &["predict", "program.mhp", "--kinds", "race", "--witnesses", "found"]);
+    let witness = std::fs::read_dir(here.join("found")).unwrap().next().unwrap().unwrap().path();
+    Recorded { folder, witness }
+}
+
+/// Runs a command that is given `input` to read.
+fn fed(command: &mut Command, input: &str) -> common::Run {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // It may end without reading all of it.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap().into()
+}
+
+fn replay(of: &Recorded, options: &[&str]) -> common::Run {
+    let all = [&["replay", of.witness.to_str().unwrap(), "--patience", "2"], options].concat();
+    common::mayhap_in(of.folder.path(), &all)
+}
+
+#[test]
+fn a_program_that_forks_is_replayed_without_its_children() {
+    let (code, report) = run("forks", &[]);
+    assert_eq!((code, replayed(&report, "total")), (Some(1), (2, 2, "other output: 0".into())));
+    assert!(notes(&report).contains("the program forked; its child processes are not recorded"), "{report:#}");
+}
+
+#[test]
+fn a_program_that_another_one_takes_over_from_is_compared_to_its_end() {
+    let (code, report) = run("execs", &[]);
+    assert_eq!((code, replayed(&report, "total")), (Some(1), (2, 2, "other output: 0".into())));
+    assert!(notes(&report).contains("replaced itself by exec"), "{report:#}");
+}
+
+#[test]
+fn what_the_recorded_run_did_too_is_no_effect() {
+    let (code, report) = run("fails", &[]);
+    assert_eq!((code, replayed(&report, "total")), (Some(1), (2, 2, "other output: 0".into())));
+    assert!(notes(&report).contains("run 1 itself ended with exit code 3"), "{report:#}");
+    let (_, report) = run("aborts", &["--no-replay"]);
+    assert!(notes(&report).contains("ended by signal 6"), "{report:#}");
+    let of = recorded("aborts", "", None);
+    let text = replay(&of, &["--order", "first"]).stdout;
+    assert!(text.contains("confirmed race") && text.contains("effect: none seen"), "{text}");
+}
+
+#[test]
+fn a_program_that_does_not_end_is_ended() {
+    let (code, report) = run("hangs", &["--timeout", "3", "--replays", "1"]);
+    let (runs, confirmed, effect) = replayed(&report, "total");
+    assert_eq!((code, runs, confirmed), (Some(1), 2, 2));
+    // The recorded run hung as well.
+    assert_eq!(effect, "none seen");
+    assert!(notes(&report).contains("run 1 was ended after 3 seconds (--timeout)"), "{report:#}");
+}
+
+#[test]
+fn a_program_that_wants_a_terminal_says_so_and_gets_the_one_there_is() {
+    let (code, report) = run("terminal", &[]);
+    assert_eq!(code, Some(0));
+    assert!(notes(&report).contains("run 1 itself ended with exit code 4"), "{report:#}");
+    if Command::new("script").arg("--version").output().is_err() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let job =
+        format!("{} run --kinds race --patience 2 {}", env!("CARGO_BIN_EXE_mayhap"), source("terminal").display());
+    let mut command = Command::new("script");
+    command.args(["-qec", &job, "/dev/null"]).current_dir(folder.path());
+    let run = fed(&mut command, "x\n");
+    assert!(run.stdout.contains("replays in this job have nothing"), "{}", run.stdout);
+}
+
+#[test]
+fn what_was_read_is_read_again_by_replays() {
+    let of = recorded("reads", "go\nmore\n", None);
+    let run = replay(&of, &["--order", "second"]);
+    assert!(run.stdout.contains("confirmed race"), "{}{}", run.stdout, run.stderr);
+    // A copy of the trace has it too, one in another format says what it has not.
+    let copied = common::mayhap_in(of.folder.path(), &["convert", "program.mhp", "copy.mhp"]);
+    assert_eq!((copied.code, copied.stderr.as_str()), (Some(0), ""));
+    let run = replay(&of, &["--trace", "copy.mhp", "--order", "second"]);
+    assert!(run.stdout.contains("confirmed race"), "{}{}", run.stdout, run.stderr);
+    let text = common::mayhap_in(of.folder.path(), &["convert", "program.mhp", "copy.std"]);
+    assert!(text.stderr.contains("without the steps that replays follow"), "{}", text.stderr);
+}
+
+#[test]
+fn a_program_that_goes_by_its_addresses_is_told_so() {
+    if Command::new("setarch").arg("--version").output().is_err() {
+        return;
+    }
+    let of = recorded("addresses", "", None);
+    let run = replay(&of, &["--repeat", "4"]);
+    assert!(run.stdout.contains("diverged at step"), "{}", run.stdout);
+    assert!(run.stdout.contains("where its memory lies"), "{}", run.stdout);
+    let fixed = recorded("addresses", "", Some("setarch"));
+    let mut command = Command::new("setarch");
+    command.args(["-R", env!("CARGO_BIN_EXE_mayhap"), "replay"]).arg(&fixed.witness).current_dir(fixed.folder.path());
+    let run = fed(&mut command, "");
+    assert!(run.stdout.contains("confirmed in 2 of 2 runs"), "{}", run.stdout);
+}
+
+#[test]
+fn a_second_round_finds_what_only_the_first_ones_replays_came_to() {
+    let (_, once) = run("second_path", &["--rounds", "1"]);
+    let has_note = |report: &Value| report["findings"].to_string().contains("\"note\"");
+    assert!(!has_note(&once), "{once:#}");
+    let (_, twice) = run("second_path", &["--rounds", "2"]);
+    assert_eq!(replayed(&twice, "open_now").1, 2);
+    assert!(has_note(&twice), "{twice:#}");
+}
+
+#[test]
+fn a_core_is_not_the_programs_effect() {
+    let of = recorded("fails", "", None);
+    let text = replay(&of, &["--core"]).stdout;
+    assert!(text.contains("confirmed race") && text.contains("effect: not looked for"), "{text}");
+}
+
+#[test]
+fn a_debugger_stops_with_both_threads_at_their_accesses() {
+    if Command::new("gdb").arg("--version").output().is_err() {
+        return;
+    }
+    let of = recorded("fails", "", None);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mayhap"));
+    command.args(["replay", of.witness.to_str().unwrap(), "--gdb"]).current_dir(of.folder.path());
+    let run = fed(&mut command, "thread apply all bt\ncontinue\nquit\n");
+    assert!(run.stdout.contains("mayhap_replay_reached"), "{}{}", run.stdout, run.stderr);
+    assert!(run.stdout.contains("teller (") && run.stdout.contains("auditor ("), "{}", run.stdout);
+}
+
+#[test]
+fn a_read_that_sees_another_write_is_shown_with_both_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let built =
+        common::mayhap_in(here, &["cc", "-O1", "-g", "-pthread", source("race").to_str().unwrap(), "-o", "race"]);
+    assert_eq!(built.code, Some(0), "{}", built.stderr);
+    common::mayhap_in(here, &["record", "-o", "race.mhp", "--", "./race"]);
+    common::mayhap_in(here, &["predict", "race.mhp", "--kinds", "nondeterminism", "--witnesses", "found"]);
+    let witness = std::fs::read_dir(here.join("found")).unwrap().next().unwrap().unwrap().path();
+    let run = common::mayhap_in(here, &["replay", witness.to_str().unwrap()]);
+    let (here, there) = (run.stdout.find("which is "), run.stdout.find("in the order of the recorded run it is "));
+    assert!(here.is_some() && there > here, "{}{}", run.stdout, run.stderr);
+}
