@@ -205,6 +205,10 @@ impl Cargo<'_> {
             let mut flags = self.user_flags(kind);
             flags.retain(|flag| !conflicts(flag));
             flags.extend(ours.iter().filter(|flag| kind == "rustflags" || !flag.starts_with("-Csplit")).cloned());
+            if kind == "rustdocflags" && !flags.iter().any(|flag| flag.contains("opt-level")) {
+                // Profiles are not for documentation tests.
+                flags.push("-Copt-level=1".into());
+            }
             environment.push((format!("CARGO_ENCODED_{}", kind.to_uppercase()).into(), flags.join("\x1f").into()));
         }
         // Without optimisation the compiler inlines nothing, and the fast paths of locks cannot be told apart. Optimisation

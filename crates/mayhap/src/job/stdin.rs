@@ -4,7 +4,7 @@
 //! first run; the others find nothing to read.
 
 use std::fs::File;
-use std::io::{IsTerminal, Read, Write};
+use std::io::{IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ pub const KEPT: u64 = 16 << 20;
 pub enum Stdin {
     /// Nothing, or a terminal.
     Terminal,
-    /// A file, which can be opened again.
-    File,
+    /// A file, which can be opened again, and where this process found it read to.
+    File(u64),
     /// A pipe, kept in a file.
     Pipe {
         /// The file.
@@ -35,7 +35,7 @@ impl Stdin {
     pub fn look(folder: &Path) -> Result<Stdin, Failure> {
         let path = Path::new("/proc/self/fd/0");
         Ok(match std::fs::metadata(path) {
-            Ok(metadata) if metadata.is_file() => Stdin::File,
+            Ok(metadata) if metadata.is_file() => Stdin::File(position()),
             Ok(_) if std::io::stdin().is_terminal() => Stdin::Terminal,
             Ok(metadata) if is_null(&metadata) => Stdin::Terminal,
             Ok(_) => {
@@ -49,7 +49,7 @@ impl Stdin {
 
     /// Input for the only run that is recorded: a file is the program's own, wherever it was read to.
     pub fn only(&self) -> Result<Stdio, Failure> {
-        if matches!(self, Stdin::File) { Ok(Stdio::inherit()) } else { self.first() }
+        if matches!(self, Stdin::File(_)) { Ok(Stdio::inherit()) } else { self.first() }
     }
 
     /// Input for a recorded run.
@@ -71,13 +71,8 @@ impl Stdin {
 
     /// What a run was given to read, as far as a trace keeps it, and whether there was more. Nothing of a terminal.
     pub fn kept(&self) -> Option<(Vec<u8>, bool)> {
-        let path = match self {
-            Stdin::Terminal => return None,
-            Stdin::File => Path::new("/proc/self/fd/0"),
-            Stdin::Pipe { kept, .. } => kept,
-        };
         let mut bytes = Vec::new();
-        File::open(path).ok()?.take(KEPT + 1).read_to_end(&mut bytes).ok()?;
+        self.reopen()?.ok()?.take(KEPT + 1).read_to_end(&mut bytes).ok()?;
         let more = bytes.len() as u64 > KEPT;
         bytes.truncate(KEPT as usize);
         Some((bytes, more))
@@ -102,13 +97,29 @@ impl Stdin {
 
     /// The same input for another run.
     pub fn again(&self) -> Result<Stdio, Failure> {
-        let path = match self {
-            Stdin::Terminal => return Ok(Stdio::null()),
-            Stdin::File => Path::new("/proc/self/fd/0"),
-            Stdin::Pipe { kept, .. } => kept,
-        };
-        File::open(path).map(Stdio::from).map_err(|error| Failure::at(path, error))
+        match self.reopen() {
+            None => Ok(Stdio::null()),
+            Some(file) => file.map(Stdio::from).map_err(|error| Failure::new(format_args!("standard input: {error}"))),
+        }
     }
+
+    /// The input from where the first run had it; nothing of a terminal.
+    fn reopen(&self) -> Option<std::io::Result<File>> {
+        match self {
+            Stdin::Terminal => None,
+            Stdin::Pipe { kept, .. } => Some(File::open(kept)),
+            Stdin::File(from) => Some(File::open("/proc/self/fd/0").and_then(|mut file| {
+                file.seek(SeekFrom::Start(*from))?;
+                Ok(file)
+            })),
+        }
+    }
+}
+
+/// How far standard input, a file, has been read.
+fn position() -> u64 {
+    let info = std::fs::read_to_string("/proc/self/fdinfo/0").unwrap_or_default();
+    info.lines().find_map(|line| line.strip_prefix("pos:")?.trim().parse().ok()).unwrap_or(0)
 }
 
 fn is_null(metadata: &std::fs::Metadata) -> bool {

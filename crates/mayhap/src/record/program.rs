@@ -25,6 +25,11 @@ use crate::{Failure, runtime};
 
 /// Words of the ring: 16 MiB, which the recorder empties many times a second.
 const RING_WORDS: u64 = 1 << 21;
+/// The signal for a system call that is not allowed.
+const SIGSYS: i32 = 31;
+/// System calls that the runtime makes beside the program's own.
+const SYSTEM_CALLS: &str =
+    "futex, nanosleep, gettid, tgkill, membarrier, get_robust_list, open, read, close, mmap and munmap";
 /// Words taken at a time, so that they stay in the processor's cache between their uses.
 const PIECE: u64 = 1 << 16;
 /// The longest the recorder sleeps when there is nothing to take.
@@ -176,6 +181,12 @@ impl Taken {
         let Taken { status, ring, spool, survey, limits } = self;
         let (facts, filter) = survey.finish();
         let mut notes = what_is_missing(&ring, &spool, status);
+        if let Some(library) = facts.modules.iter().find_map(|module| open_mp(&module.path)) {
+            notes.push(format!(
+                "the program uses {library}, whose critical sections, barriers and ends of parallel regions are not seen: what only \
+                 they order looks unordered"
+            ));
+        }
         let symbols = Symbols::load(&facts.modules);
         let constant = constant_calls(&symbols, &facts.pcs);
         let failed = |error| Failure::at(output, error);
@@ -200,6 +211,12 @@ impl Taken {
         }
         Ok(Recording { status, events: lowering.events(), notes })
     }
+}
+
+/// The name of a library of OpenMP, if a file is one.
+fn open_mp(path: &Path) -> Option<&'static str> {
+    let name = path.file_name()?.to_str()?;
+    ["libgomp", "libomp", "libiomp5"].into_iter().find(|library| name.starts_with(&format!("{library}.so")))
 }
 
 /// There is no more room for the trace.
@@ -313,6 +330,11 @@ fn what_is_missing(ring: &Ring, spool: &Spool, status: ExitStatus) -> Vec<String
     }
     if let Some(signal) = status.signal() {
         notes.push(format!("the program was ended by signal {signal}; the trace has all events up to that moment"));
+        if signal == SIGSYS {
+            notes.push(format!(
+                "that signal is a seccomp filter's: it may have met a system call of the recording, which needs {SYSTEM_CALLS}"
+            ));
+        }
     } else if state_bits & (state::EXITED | state::EXITED_AT_ONCE) == 0 {
         notes.push(if state_bits & state::EXECUTED != 0 {
             "the program replaced itself by exec; what came after that is not recorded".into()

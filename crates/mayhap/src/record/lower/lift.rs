@@ -190,7 +190,10 @@ impl Lowering {
             _ if self.lift.off.contains(&size) => return Ok(false),
             Meaning::Take { shared, otherwise } => match (kind, otherwise) {
                 (AtomicKind::Load, Otherwise::Fails) => self.look(site, address)?,
-                (_, Otherwise::Fails) => self.take(site, address, shared)?,
+                (_, Otherwise::Fails) => {
+                    self.thread().tries = true;
+                    self.take(site, address, shared)?;
+                }
                 (AtomicKind::Load, how) => {
                     self.begins_to_take(site, address);
                     if how == Otherwise::Waits {

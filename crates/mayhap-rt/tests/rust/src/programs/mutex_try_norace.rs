@@ -1,4 +1,5 @@
 // Whoever gets the mutex by trying works; who does not leaves it.
+// counts: try>=1
 use crate::shared::{change, thread};
 use std::sync::Mutex;
 

@@ -1,4 +1,5 @@
 // A mutex of parking_lot protects; so does one taken by trying.
+// counts: try>=1
 // counts: acq>=20
 use crate::shared::{change, thread};
 use parking_lot::Mutex;

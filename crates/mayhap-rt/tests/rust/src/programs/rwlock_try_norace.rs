@@ -1,4 +1,5 @@
 // A reader-writer lock taken by trying.
+// counts: try>=1
 use crate::shared::{change, get, thread};
 use std::sync::RwLock;
 
