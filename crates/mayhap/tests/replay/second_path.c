@@ -16,7 +16,7 @@ static void *keeper(void *argument) {
 }
 
 static void *visitor(void *argument) {
-    usleep(20000);
+    usleep(200000);
     pthread_mutex_lock(&lock);
     guarded = 2;
     pthread_mutex_unlock(&lock);

@@ -18,7 +18,7 @@ static void *teller(void *argument) {
 }
 
 static void *auditor(void *argument) {
-    usleep(20000);
+    usleep(200000);
     pthread_mutex_lock(&lock);
     guarded = 2;
     pthread_mutex_unlock(&lock);
