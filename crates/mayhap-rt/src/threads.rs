@@ -96,6 +96,7 @@ fn new_record() -> Option<&'static Thread> {
     thread.rounds.store(0, Ordering::Relaxed);
     thread.pthread.store(0, Ordering::Relaxed);
     thread.dirty.store(0, Ordering::Relaxed);
+    thread.branch.store(0, Ordering::Relaxed);
     thread.pending.store(0, Ordering::Relaxed);
     thread.untold.store(0, Ordering::Relaxed);
     thread.calls.clear();

@@ -36,7 +36,7 @@ pub(super) const KEPT: u64 = 1 << 12;
 const HANDED: u64 = 1 << 13;
 /// Thread and segment of the owner, of the access before the one reader, or of the last write before many.
 const EPOCH: u64 = 0xff_ffff_ffff << 16;
-/// Accesses so far, up to [`FEW`].
+/// Accesses so far, up to [`FEW`]; one where a site comes several times in a row.
 const COUNT: u64 = 0xff << 56;
 /// As many accesses of a granule are no longer few.
 const FEW: u64 = 0xff;
@@ -70,9 +70,19 @@ pub(super) struct Owners {
     thread: u16,
     /// The present thread and segment.
     present: u64,
+    /// Which piece of the run this is, from 1, and the pages that were touched in it.
+    piece: u32,
+    pages: Vec<u64>,
 }
 
 impl Owners {
+    /// Another piece of the run begins; the pages that were touched since the last one began.
+    pub(super) fn next_piece(&mut self) -> Vec<u64> {
+        // The number comes round after as many pieces as no disk holds; then too many pages are told.
+        self.piece = self.piece.checked_add(1).unwrap_or(1);
+        std::mem::take(&mut self.pages)
+    }
+
     /// The turn passes to another thread.
     pub(super) fn switch(&mut self, thread: u16) {
         self.order.leaves(self.thread);
@@ -100,7 +110,8 @@ impl Owners {
     pub(super) fn touch(&mut self, address: u64, writes: bool, from: u64, to: u64) {
         let cuts = ((1 << from) | (1 << to)) & CUTS;
         let wanted = TOUCHED | cuts | if writes { WRITTEN } else { 0 };
-        let cell = self.cells.get(address);
+        let pages = &mut self.pages;
+        let cell = self.cells.visit(address, self.piece, |page| pages.push(page));
         if cell & (EPOCH | SPLIT | MANY | KEPT | COUNT | wanted) == self.present | wanted | COUNT {
             return;
         }

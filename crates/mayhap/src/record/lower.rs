@@ -35,7 +35,7 @@ use mayhap_trace::{
     CHUNK, Columns, Error, Event, EventId, LocId, NONE, NameError, Op, Position, Source, Tables, ThreadId,
 };
 use mayhap_wire::attachment;
-use mayhap_wire::ring::{AtomicKind, SiteKind, Tag, order, split_atomic};
+use mayhap_wire::ring::{AtomicKind, BRANCHED, MAX_SITE, SiteKind, Tag, order, split_atomic};
 
 use super::granule::{CUTS, KEPT};
 use super::limits::Limits;
@@ -70,6 +70,17 @@ struct Thread {
     loaded: Vec<u64>,
 }
 
+/// What is known of a site by its code.
+#[derive(Clone, Copy, Default)]
+struct Marks {
+    /// Its address is a constant.
+    constant: bool,
+    /// It moves memory unseen by anybody.
+    unseen: bool,
+    /// It lies in Rust code that is not instrumented.
+    silent: bool,
+}
+
 /// A run's events, made from its words.
 pub struct Lowering {
     replay: Replay,
@@ -83,6 +94,9 @@ pub struct Lowering {
     threads: Vec<Thread>,
     current: u16,
     symbols: Symbols,
+    /// By site number.
+    marks: Vec<Marks>,
+    /// Return addresses of calls whose address argument is a constant.
     constant: HashSet<u64>,
     /// Return addresses of calls that move memory unseen by anybody.
     unseen: HashSet<u64>,
@@ -97,6 +111,10 @@ pub struct Lowering {
     own: HashMap<u64, Option<u32>>,
     /// Where sites of allocations lie.
     lines: HashMap<u32, String>,
+    /// Names of variables outside heap blocks.
+    variables: HashSet<String>,
+    /// A heap block by number, and its name.
+    heap: (Option<usize>, String),
     limits: Limits,
     /// By site number: not looked at yet, kept, left out.
     chosen: Vec<Option<bool>>,
@@ -140,6 +158,7 @@ impl Lowering {
             threads: Vec::new(),
             current: 0,
             symbols,
+            marks: Vec::new(),
             constant,
             unseen,
             silent,
@@ -148,6 +167,8 @@ impl Lowering {
             locations: Vec::new(),
             own: HashMap::new(),
             lines: HashMap::new(),
+            variables: HashSet::new(),
+            heap: (None, String::new()),
             writes: limits.last.is_none(),
             limits,
             chosen: Vec::new(),
@@ -175,6 +196,16 @@ impl Lowering {
     }
 
     fn step(&mut self, word: Word<'_>) -> Result<(), NameError> {
+        let word = match word {
+            Word::Access(site, address) if site & BRANCHED != 0 => {
+                let before = self.count;
+                self.settle(site & MAX_SITE)?;
+                self.block(site & MAX_SITE)?;
+                self.steps.skip(self.count - before);
+                Word::Access(site & MAX_SITE, address)
+            }
+            word => word,
+        };
         let before = self.count;
         self.lower(word)?;
         let view = View { sites: &self.sites, blocks: &self.blocks, symbols: &self.symbols };
@@ -192,11 +223,7 @@ impl Lowering {
                 match site.kind {
                     SiteKind::Read => self.access(number, address, site.size.into(), Op::Read),
                     SiteKind::Write => self.access(number, address, site.size.into(), Op::Write),
-                    SiteKind::Branch => {
-                        // The first one is told in any case: by it a trace says that it tells branches.
-                        self.thread().dirty |= !std::mem::replace(&mut self.told, true);
-                        self.branch(number)
-                    }
+                    SiteKind::Branch => self.block(number),
                     SiteKind::Call => {
                         self.stacks.called(self.current, address, site.pc);
                         Ok(())
@@ -216,7 +243,7 @@ impl Lowering {
 
     fn record(&mut self, tag: Tag, arg: u32, first: u64, second: u64, body: &[u64]) -> Result<(), NameError> {
         // What the standard library does for itself, by locks that are not seen, is nobody's business.
-        if is_std(tag) && self.silent.contains(&self.sites.get(arg).pc) {
+        if is_std(tag) && self.marks(arg).silent {
             return Ok(());
         }
         match tag {
@@ -289,7 +316,7 @@ impl Lowering {
                 }
             }
             Tag::Fence => self.fence(arg, first as u8)?,
-            Tag::RangeRead | Tag::RangeWrite if self.unseen.contains(&self.sites.get(arg).pc) => {}
+            Tag::RangeRead | Tag::RangeWrite if self.marks(arg).unseen => {}
             Tag::RangeRead | Tag::RangeWrite => {
                 self.settle(arg)?;
                 self.access(arg, first, second, if tag == Tag::RangeRead { Op::Read } else { Op::Write })?;
@@ -308,6 +335,11 @@ impl Lowering {
             Tag::ScopeLeft => self.scope_left(arg, first)?,
         }
         Ok(())
+    }
+
+    #[inline]
+    fn marks(&self, site: u32) -> Marks {
+        self.marks.get(site as usize).copied().unwrap_or_default()
     }
 
     fn thread(&mut self) -> &mut Thread {
@@ -377,6 +409,12 @@ impl Lowering {
         Ok(())
     }
 
+    /// A basic block. The first one is told in any case: by it a trace says that it tells branches.
+    fn block(&mut self, site: u32) -> Result<(), NameError> {
+        self.thread().dirty |= !std::mem::replace(&mut self.told, true);
+        self.branch(site)
+    }
+
     /// A branch, if the thread has read since the last one. None at all in a program whose basic blocks are not told:
     /// without them, those at computed addresses would pass for all there are.
     fn branch(&mut self, site: u32) -> Result<(), NameError> {
@@ -394,7 +432,7 @@ impl Lowering {
 
     /// A lock or condition event: its object was decided by a value read before, unless the program names a constant one.
     fn named(&mut self, op: Op, object: u32, site: u32) -> Result<(), NameError> {
-        if self.constant.contains(&self.sites.get(site).pc) {
+        if self.marks(site).constant {
             return self.emit(op, object, site);
         }
         self.decided(op, object, site)
@@ -418,7 +456,7 @@ impl Lowering {
             if cell == 0 {
                 continue;
             }
-            if std::mem::take(&mut first) && !self.constant.contains(&self.sites.get(site).pc) {
+            if std::mem::take(&mut first) && !self.marks(site).constant {
                 self.implicit_branch()?;
             }
             let base = self.variable(granule, cell)?;
@@ -497,7 +535,7 @@ impl Lowering {
         let lock = self.lock(address)?;
         if std::mem::take(&mut self.thread().tries) {
             // The mark stands right before its acquire, so the branch comes before both.
-            if !self.constant.contains(&self.sites.get(site).pc) {
+            if !self.marks(site).constant {
                 self.implicit_branch()?;
             }
             self.emit(Op::Try, NONE, site)?;
@@ -565,7 +603,7 @@ impl Lowering {
             return Ok(());
         }
         // Whether an update happens may depend on what was read before, even where its place does not.
-        if kind == AtomicKind::Update || !self.constant.contains(&self.sites.get(site).pc) {
+        if kind == AtomicKind::Update || !self.marks(site).constant {
             self.implicit_branch()?;
         }
         let me = self.current;

@@ -23,8 +23,8 @@ use super::survey::Survey;
 use super::symbols::Symbols;
 use crate::{Failure, runtime};
 
-/// Words of the ring: 16 MiB, which the recorder empties many times a second.
-const RING_WORDS: u64 = 1 << 21;
+/// Words of the ring: 2 MiB, which stay in the processor's cache until the recorder takes them.
+const RING_WORDS: u64 = 1 << 18;
 /// Words taken at a time, so that they stay in the processor's cache between their uses.
 const PIECE: u64 = 1 << 16;
 /// The longest the recorder sleeps when there is nothing to take.

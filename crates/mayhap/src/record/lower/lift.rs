@@ -289,7 +289,8 @@ impl Lowering {
             return Ok(state);
         }
         let name = format!("state of {}", self.name(address));
-        let state = (names::define(&mut self.tables.locks, &name)?, names::define(&mut self.tables.variables, &name)?);
+        let variable = names::define_variable(&mut self.variables, &mut self.tables.variables, &name)?;
+        let state = (names::define(&mut self.tables.locks, &name)?, variable);
         self.lift.states.insert(address, state);
         Ok(state)
     }
