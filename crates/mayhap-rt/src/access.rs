@@ -14,9 +14,9 @@
 //!   and variable are the same. An atomicity target between two reads of the run, with a write of another thread between
 //!   them, is one between r1 and r2.
 
-use core::sync::atomic::{Ordering, compiler_fence};
+use core::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 
-use mayhap_wire::ring::{BRANCHED, SiteKind, Tag, access_word};
+use mayhap_wire::ring::{BRANCHED, SiteKind, Tag, access_word, state};
 use mayhap_wire::schedule::{READ, WRITE};
 
 use crate::hook::Hook;
@@ -185,6 +185,21 @@ unsafe extern "C" fn branch(pc: u64) {
         thread.dirty.store(0, Ordering::Relaxed);
         thread.pending.store(0, Ordering::Relaxed);
         thread.branch.store(pc, Ordering::Relaxed);
+        if !TOLD.load(Ordering::Relaxed) {
+            tell();
+        }
+    }
+}
+
+/// The recorder knows that the program tells its basic blocks.
+static TOLD: AtomicBool = AtomicBool::new(false);
+
+#[cold]
+#[inline(never)]
+fn tell() {
+    if ring::header().is_some() {
+        TOLD.store(true, Ordering::Relaxed);
+        ring::tell(state::TELLS_BRANCHES);
     }
 }
 

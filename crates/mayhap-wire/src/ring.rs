@@ -122,6 +122,8 @@ pub mod state {
     pub const FORKED: u32 = 1 << 3;
     /// More threads than a trace can number.
     pub const TOO_MANY_THREADS: u32 = 1 << 4;
+    /// The program tells its basic blocks.
+    pub const TELLS_BRANCHES: u32 = 1 << 5;
     /// The program reads the clock.
     pub const READS_CLOCK: u32 = 1 << 16;
     /// The program asks the kernel for random bytes.

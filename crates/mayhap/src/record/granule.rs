@@ -70,6 +70,8 @@ pub(super) struct Owners {
     thread: u16,
     /// The present thread and segment.
     present: u64,
+    /// Thread and segment of a last write that comes before the present thread.
+    written_before: u64,
     /// Which piece of the run this is, from 1, and the pages that were touched in it.
     piece: u32,
     pages: Vec<u64>,
@@ -91,6 +93,8 @@ impl Owners {
     }
 
     fn renew(&mut self) {
+        // No thread and segment that a cell has.
+        self.written_before = u64::MAX;
         self.present = epoch(self.thread, self.order.now(self.thread));
     }
 
@@ -103,6 +107,7 @@ impl Owners {
     /// The present thread has waited for the end of another.
     pub(super) fn join(&mut self, child: u16) {
         self.order.join(self.thread, child);
+        self.written_before = u64::MAX;
     }
 
     /// The present thread touches bytes `from..to` of the granule at `address`.
@@ -113,6 +118,11 @@ impl Owners {
         let pages = &mut self.pages;
         let cell = self.cells.visit(address, self.piece, |page| pages.push(page));
         if cell & (EPOCH | SPLIT | MANY | KEPT | COUNT | wanted) == self.present | wanted | COUNT {
+            return;
+        }
+        // Read by many, and again, by a thread that comes behind the last write.
+        let again = !writes && cell & (EPOCH | MANY | KEPT | COUNT) == self.written_before | MANY | COUNT;
+        if again && cell & cuts == cuts {
             return;
         }
         if cell & KEPT != 0 {
@@ -140,7 +150,11 @@ impl Owners {
             owned
         } else if cell & MANY != 0 {
             match writes {
-                false if ordered || !written => cell & !CUTS,
+                false if ordered => {
+                    self.written_before = cell & EPOCH;
+                    cell & !CUTS
+                }
+                false if !written => cell & !CUTS,
                 true if self.order.is_alone(me) => owned,
                 _ => KEPT,
             }

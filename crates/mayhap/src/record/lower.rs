@@ -103,8 +103,6 @@ pub struct Lowering {
     /// Return addresses in Rust code that is not instrumented.
     silent: HashSet<u64>,
     lift: lift::Lift,
-    /// A basic block has been told.
-    told: bool,
     /// Locations of each site by number: of accesses, and of what else happens there.
     locations: Vec<[u32; 2]>,
     /// Of places in the code, what location of the program's own they stand for.
@@ -163,7 +161,6 @@ impl Lowering {
             unseen,
             silent,
             lift,
-            told: false,
             locations: Vec::new(),
             own: HashMap::new(),
             lines: HashMap::new(),
@@ -200,7 +197,7 @@ impl Lowering {
             Word::Access(site, address) if site & BRANCHED != 0 => {
                 let before = self.count;
                 self.settle(site & MAX_SITE)?;
-                self.block(site & MAX_SITE)?;
+                self.branch(site & MAX_SITE)?;
                 self.steps.skip(self.count - before);
                 Word::Access(site & MAX_SITE, address)
             }
@@ -223,7 +220,7 @@ impl Lowering {
                 match site.kind {
                     SiteKind::Read => self.access(number, address, site.size.into(), Op::Read),
                     SiteKind::Write => self.access(number, address, site.size.into(), Op::Write),
-                    SiteKind::Branch => self.block(number),
+                    SiteKind::Branch => self.branch(number),
                     SiteKind::Call => {
                         self.stacks.called(self.current, address, site.pc);
                         Ok(())
@@ -256,6 +253,9 @@ impl Lowering {
                 self.revive(&block);
                 self.steps.begun(arg as u16, body.get(3).copied().unwrap_or(second));
                 self.emit(Op::Begin, NONE, 0)?;
+                if arg == 0 && self.writes {
+                    self.tell_branches()?;
+                }
             }
             Tag::End => self.emit(Op::End, NONE, 0)?,
             Tag::Fork => self.fork(arg, first as u16)?,
@@ -409,10 +409,10 @@ impl Lowering {
         Ok(())
     }
 
-    /// A basic block. The first one is told in any case: by it a trace says that it tells branches.
-    fn block(&mut self, site: u32) -> Result<(), NameError> {
-        self.thread().dirty |= !std::mem::replace(&mut self.told, true);
-        self.branch(site)
+    /// By one at its beginning a trace says that it tells branches.
+    fn tell_branches(&mut self) -> Result<(), NameError> {
+        self.thread().dirty |= self.facts.tells_branches;
+        self.branch(0)
     }
 
     /// A branch, if the thread has read since the last one. None at all in a program whose basic blocks are not told:

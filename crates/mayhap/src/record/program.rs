@@ -160,7 +160,7 @@ impl Taken {
     /// Makes the trace.
     pub fn write(self, mut writer: Box<dyn TraceWriter>, output: &Path, run: &Run) -> Result<Recording, Failure> {
         let Taken { status, ring, spool, survey, limits } = self;
-        let (facts, filter) = survey.finish();
+        let (facts, filter) = survey.finish(ring.state().unwrap_or(0) & state::TELLS_BRANCHES != 0);
         let mut notes = what_is_missing(&ring, &spool, status);
         let symbols = Symbols::load(&facts.modules);
         let constant = constant_calls(&symbols, &facts.pcs);

@@ -38,7 +38,6 @@ pub(super) struct Survey {
     pcs: Vec<u64>,
     /// Those where threads wait on conditions.
     waits: HashSet<u64>,
-    tells_branches: bool,
     blocks: Blocks,
     owners: Owners,
     kept: Vec<Kept>,
@@ -99,7 +98,6 @@ impl Default for Survey {
             modules: Vec::new(),
             pcs: Vec::new(),
             waits: HashSet::new(),
-            tells_branches: false,
             blocks: Blocks::default(),
             owners: Owners::default(),
             kept: Vec::new(),
@@ -182,7 +180,6 @@ impl Survey {
                 self.touch(address, u64::from(site.size), writes);
             }
         }
-        self.tells_branches |= number & BRANCHED != 0;
         site.kind
     }
 
@@ -212,7 +209,6 @@ impl Survey {
                 if !matches!(site.kind, SiteKind::Call | SiteKind::Return) {
                     self.pcs.push(site.pc);
                 }
-                self.tells_branches |= site.kind == SiteKind::Branch;
             }
             // Of the call's two objects the first is the condition: it says nothing of the mutex.
             Tag::WaitBegin | Tag::WaitEnd | Tag::Woken => _ = self.waits.insert(self.sites.get(argument).pc),
@@ -273,7 +269,7 @@ impl Survey {
     }
 
     /// The run is over: what the second pass needs to know, and what of the words it needs to see.
-    pub(super) fn finish(mut self) -> (Facts, Filter) {
+    pub(super) fn finish(mut self, tells_branches: bool) -> (Facts, Filter) {
         for block in self.blocks.drain() {
             self.retire(block);
         }
@@ -287,7 +283,7 @@ impl Survey {
             outside,
             modules: self.modules,
             pcs: self.pcs.into_iter().filter(|pc| !self.waits.contains(pc)).collect(),
-            tells_branches: self.tells_branches,
+            tells_branches,
             atomics: self.atomics,
         };
         (facts, Filter { kept: self.ever, pages: self.pages, sites: self.sites })
