@@ -283,8 +283,10 @@ mod tests {
                     words.push(record_word(Tag::Alloc, following as usize, i as u32));
                     words.extend((0..following).map(|n| seed.wrapping_mul(n)));
                 }
-                1..8 => words
-                    .push(access_word((seed >> 20) as u32 % MAX_SITE + 1 | (seed >> 7) as u32 & BRANCHED, seed >> 17)),
+                1..8 => words.push(access_word(
+                    ((seed >> 20) as u32 % MAX_SITE + 1) | (seed >> 7) as u32 & BRANCHED,
+                    seed >> 17,
+                )),
                 _ => words.push(access_word(7 + (i % 3) as u32, 0x7fff_0000_0000 + i * 8)),
             }
             if i % 500 == 0 {
