@@ -23,6 +23,7 @@
 //! fewer, never wrong. Every event passes the validator; what breaks a rule (a lock that uninstrumented code released)
 //! is mended or dropped, and counted.
 
+mod atomics;
 mod lift;
 mod naming;
 mod part;
@@ -35,7 +36,7 @@ use mayhap_trace::{
     CHUNK, Columns, Error, Event, EventId, LocId, NONE, NameError, Op, Position, Source, Tables, ThreadId,
 };
 use mayhap_wire::attachment;
-use mayhap_wire::ring::{AtomicKind, BRANCHED, MAX_SITE, SiteKind, Tag, order, split_atomic};
+use mayhap_wire::ring::{BRANCHED, MAX_SITE, SiteKind, Tag, split_atomic};
 
 use super::granule::{CUTS, KEPT};
 use super::limits::Limits;
@@ -596,80 +597,6 @@ impl Lowering {
             self.wait(site, address, Wake::Round(round), None)?;
         }
         self.notify(if last { Op::NotifyAll } else { Op::Notify }, site, address, Wake::Round(round))
-    }
-
-    fn atomic(&mut self, site: u32, address: u64, kind: AtomicKind, order: u8, size: u8) -> Result<(), NameError> {
-        if !granules(address, size.into()).any(|(granule, _, _)| self.kept.get(granule) != 0) {
-            return Ok(());
-        }
-        // Whether an update happens may depend on what was read before, even where its place does not.
-        if kind == AtomicKind::Update || !self.marks(site).constant {
-            self.implicit_branch()?;
-        }
-        let me = self.current;
-        let released = self.objects.release_of(address).filter(|&thread| thread != me).is_some();
-        let releases = kind != AtomicKind::Load && (order::releases(order) || self.thread().releases);
-        let acquires = kind != AtomicKind::Store && order::acquires(order);
-        // An update that only releases carries on what it found: whoever takes it over must come after both.
-        if released && (acquires || (releases && kind == AtomicKind::Update)) {
-            self.wait(site, address, Wake::Atomic, None)?;
-        } else if released && kind != AtomicKind::Store {
-            let loaded = &mut self.thread().loaded;
-            if !loaded.contains(&address) {
-                loaded.push(address);
-            }
-        }
-        let lock = self.objects.atomic_lock(address);
-        let lock = match lock {
-            Some(lock) => lock,
-            None => {
-                let name = format!("atomic {}", self.name(address));
-                let id = names::define(&mut self.tables.locks, &name)?;
-                self.objects.set_atomic_lock(address, id);
-                id
-            }
-        };
-        let (enter, leave) = match kind {
-            AtomicKind::Load => (Op::SharedAcquire, Op::SharedRelease),
-            _ => (Op::Acquire, Op::Release),
-        };
-        self.emit(enter, lock, site)?;
-        if kind != AtomicKind::Store {
-            self.plain(site, address, size.into(), Op::Read)?;
-        }
-        if kind != AtomicKind::Load {
-            self.plain(site, address, size.into(), Op::Write)?;
-        }
-        self.emit(leave, lock, site)?;
-        match kind {
-            _ if releases => {
-                self.objects.set_release(address, Some(me));
-                self.notify(Op::NotifyAll, site, address, Wake::Atomic)?;
-            }
-            AtomicKind::Store => self.objects.set_release(address, None),
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// The access of an atomic operation: its implicit branch came before its section.
-    fn plain(&mut self, site: u32, address: u64, bytes: u64, op: Op) -> Result<(), NameError> {
-        let dirty = std::mem::take(&mut self.thread().dirty);
-        self.access(site, address, bytes, op)?;
-        self.thread().dirty |= dirty;
-        Ok(())
-    }
-
-    fn fence(&mut self, site: u32, order: u8) -> Result<(), NameError> {
-        if order::releases(order) {
-            self.thread().releases = true;
-        }
-        if order::acquires(order) {
-            for address in std::mem::take(&mut self.thread().loaded) {
-                self.wait(site, address, Wake::Atomic, None)?;
-            }
-        }
-        Ok(())
     }
 
     fn fill(&mut self) -> Result<(), Error> {
