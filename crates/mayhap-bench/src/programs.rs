@@ -6,6 +6,9 @@ use std::process::Command;
 use crate::Bench;
 use crate::tool::run;
 
+/// How runs are recorded.
+const SCHEDULE: [&str; 6] = ["record", "--schedule", "random", "--seed", "1", "-o"];
+
 /// A recorded run of a bundled program.
 pub(crate) struct Recorded {
     /// Program and arguments.
@@ -16,7 +19,7 @@ pub(crate) struct Recorded {
     pub(crate) trace: PathBuf,
 }
 
-/// The lines of `settings.txt`: a program and its arguments in two settings.
+/// The lines of `settings.txt`: a program and its arguments in each setting.
 fn settings(text: &str) -> Vec<(String, Vec<Vec<String>>)> {
     let words = |part: &str| part.split_whitespace().map(String::from).collect::<Vec<_>>();
     let lines = text.lines().filter(|l| !l.trim().is_empty() && !l.starts_with('#'));
@@ -28,18 +31,28 @@ fn settings(text: &str) -> Vec<(String, Vec<Vec<String>>)> {
     parsed.collect()
 }
 
-/// Builds and records every program in each setting; only the first setting for a quick look.
-pub(crate) fn record_all(bench: &Bench) -> Result<Vec<Recorded>, String> {
+/// Every bundled program: its name, its source, and its arguments in each setting.
+pub(crate) fn bundled(bench: &Bench) -> Result<Vec<(String, PathBuf, Vec<Vec<String>>)>, String> {
     let folder = bench.root.join("bench/programs");
     let file = folder.join("settings.txt");
     let text = std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+    let with_source = |(program, settings): (String, _)| {
+        let source = folder.join(format!("{program}.c"));
+        (program, source, settings)
+    };
+    Ok(settings(&text).into_iter().map(with_source).collect())
+}
+
+/// Builds and records every program in its first two settings; only the first for a quick look. Threads take turns at random, from
+/// a seed, so that the same runs are recorded each time.
+pub(crate) fn record_all(bench: &Bench) -> Result<Vec<Recorded>, String> {
     let mut recorded = Vec::new();
-    for (program, settings) in settings(&text) {
+    for (program, source, settings) in bundled(bench)? {
         let executable = bench.scratch.path().join(&program);
         let built = run(Command::new(bench.tool.path())
             .args(["cc", "-O1", "-g", "-pthread", "-o"])
             .arg(&executable)
-            .arg(folder.join(format!("{program}.c"))))?;
+            .arg(source))?;
         if built.code != Some(0) {
             return Err(format!("{program}.c: {}", built.err.trim()));
         }
@@ -47,8 +60,7 @@ pub(crate) fn record_all(bench: &Bench) -> Result<Vec<Recorded>, String> {
             let trace = bench.scratch.path().join(format!("{program}{number}.mhp"));
             let mut command = vec![executable.display().to_string()];
             command.extend(arguments.iter().cloned());
-            let done =
-                run(Command::new(bench.tool.path()).args(["record", "-o"]).arg(&trace).arg("--").args(&command))?;
+            let done = run(Command::new(bench.tool.path()).args(SCHEDULE).arg(&trace).arg("--").args(&command))?;
             if done.code != Some(0) {
                 return Err(format!("recording {program}: {:?}: {}", done.code, done.err.trim()));
             }
