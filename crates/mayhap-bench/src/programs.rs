@@ -43,26 +43,28 @@ pub(crate) fn bundled(bench: &Bench) -> Result<Vec<(String, PathBuf, Vec<Vec<Str
     Ok(settings(&text).into_iter().map(with_source).collect())
 }
 
-/// Builds and records every program in its first two settings; only the first for a quick look. Threads take turns at random, from
-/// a seed, so that the same runs are recorded each time.
+/// Builds and records every program in its first two settings; only the first for a quick look. Threads take turns at random.
+/// All tables get the same runs: what is recorded already is not recorded again.
 pub(crate) fn record_all(bench: &Bench) -> Result<Vec<Recorded>, String> {
     let mut recorded = Vec::new();
     for (program, source, settings) in bundled(bench)? {
         let executable = bench.scratch.path().join(&program);
-        let built = run(Command::new(bench.tool.path())
-            .args(["cc", "-O1", "-g", "-pthread", "-o"])
-            .arg(&executable)
-            .arg(source))?;
-        if built.code != Some(0) {
-            return Err(format!("{program}.c: {}", built.err.trim()));
+        if !executable.exists() {
+            let mut compile = Command::new(bench.tool.path());
+            let built = run(compile.args(["cc", "-O1", "-g", "-pthread", "-o"]).arg(&executable).arg(source))?;
+            if built.code != Some(0) {
+                return Err(format!("{program}.c: {}", built.err.trim()));
+            }
         }
         for (number, arguments) in settings.into_iter().enumerate().take(if bench.quick { 1 } else { 2 }) {
             let trace = bench.scratch.path().join(format!("{program}{number}.mhp"));
             let mut command = vec![executable.display().to_string()];
             command.extend(arguments.iter().cloned());
-            let done = run(Command::new(bench.tool.path()).args(SCHEDULE).arg(&trace).arg("--").args(&command))?;
-            if done.code != Some(0) {
-                return Err(format!("recording {program}: {:?}: {}", done.code, done.err.trim()));
+            if !trace.exists() {
+                let done = run(Command::new(bench.tool.path()).args(SCHEDULE).arg(&trace).arg("--").args(&command))?;
+                if done.code != Some(0) {
+                    return Err(format!("recording {program}: {:?}: {}", done.code, done.err.trim()));
+                }
             }
             recorded.push(Recorded { name: format!("{program} {}", arguments.join(" ")), command, trace });
         }
