@@ -31,14 +31,24 @@ fn settings(text: &str) -> Vec<(String, Vec<Vec<String>>)> {
     parsed.collect()
 }
 
-/// Every bundled program: its name, its source, and its arguments in each setting.
-pub(crate) fn bundled(bench: &Bench) -> Result<Vec<(String, PathBuf, Vec<Vec<String>>)>, String> {
+/// A bundled program.
+pub(crate) struct Bundled {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its source.
+    pub(crate) source: PathBuf,
+    /// Its arguments in each setting.
+    pub(crate) settings: Vec<Vec<String>>,
+}
+
+/// Every bundled program.
+pub(crate) fn bundled(bench: &Bench) -> Result<Vec<Bundled>, String> {
     let folder = bench.root.join("bench/programs");
     let file = folder.join("settings.txt");
     let text = std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
-    let with_source = |(program, settings): (String, _)| {
-        let source = folder.join(format!("{program}.c"));
-        (program, source, settings)
+    let with_source = |(name, settings): (String, _)| {
+        let source = folder.join(format!("{name}.c"));
+        Bundled { name, source, settings }
     };
     Ok(settings(&text).into_iter().map(with_source).collect())
 }
@@ -47,7 +57,7 @@ pub(crate) fn bundled(bench: &Bench) -> Result<Vec<(String, PathBuf, Vec<Vec<Str
 /// All tables get the same runs: what is recorded already is not recorded again.
 pub(crate) fn record_all(bench: &Bench) -> Result<Vec<Recorded>, String> {
     let mut recorded = Vec::new();
-    for (program, source, settings) in bundled(bench)? {
+    for Bundled { name: program, source, settings } in bundled(bench)? {
         let executable = bench.scratch.path().join(&program);
         if !executable.exists() {
             let mut compile = Command::new(bench.tool.path());

@@ -12,7 +12,8 @@ const ORDERS: [&str; 5] = ["lockset", "hb", "shb", "wcp", "syncp"];
 const NOTE: &str = "Generated traces in the native format (3.4 bytes an event), each command a process of its own on one core (`predict` with its workers). Unless a \
 column varies: 8 threads, 100 locks, 10,000 variables, 1 million events, nesting 1, 20 planted races. Seconds are processor time, user and system; MB is peak memory. \
 HB, SHB, WCP and lockset stream: their memory does not grow with events. SyncP keeps the critical sections that it may still drop, some 8 bytes an event, which is \
-its weak point on long traces. `predict` holds the trace, at about 150 bytes an event; above 10 million events it is run with `--window 10M`, which bounds memory and \
+its weak point on long traces. `predict` holds the trace, some 50 bytes an event, and every finding its schedule of up to \
+all events, which is most of it where there are many races; above 10 million events it is run with `--window 10M`, which bounds memory and \
 leaves undecided what needs events of two windows. WCP costs a few times HB, more with many locks and threads, as its clocks do.";
 
 /// What varies in one group of rows.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Bench;
+use crate::programs::{Bundled, bundled};
 use crate::sheet::Sheet;
 use crate::tool::{run, seconds};
 
@@ -14,7 +15,7 @@ why it finds more and raises no false alarm here; what it misses needs code that
 the program built with the tool's own flags; mayhap's is recording and prediction together, the peers' the run. Most programs sleep for tens of milliseconds on \
 purpose, so times say little here; the next table has what recording costs.";
 
-const SLOWDOWN: &str = "Wall clock of the best of three runs, as a multiple of the program built by gcc -O1 alone; `mayhap` is `mayhap record` to its end, trace on disk included. Threads run one \
+const SLOWDOWN: &str = "Wall clock of the best of three runs (helgrind and drd: one), as a multiple of the program built by gcc -O1 alone; `mayhap` is `mayhap record` to its end, trace on disk included. Threads run one \
 at a time under mayhap, helgrind and drd, at once under libtsan, which is therefore the fastest by far on programs that compute in parallel. mayhap pays for writing down \
 every access that may matter, helgrind for looking each up at once; which is dearer depends on how many accesses of a program are shared.";
 
@@ -89,7 +90,7 @@ pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
 fn slowdown(bench: &Bench) -> Result<(), String> {
     let columns = ["program", "alone", "mayhap", "libtsan", "helgrind", "drd"];
     let mut sheet = Sheet::new("slowdown", "Times as long as the program alone", &columns, SLOWDOWN);
-    for (name, source, settings) in crate::programs::bundled(bench)? {
+    for Bundled { name, source, settings } in bundled(bench)? {
         let arguments = settings.last().ok_or_else(|| format!("{name} has no setting"))?;
         let label = format!("{name} {}", arguments.join(" "));
         let made = slowdown_row(bench, &label, &source, arguments, &mut sheet);
@@ -111,10 +112,10 @@ fn slowdown_row(
     build(&mut Command::new("gcc"), source, &alone)?;
     build(Command::new(bench.tool.path()).arg("cc"), source, &recorded)?;
     let with_tsan = build(Command::new("gcc").arg("-fsanitize=thread"), source, &tsan).is_ok();
-    // The best of three: what else the machine does only adds.
-    let best = |command: &dyn Fn() -> Command| {
+    // The best of some runs: what else the machine does only adds.
+    let best = |runs: u32, command: &dyn Fn() -> Command| {
         let mut least: Option<f64> = None;
-        for _ in 0..3 {
+        for _ in 0..runs {
             let done = run(command().args(arguments))?;
             if matches!(done.code, Some(124 | 127)) {
                 return Ok(None);
@@ -146,15 +147,15 @@ fn slowdown_row(
         command.arg(bench.tool.path()).args(["record", "-o"]).arg(&trace).arg("--").arg(&recorded);
         command
     };
-    let base = best(&plain(&alone))?.ok_or("it takes too long: alone")?;
+    let base = best(5, &plain(&alone))?.ok_or("it takes too long: alone")?;
     let times = |time: Option<f64>| time.map_or("-".to_string(), |t| format!("{:.1}", t / base));
     sheet.row([
         label.to_string(),
         seconds(std::time::Duration::from_secs_f64(base)),
-        times(best(&recording)?),
-        times(if with_tsan { best(&plain(&tsan))? } else { None }),
-        times(best(&under("helgrind"))?),
-        times(best(&under("drd"))?),
+        times(best(3, &recording)?),
+        times(if with_tsan { best(3, &plain(&tsan))? } else { None }),
+        times(best(1, &under("helgrind"))?),
+        times(best(1, &under("drd"))?),
     ]);
     Ok(())
 }
