@@ -10,6 +10,7 @@ mod calls;
 mod granule;
 pub mod limits;
 pub mod lower;
+mod members;
 mod modules;
 mod names;
 mod order;

@@ -2,7 +2,7 @@
 //!
 //! | memory | name |
 //! |---|---|
-//! | global or static variable | `symbol`, `symbol+8` |
+//! | global or static variable | `symbol`, `symbol.member`, `symbol[3]`; `symbol+8` where its type is not known |
 //! | heap | `main.1/heap3@file.c:12+8`: 8 bytes into the third block that thread `main.1` allocated, at file.c:12 |
 //! | stack | `main.1/stack-504`: 504 bytes below the top of the stack of `main.1` |
 //! | anything else | its address, as `memory 0x7f…`; only this one changes from run to run |
