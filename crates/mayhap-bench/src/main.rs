@@ -12,11 +12,12 @@ mod tool;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 
 use sheet::Results;
-use tool::Tool;
+use tool::{SLOW, Tool};
 
 /// Prints the tables that show what mayhap claims
 ///
@@ -35,6 +36,10 @@ struct Args {
     #[arg(long, value_name = "N", default_value_t = 100_000_000)]
     longest: u64,
 
+    /// Minutes for all tables: each starts no row after its share of them
+    #[arg(long, value_name = "N", default_value_t = 25)]
+    minutes: u64,
+
     /// The folder for results
     #[arg(long, value_name = "DIR")]
     results: Option<PathBuf>,
@@ -50,37 +55,54 @@ struct Bench {
     scratch: tempfile::TempDir,
     quick: bool,
     longest: u64,
+    /// When the table that is being made starts no row any more.
+    until: Instant,
 }
 
-/// One table: its name and what makes it.
-type Maker = (&'static str, fn(&mut Bench) -> Result<(), String>);
+impl Bench {
+    /// An error for the next row if there is no time for it.
+    fn in_time(&self) -> Result<(), String> {
+        if Instant::now() < self.until {
+            Ok(())
+        } else {
+            Err(format!("{SLOW}: the table's share of the time is used up"))
+        }
+    }
+}
+
+/// One table: its name, what makes it, and its share of the time in percent.
+type Maker = (&'static str, fn(&mut Bench) -> Result<(), String>, u32);
 
 const TABLES: [Maker; 7] = [
-    ("ipa", tables::ipa::make),
-    ("wcp", tables::wcp::make),
-    ("nondeterminism", tables::nondeterminism::make),
-    ("polygraph", tables::polygraph::make),
-    ("seqcheck", tables::seqcheck::make),
-    ("peers", tables::peers::make),
-    ("growth", tables::growth::make),
+    ("ipa", tables::ipa::make, 10),
+    ("wcp", tables::wcp::make, 18),
+    ("nondeterminism", tables::nondeterminism::make, 10),
+    ("polygraph", tables::polygraph::make, 2),
+    ("seqcheck", tables::seqcheck::make, 20),
+    ("peers", tables::peers::make, 22),
+    ("growth", tables::growth::make, 18),
 ];
 
 fn run(args: Args) -> Result<(), String> {
-    let unknown = args.tables.iter().find(|name| TABLES.iter().all(|(known, _)| known != name));
+    let unknown = args.tables.iter().find(|name| TABLES.iter().all(|(known, ..)| known != name));
     if let Some(name) = unknown {
-        let names: Vec<&str> = TABLES.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = TABLES.iter().map(|(name, ..)| *name).collect();
         return Err(format!("`{name}` is no table: {}", names.join(", ")));
     }
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = args.results.unwrap_or_else(|| root.join("bench/results"));
     let scratch = tempfile::tempdir().map_err(|e| format!("no temporary folder: {e}"))?;
     let results = Results::new(folder, tool::machine(&root))?;
-    let mut bench = Bench { tool: Tool::find()?, results, root, scratch, quick: args.quick, longest: args.longest };
+    let (quick, longest, until) = (args.quick, args.longest, Instant::now());
+    let mut bench = Bench { tool: Tool::find()?, results, root, scratch, quick, longest, until };
     println!("{}\n", bench.results.machine());
-    for (name, make) in TABLES {
-        if args.tables.is_empty() || args.tables.iter().any(|wanted| wanted == name) {
-            make(&mut bench).map_err(|e| format!("table {name}: {e}"))?;
-        }
+    let wanted = |name: &str| args.tables.is_empty() || args.tables.iter().any(|wanted| wanted == name);
+    let shares: u32 = TABLES.iter().filter(|(name, ..)| wanted(name)).map(|(.., share)| share).sum();
+    for (name, make, share) in TABLES.into_iter().filter(|(name, ..)| wanted(name)) {
+        let started = Instant::now();
+        bench.until = started + Duration::from_secs(60 * args.minutes) * share / shares;
+        make(&mut bench).map_err(|e| format!("table {name}: {e}"))?;
+        println!("({name}: {:.0} s)\n", started.elapsed().as_secs_f64());
     }
     Ok(())
 }

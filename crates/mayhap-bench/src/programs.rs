@@ -6,6 +6,9 @@ use std::process::Command;
 use crate::Bench;
 use crate::tool::run;
 
+/// How runs are recorded.
+const SCHEDULE: [&str; 6] = ["record", "--schedule", "random", "--seed", "1", "-o"];
+
 /// A recorded run of a bundled program.
 pub(crate) struct Recorded {
     /// Program and arguments.
@@ -16,7 +19,7 @@ pub(crate) struct Recorded {
     pub(crate) trace: PathBuf,
 }
 
-/// The lines of `settings.txt`: a program and its arguments in two settings.
+/// The lines of `settings.txt`: a program and its arguments in each setting.
 fn settings(text: &str) -> Vec<(String, Vec<Vec<String>>)> {
     let words = |part: &str| part.split_whitespace().map(String::from).collect::<Vec<_>>();
     let lines = text.lines().filter(|l| !l.trim().is_empty() && !l.starts_with('#'));
@@ -28,29 +31,50 @@ fn settings(text: &str) -> Vec<(String, Vec<Vec<String>>)> {
     parsed.collect()
 }
 
-/// Builds and records every program in each setting; only the first setting for a quick look.
-pub(crate) fn record_all(bench: &Bench) -> Result<Vec<Recorded>, String> {
+/// A bundled program.
+pub(crate) struct Bundled {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its source.
+    pub(crate) source: PathBuf,
+    /// Its arguments in each setting.
+    pub(crate) settings: Vec<Vec<String>>,
+}
+
+/// Every bundled program.
+pub(crate) fn bundled(bench: &Bench) -> Result<Vec<Bundled>, String> {
     let folder = bench.root.join("bench/programs");
     let file = folder.join("settings.txt");
     let text = std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+    let with_source = |(name, settings): (String, _)| {
+        let source = folder.join(format!("{name}.c"));
+        Bundled { name, source, settings }
+    };
+    Ok(settings(&text).into_iter().map(with_source).collect())
+}
+
+/// Builds and records every program in its first two settings; only the first for a quick look. Threads take turns at random.
+/// All tables get the same runs: what is recorded already is not recorded again.
+pub(crate) fn record_all(bench: &Bench) -> Result<Vec<Recorded>, String> {
     let mut recorded = Vec::new();
-    for (program, settings) in settings(&text) {
+    for Bundled { name: program, source, settings } in bundled(bench)? {
         let executable = bench.scratch.path().join(&program);
-        let built = run(Command::new(bench.tool.path())
-            .args(["cc", "-O1", "-g", "-pthread", "-o"])
-            .arg(&executable)
-            .arg(folder.join(format!("{program}.c"))))?;
-        if built.code != Some(0) {
-            return Err(format!("{program}.c: {}", built.err.trim()));
+        if !executable.exists() {
+            let mut compile = Command::new(bench.tool.path());
+            let built = run(compile.args(["cc", "-O1", "-g", "-pthread", "-o"]).arg(&executable).arg(source))?;
+            if built.code != Some(0) {
+                return Err(format!("{program}.c: {}", built.err.trim()));
+            }
         }
         for (number, arguments) in settings.into_iter().enumerate().take(if bench.quick { 1 } else { 2 }) {
             let trace = bench.scratch.path().join(format!("{program}{number}.mhp"));
             let mut command = vec![executable.display().to_string()];
             command.extend(arguments.iter().cloned());
-            let done =
-                run(Command::new(bench.tool.path()).args(["record", "-o"]).arg(&trace).arg("--").args(&command))?;
-            if done.code != Some(0) {
-                return Err(format!("recording {program}: {:?}: {}", done.code, done.err.trim()));
+            if !trace.exists() {
+                let done = run(Command::new(bench.tool.path()).args(SCHEDULE).arg(&trace).arg("--").args(&command))?;
+                if done.code != Some(0) {
+                    return Err(format!("recording {program}: {:?}: {}", done.code, done.err.trim()));
+                }
             }
             recorded.push(Recorded { name: format!("{program} {}", arguments.join(" ")), command, trace });
         }

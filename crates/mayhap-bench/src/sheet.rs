@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::tool::SLOW;
+
 /// A table with a title and a paragraph of what it shows.
 pub(crate) struct Sheet {
     /// The file's name, without ending.
@@ -16,6 +18,8 @@ pub(crate) struct Sheet {
     pub(crate) rows: Vec<Vec<String>>,
     /// Where we are better than the paper or the peer, where not, and why.
     pub(crate) note: &'static str,
+    /// Rows that would have taken too long.
+    left_out: Vec<String>,
 }
 
 impl Sheet {
@@ -26,7 +30,26 @@ impl Sheet {
         columns: &[&'static str],
         note: &'static str,
     ) -> Self {
-        Sheet { name, title: title.into(), columns: columns.to_vec(), rows: Vec::new(), note }
+        Sheet { name, title: title.into(), columns: columns.to_vec(), rows: Vec::new(), note, left_out: Vec::new() }
+    }
+
+    /// Goes on without a row that would have taken too long; other errors stay errors.
+    pub(crate) fn tolerate(&mut self, name: &str, made: Result<(), String>) -> Result<(), String> {
+        match made {
+            Err(e) if e.starts_with(SLOW) => {
+                self.left_out.push(name.to_string());
+                Ok(())
+            }
+            made => made,
+        }
+    }
+
+    /// The paragraph under the table.
+    fn paragraph(&self) -> String {
+        match &self.left_out[..] {
+            [] => self.note.to_string(),
+            names => format!("{} Left out, for time: {}.", self.note, names.join(", ")),
+        }
     }
 
     /// Adds a row.
@@ -68,7 +91,7 @@ impl Sheet {
             let cells: Vec<String> = row.iter().map(|c| escape(c)).collect();
             let _ = writeln!(text, "| {} |", cells.join(" | "));
         }
-        let _ = writeln!(text, "\n{}", self.note);
+        let _ = writeln!(text, "\n{}", self.paragraph());
         text
     }
 
@@ -112,7 +135,7 @@ impl Results {
 
     /// Prints a table and keeps it.
     pub(crate) fn keep(&self, sheet: &Sheet) -> Result<(), String> {
-        println!("{}\n{}\n", sheet.text(), sheet.note);
+        println!("{}\n{}\n", sheet.text(), sheet.paragraph());
         self.write(&format!("{}.md", sheet.name), &sheet.markdown(&self.machine))?;
         self.write(&format!("{}.csv", sheet.name), &sheet.csv())
     }

@@ -12,7 +12,12 @@ use wait4::Wait4;
 /// The `mayhap` executable.
 pub(crate) struct Tool {
     path: PathBuf,
+    /// What one run may take; see [`SLOW`].
+    pub(crate) limit: Duration,
 }
+
+/// How the error of a run begins that took longer than it may.
+pub(crate) const SLOW: &str = "it takes too long";
 
 /// One run of a program.
 pub(crate) struct Run {
@@ -70,7 +75,7 @@ impl Tool {
         let own = std::env::current_exe().map_err(|e| format!("where am I? {e}"))?;
         let path = own.with_file_name("mayhap");
         match path.exists() {
-            true => Ok(Tool { path }),
+            true => Ok(Tool { path, limit: Duration::from_secs(120) }),
             false => Err(format!("{} is missing; bench/run builds both", path.display())),
         }
     }
@@ -83,9 +88,11 @@ impl Tool {
     /// Runs a subcommand; exit code 2 (bad input) is an error, the others are answers.
     pub(crate) fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Result<Run, String> {
         let args: Vec<OsString> = args.into_iter().map(|a| a.as_ref().to_os_string()).collect();
-        let run = run(Command::new(&self.path).args(&args))?;
+        let mut command = Command::new("timeout");
+        let run = run(command.arg(self.limit.as_secs().to_string()).arg(&self.path).args(&args))?;
         match run.code {
             Some(0 | 1 | 3) => Ok(run),
+            Some(124) => Err(format!("{SLOW}: mayhap {args:?} ran for more than {} s", self.limit.as_secs())),
             code => Err(format!("mayhap {args:?} ended with {code:?}: {}", run.err.trim())),
         }
     }

@@ -175,3 +175,12 @@ fn philosophers_starve_unless_there_is_a_gate() {
         assert!(matches!(verdict_on(&trace, &target, model), Verdict::Refuted(_)));
     }
 }
+
+/// The race that weak causal precedence leaves unordered on derby and the published tool does not count.
+#[test]
+fn the_race_of_derby_that_was_not_counted_is_one() {
+    let trace = golden::real("derby");
+    let event = |number: u64| trace.by_number(number).unwrap();
+    let verdict = verdict_on(&trace, &Target::Race(event(64_009), event(64_101)), Model::Data);
+    assert!(matches!(verdict, Verdict::Proven(..)), "{verdict:?}");
+}

@@ -14,9 +14,9 @@
 //!   and variable are the same. An atomicity target between two reads of the run, with a write of another thread between
 //!   them, is one between r1 and r2.
 
-use core::sync::atomic::{Ordering, compiler_fence};
+use core::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 
-use mayhap_wire::ring::{SiteKind, Tag, access_word};
+use mayhap_wire::ring::{BRANCHED, SiteKind, Tag, access_word, state};
 use mayhap_wire::schedule::{READ, WRITE};
 
 use crate::hook::Hook;
@@ -54,9 +54,11 @@ unsafe fn append(
         && prepare(thread, word)
         && unsafe {
             calls::tell(thread);
-            ring::try_put(word)
+            ring::try_put(word | branched(thread))
         };
-    if !done {
+    if done {
+        thread.branch.store(0, Ordering::Relaxed);
+    } else {
         // It has not been counted yet.
         thread.left.store(left, Ordering::Relaxed);
     }
@@ -66,6 +68,12 @@ unsafe fn append(
         // SAFETY: as the caller vouches.
         unsafe { otherwise(address, pc) }
     }
+}
+
+/// What the word of an access has in addition where the thread entered a basic block since its last read.
+#[inline(always)]
+fn branched(thread: &Thread) -> u64 {
+    if thread.branch.load(Ordering::Relaxed) == 0 { 0 } else { access_word(BRANCHED, 0) }
 }
 
 #[inline(always)]
@@ -114,11 +122,7 @@ unsafe extern "C" fn read_otherwise<const SIZE: u8>(address: u64, pc: u64) {
         thread.repeats.store(0, Ordering::Relaxed);
     }
     thread.dirty.store(1, Ordering::Relaxed);
-    // SAFETY: a hook holds the token and its slice left room for a word.
-    unsafe {
-        calls::tell(thread);
-        ring::put(word);
-    }
+    put_access(thread, word);
 }
 
 #[inline(never)]
@@ -127,11 +131,18 @@ unsafe extern "C" fn write_otherwise<const SIZE: u8>(address: u64, pc: u64) {
     let thread = hook.thread();
     thread.last_read.store(0, Ordering::Relaxed);
     thread.pending.store(1, Ordering::Relaxed);
+    // SAFETY: a hook holds the token.
+    put_access(thread, access_word(unsafe { sites::number(pc, SiteKind::Write, SIZE) }, address));
+}
+
+/// Writes an access of a thread that is in a hook.
+fn put_access(thread: &Thread, word: u64) {
     // SAFETY: a hook holds the token and its slice left room for a word.
     unsafe {
         calls::tell(thread);
-        ring::put(access_word(sites::number(pc, SiteKind::Write, SIZE), address));
+        ring::put(word | branched(thread));
     }
+    thread.branch.store(0, Ordering::Relaxed);
 }
 
 /// Reads and then writes the same place: clang's compound accesses.
@@ -165,37 +176,44 @@ unsafe extern "C" fn write_range(address: u64, bytes: u64, pc: u64) {
     }
 }
 
-/// Enters a basic block. Only the first after a recorded read matters; the others just use up the slice.
+/// Enters a basic block. Only the first after a recorded read matters: what the thread does next says so. None uses up the slice: a
+/// loop without accesses loses the token as one without hooks does.
 #[inline(always)]
 unsafe extern "C" fn branch(pc: u64) {
     let Some(thread) = tls::active() else { return };
-    if thread.dirty.load(Ordering::Relaxed) == 0 {
-        return tick(thread);
+    if thread.dirty.load(Ordering::Relaxed) != 0 && thread.busy.load(Ordering::Relaxed) == 0 {
+        thread.dirty.store(0, Ordering::Relaxed);
+        thread.pending.store(0, Ordering::Relaxed);
+        thread.branch.store(pc, Ordering::Relaxed);
+        if !TOLD.load(Ordering::Relaxed) {
+            tell();
+        }
     }
-    let Some(hook) = Hook::enter() else { return };
-    thread.dirty.store(0, Ordering::Relaxed);
-    thread.pending.store(0, Ordering::Relaxed);
-    drop(hook_branch(hook, pc));
 }
 
-#[inline(always)]
-fn hook_branch(hook: Hook, pc: u64) -> Hook {
-    // SAFETY: a hook holds the token and its slice left room for a word.
-    unsafe { ring::put(access_word(sites::number(pc, SiteKind::Branch, 0), 0)) };
-    hook
+/// The recorder knows that the program tells its basic blocks.
+static TOLD: AtomicBool = AtomicBool::new(false);
+
+#[cold]
+#[inline(never)]
+fn tell() {
+    if ring::header().is_some() {
+        TOLD.store(true, Ordering::Relaxed);
+        ring::tell(state::TELLS_BRANCHES);
+    }
 }
 
-/// Counts the slice down without recording, so that a loop without accesses does not keep the token for good.
+/// Writes the branch that came before something other than a plain access.
+///
+/// # Safety
+/// The thread is in a hook that holds the token.
 #[inline(always)]
-fn tick(thread: &'static Thread) {
-    let owner = thread.owner.load(Ordering::Relaxed);
-    if sched::OWNER.load(Ordering::Relaxed) != owner || thread.busy.load(Ordering::Relaxed) != 0 {
-        return;
-    }
-    let left = thread.left.load(Ordering::Relaxed) - 1;
-    thread.left.store(left, Ordering::Relaxed);
-    if left <= 0 {
-        drop(Hook::enter());
+pub(crate) unsafe fn put_branch(thread: &Thread) {
+    let pc = thread.branch.load(Ordering::Relaxed);
+    if pc != 0 {
+        thread.branch.store(0, Ordering::Relaxed);
+        // SAFETY: as the caller vouches.
+        unsafe { ring::put(access_word(sites::number(pc, SiteKind::Branch, 0), 0)) };
     }
 }
 

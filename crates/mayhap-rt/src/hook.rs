@@ -6,7 +6,7 @@ use mayhap_wire::ring::{SiteKind, Tag};
 
 use crate::replay::{self, Go};
 use crate::tls::{self, Thread};
-use crate::{calls, ring, sched, sites, threads};
+use crate::{access, calls, ring, sched, sites, threads};
 
 static RECORDING: AtomicBool = AtomicBool::new(false);
 
@@ -113,6 +113,7 @@ impl Hook {
         self.thread.pending.store(0, Ordering::Relaxed);
         // SAFETY: a hook holds the token.
         unsafe {
+            access::put_branch(self.thread);
             // Memory and what is no event have no stack.
             if !matches!(tag, Tag::Alloc | Tag::Renew | Tag::Input | Tag::Failed) {
                 calls::tell(self.thread);
@@ -120,7 +121,7 @@ impl Hook {
             ring::record(tag, site, following);
         }
         // The record took words that the slice had counted on.
-        let left = self.thread.left.load(Ordering::Relaxed) - following.len() as i64;
+        let left = self.thread.left.load(Ordering::Relaxed) - following.len() as i64 - 1;
         self.thread.left.store(left, Ordering::Relaxed);
     }
 

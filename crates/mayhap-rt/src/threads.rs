@@ -12,7 +12,7 @@ use crate::hook::{self, Hook};
 use crate::real::real;
 use crate::replay::{self, Go};
 use crate::tls::{self, Thread, exports};
-use crate::{ring, sched, sys};
+use crate::{access, ring, sched, sys};
 
 type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
@@ -96,6 +96,7 @@ fn new_record() -> Option<&'static Thread> {
     thread.rounds.store(0, Ordering::Relaxed);
     thread.pthread.store(0, Ordering::Relaxed);
     thread.dirty.store(0, Ordering::Relaxed);
+    thread.branch.store(0, Ordering::Relaxed);
     thread.pending.store(0, Ordering::Relaxed);
     thread.untold.store(0, Ordering::Relaxed);
     thread.calls.clear();
@@ -280,7 +281,10 @@ fn end(thread: &'static Thread) {
         release_robust(&hook);
         replay::ends(thread);
         // SAFETY: a hook holds the token.
-        unsafe { ring::record(Tag::End, 0, &[]) };
+        unsafe {
+            access::put_branch(thread);
+            ring::record(Tag::End, 0, &[]);
+        }
         sched::leave(thread);
         drop(hook);
     }

@@ -40,8 +40,10 @@ pub(crate) struct Thread {
     pub(crate) owner: AtomicU32,
     /// Inside a hook.
     pub(crate) busy: AtomicU32,
-    /// A value was read since the last recorded branch.
+    /// A value was read since the last branch.
     pub(crate) dirty: AtomicU32,
+    /// The basic block that was entered first since the last read, until the next record or access says so; 0: none.
+    pub(crate) branch: AtomicU64,
     /// The last hook announced a write, which may not have happened yet when the next hook is a read (see [`crate::access`]).
     pub(crate) pending: AtomicU32,
     /// Not 0: the ring has yet to be told what functions the thread is in (see [`crate::calls`]).

@@ -38,6 +38,7 @@ pub struct Names {
     limit: usize,
     text: String,
     ends: Vec<usize>,
+    /// The first names, as many as were ever looked up.
     index: HashTable<u32>,
     hasher: foldhash::fast::RandomState,
 }
@@ -92,6 +93,9 @@ impl Names {
     /// The index of `name`, entering it if it is new.
     #[inline]
     pub fn intern(&mut self, name: &[u8]) -> Result<u32, NameError> {
+        if self.index.len() != self.len() {
+            self.catch_up();
+        }
         let hash = self.hash(name);
         match self.find_bytes(hash, name) {
             Some(index) => Ok(index),
@@ -101,6 +105,9 @@ impl Names {
 
     /// Enters a name that must be new and returns its index.
     pub fn define(&mut self, name: &[u8]) -> Result<u32, NameError> {
+        if self.index.len() != self.len() {
+            self.catch_up();
+        }
         let hash = self.hash(name);
         if self.find_bytes(hash, name).is_some() {
             return Err(NameError::Twice(String::from_utf8_lossy(name).into_owned()));
@@ -117,18 +124,39 @@ impl Names {
 
     #[inline]
     fn find_bytes(&self, hash: u64, name: &[u8]) -> Option<u32> {
-        self.index.find(hash, |&i| self.get(i as usize).as_bytes() == name).copied()
+        let found = self.index.find(hash, |&i| self.get(i as usize).as_bytes() == name).copied();
+        let rest = || (self.index.len()..self.len()).find(|&i| self.get(i).as_bytes() == name);
+        if self.index.len() == self.len() { found } else { found.or_else(|| rest().map(|i| i as u32)) }
     }
 
-    #[cold]
-    fn enter(&mut self, hash: u64, name: &[u8]) -> Result<u32, NameError> {
-        let name = std::str::from_utf8(name).map_err(|e| NameError::NotUtf8 { at: e.valid_up_to() })?;
+    /// Enters a name that the caller knows to be new, which costs next to nothing until a name is looked up.
+    pub fn append(&mut self, name: &str) -> Result<u32, NameError> {
         let index = self.ends.len();
         if index >= self.limit {
             return Err(NameError::TooMany { what: self.what, limit: self.limit });
         }
         self.text.push_str(name);
         self.ends.push(self.text.len());
+        Ok(index as u32)
+    }
+
+    /// Enters the names into the index that came by [`Self::append`].
+    #[cold]
+    fn catch_up(&mut self) {
+        for index in self.index.len()..self.len() {
+            self.enter_index(self.hash(self.get(index).as_bytes()), index);
+        }
+    }
+
+    #[cold]
+    fn enter(&mut self, hash: u64, name: &[u8]) -> Result<u32, NameError> {
+        let name = std::str::from_utf8(name).map_err(|e| NameError::NotUtf8 { at: e.valid_up_to() })?;
+        let index = self.append(name)?;
+        self.enter_index(hash, index as usize);
+        Ok(index)
+    }
+
+    fn enter_index(&mut self, hash: u64, index: usize) {
         let Names { text, ends, index: table, hasher, .. } = self;
         table.insert_unique(hash, index as u32, |&i| {
             let i = i as usize;
@@ -137,7 +165,6 @@ impl Names {
             state.write(&text.as_bytes()[start..ends[i]]);
             state.finish()
         });
-        Ok(index as u32)
     }
 
     /// Bytes of memory that the table takes, its index included.
@@ -269,5 +296,11 @@ mod tests {
             assert_eq!(names.intern(format!("v{i}").as_bytes()), Ok(i));
         }
         assert_eq!(names.find("v9999"), Some(9999));
+        for i in 10_000..10_100 {
+            assert_eq!(names.append(&format!("v{i}")), Ok(i));
+        }
+        assert_eq!((names.find("v10099"), names.find("v3"), names.find("w")), (Some(10_099), Some(3), None));
+        assert_eq!((names.intern(b"v10050"), names.intern(b"w")), (Ok(10_050), Ok(10_100)));
+        assert_eq!(names.define(b"v10001"), Err(NameError::Twice("v10001".into())));
     }
 }

@@ -6,9 +6,9 @@
 //! Layout: one page with the [`Header`], then [`Header::words`] (a power of two) little-endian words of 64 bits.
 //! `head` and `tail` count words since the beginning; the word numbered `n` stands in cell `n mod words`.
 //!
-//! A word is an *access* or starts a *record*. An access is a site number above 0 in the high 17 bits and an address in
-//! the low 47 bits; what the site does there, and how wide, was told when the site was defined. A record has site
-//! number 0, its [`Tag`] in the low 8 bits, the number of words that follow in the next 8, and an argument of 31 bits.
+//! A word is an *access* or starts a *record*. An access has an address in the low 47 bits, above it a site number of 16 bits that
+//! is not 0, and the highest bit ([`BRANCHED`]) where the thread entered a basic block since its last read; what the site does there,
+//! and how wide, was told when the site was defined. A record has site number 0, its [`Tag`] in the low 8 bits, the number of words that follow in the next 8, and an argument of 31 bits.
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -22,7 +22,10 @@ pub const DATA_OFFSET: usize = 4096;
 pub const ADDRESS_BITS: u32 = 47;
 
 /// Sites are numbered from 1 up to here; accesses from further sites share this number's site.
-pub const MAX_SITE: u32 = (1 << (64 - ADDRESS_BITS)) - 1;
+pub const MAX_SITE: u32 = BRANCHED - 1;
+
+/// Added to the site number of an access: a value read before it may have decided that the thread came there.
+pub const BRANCHED: u32 = 1 << (63 - ADDRESS_BITS);
 
 /// The most words that may follow the first word of a record.
 pub const MAX_FOLLOWING: usize = 255;
@@ -119,6 +122,8 @@ pub mod state {
     pub const FORKED: u32 = 1 << 3;
     /// More threads than a trace can number.
     pub const TOO_MANY_THREADS: u32 = 1 << 4;
+    /// The program tells its basic blocks.
+    pub const TELLS_BRANCHES: u32 = 1 << 5;
     /// The program reads the clock.
     pub const READS_CLOCK: u32 = 1 << 16;
     /// The program asks the kernel for random bytes.

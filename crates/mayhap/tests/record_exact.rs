@@ -26,10 +26,8 @@ fn logs(path: &Path) -> Vec<Vec<Entry>> {
 
 /// The number of the `shared` variable with this name.
 fn variable(name: &str) -> Option<u64> {
-    match name.strip_prefix("shared").or(name.strip_prefix("SHARED"))? {
-        "" => Some(0),
-        offset => offset.strip_prefix('+')?.parse::<u64>().ok().map(|bytes| bytes / 8),
-    }
+    let index = name.strip_prefix("shared").or(name.strip_prefix("SHARED.0"))?;
+    index.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
 }
 
 /// Compares trace and logs; how many reads were compared, and how many saw another value than the trace says.

@@ -53,10 +53,7 @@ fn logs(path: &Path) -> HashMap<String, Vec<Entry>> {
 
 /// The number of the shared variable with this name.
 fn variable(name: &str) -> Option<u64> {
-    match name.strip_prefix("SHARED")? {
-        "" => Some(0),
-        offset => offset.strip_prefix('+')?.parse::<u64>().ok().map(|bytes| bytes / 8),
-    }
+    name.strip_prefix("SHARED.0[")?.strip_suffix(']')?.parse().ok()
 }
 
 /// Holds the trace to the logs; returns how many reads were compared. Accesses to variables that one thread alone touches

@@ -254,3 +254,35 @@ fn shells_and_man_know_the_commands() {
     assert!(page.contains("suppressions") && page.contains("mayhap"), "{page}");
     assert!(pages.join("mayhap.1").is_file() && pages.join("mayhap-report.1").is_file());
 }
+
+#[test]
+fn a_recorded_program_is_told_with_its_calls_and_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded.c");
+    fs::copy(source, folder.path().join("recorded.c")).unwrap();
+    let mayhap = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mayhap"));
+        command.env_remove("MAYHAP_OPTIONS").env_remove("COLUMNS").args(arguments).current_dir(folder.path());
+        command.env("NO_COLOR", "1").env("MAYHAP_CC", "gcc").output().unwrap()
+    };
+    for arguments in [
+        &["cc", "-O1", "-g", "-pthread", "recorded.c", "-o", "recorded"][..],
+        &["record", "-o", "t.mhp", "--", "./recorded"],
+    ] {
+        let run = mayhap(arguments);
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    }
+    let run = mayhap(&["predict", "t.mhp", "--sarif", "t.sarif"]);
+    let text = String::from_utf8(run.stdout).unwrap();
+    // When each thread did what is its own business.
+    let text: Vec<&str> = text.lines().take_while(|line| !line.contains("recorded run")).collect();
+    insta::assert_snapshot!(text.join("\n"));
+    let sarif = json(&folder.path().join("t.sarif").display().to_string());
+    let frames = sarif["runs"][0]["results"][0]["stacks"][0]["frames"].as_array().unwrap();
+    assert!(frames.len() > 2, "{frames:?}");
+    for (rule, hidden) in [("race:^handle$", true), ("race:^start_all$", true), ("race:^nobody$", false)] {
+        fs::write(folder.path().join("rules"), rule).unwrap();
+        let run = mayhap(&["predict", "t.mhp", "--suppressions", "rules"]);
+        assert_eq!(run.status.code(), Some(if hidden { 0 } else { 1 }), "{rule}");
+    }
+}

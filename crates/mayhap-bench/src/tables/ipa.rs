@@ -19,12 +19,18 @@ use crate::tool::{number, run, seconds};
 
 /// Calls of one search from scratch.
 const FRESH: u64 = 50_000;
+/// Time for all searches from scratch of one program.
+const FRESH_TIME: Duration = Duration::from_secs(4);
 
-const RACES: &str = "Pairs are instances; `lines` projects them on pairs of source lines: predicted by strategy II, of those \
-with a proof in the run's own model, confirmed by replay, and strategy I's upper bound. Overhead is over reading, clocks and locksets. The paper reports less than 4 % \
-over a basis that includes the instrumented run of the program, which takes far longer than ours: the same search looks dearer here.";
-const CALLS: &str = "Strategy II. Calls of the search with its memory of visited pairs and without; the last columns say which kind of \
-check settled the calls. Searches without memory are cut off after 50,000 calls each, so that the factor is a lower bound.";
+const RACES: &str = "Pairs are instances; `lines` projects them on pairs of source lines: predicted by strategy II, of those with a proof in the run's own \
+model, confirmed by replay, and strategy I's upper bound. As in the paper, lock histories leave no more than HB and locksets, and strategy II no more than \
+strategy I; where they leave as many, the pairs really are reachable (the programs have true races, which replay confirms). What strategy II predicts and we \
+do not prove needs a read to see another value: iPA does not look at values. The paper reports an overhead of 0.1 to 3.3 % over a basis that includes the \
+instrumented run of the program, 4 to 40 s; our basis is reading the trace, clocks and locksets alone, a few milliseconds, so that the same search looks \
+dearer in percent and is shorter in time. The programs are ours, in the spirit of the paper's (its own are x86 binaries under PIN).";
+const CALLS: &str = "Strategy II. Calls of the search with its memory of visited pairs and without; then calls by the kind of check that settled them. \
+Searches without memory are cut off after 50,000 calls each and 4 s for a program, so that the factor is a lower bound. The paper's incremental search makes \
+a small part of the calls as well (its Table VI: most rows below 10 %); a row of zeros has no pair left to search for.";
 
 /// What one pass over the pairs gives.
 #[derive(Default)]
@@ -95,6 +101,9 @@ fn decide(
     let mut outcome = Outcome::default();
     let mut lines: HashSet<(u32, u32), foldhash::fast::FixedState> = HashSet::default();
     for ((a, b), count) in by_location(&ipa, trace, left) {
+        if fresh && started.elapsed() > FRESH_TIME {
+            break;
+        }
         let before = ipa.ipa_counters().calls();
         if matches!(ipa.check_reach(a, b, &budget), Reach::Reached(_)) {
             outcome.reached += count;
@@ -144,6 +153,10 @@ pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
     let columns = ["program", "calls", "both", "LCC", "RC", "without memory", "both", "LCC", "RC", "factor"];
     let mut calls = Sheet::new("ipa-calls", "Incremental and non-incremental search (iPA, Table VI)", &columns, CALLS);
     for recorded in record_all(bench)? {
+        if let Err(late) = bench.in_time() {
+            races.tolerate(&recorded.name, Err(late))?;
+            continue;
+        }
         let started = Instant::now();
         let source = format::open(&recorded.trace).map_err(|e| e.to_string())?;
         let trace = Trace::from_source(source).map_err(|e| e.to_string())?;

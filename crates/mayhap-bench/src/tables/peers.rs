@@ -4,13 +4,20 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Bench;
+use crate::programs::{Bundled, bundled};
 use crate::sheet::Sheet;
 use crate::tool::{run, seconds};
 
-const NOTE: &str = "One run of each tool. `found` on a program with a bug is right, on its twin it is a false alarm. libtsan, helgrind and \
-drd report what is unordered in the order that ran, so that they miss bugs that a lock or the start of a thread happened to order; helgrind and \
-libtsan also report lock-order inversions, whether or not they can happen. mayhap proves its findings from the same run. Times are wall \
-clock, the program built with the tool's own compiler flags; mayhap's is recording and prediction together.";
+const NOTE: &str = "One run of each tool. `found` on a program with a bug is right, on its correct twin it is a false alarm. libtsan, helgrind and drd report what is \
+unordered in the order that ran, so that they miss bugs that a lock or the start of a thread happened to order; helgrind and libtsan also report lock-order \
+inversions, whether or not they can happen, and drd reports what it takes for races around conditions. mayhap proves its findings from the same kind of run, which is \
+why it finds more and raises no false alarm here; what it misses needs code that the run did not execute, or is not a bug of the kinds it knows. Times are wall clock, \
+the program built with the tool's own flags; mayhap's is recording and prediction together, the peers' the run. Most programs sleep for tens of milliseconds on \
+purpose, so times say little here; the next table has what recording costs.";
+
+const SLOWDOWN: &str = "Wall clock of the best of three runs (helgrind and drd: one), as a multiple of the program built by gcc -O1 alone; `mayhap` is `mayhap record` to its end, trace on disk included. Threads run one \
+at a time under mayhap, helgrind and drd, at once under libtsan, which is therefore the fastest by far on programs that compute in parallel. mayhap pays for writing down \
+every access that may matter, helgrind for looking each up at once; which is dearer depends on how many accesses of a program are shared.";
 
 const RAPID: &str = "RAPID is run on the same traces where RAPID_HOME names its folder.";
 
@@ -33,6 +40,10 @@ pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
     }
     for file in files {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if let Err(late) = bench.in_time() {
+            sheet.tolerate(&name, Err(late))?;
+            continue;
+        }
         let correct = name.ends_with("_fixed");
         let said = [
             mayhap(bench, &file)?,
@@ -71,7 +82,82 @@ pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
         sheet.row([label.to_string(), none(), of(0), none(), of(1), none(), of(2), none(), of(3), none()]);
     }
     bench.results.keep(&sheet)?;
+    slowdown(bench)?;
     rapid(bench)
+}
+
+/// How much longer the bundled programs take under each tool.
+fn slowdown(bench: &Bench) -> Result<(), String> {
+    let columns = ["program", "alone", "mayhap", "libtsan", "helgrind", "drd"];
+    let mut sheet = Sheet::new("slowdown", "Times as long as the program alone", &columns, SLOWDOWN);
+    for Bundled { name, source, settings } in bundled(bench)? {
+        let arguments = settings.last().ok_or_else(|| format!("{name} has no setting"))?;
+        let label = format!("{name} {}", arguments.join(" "));
+        let made = slowdown_row(bench, &label, &source, arguments, &mut sheet);
+        sheet.tolerate(&label, made)?;
+    }
+    bench.results.keep(&sheet)
+}
+
+fn slowdown_row(
+    bench: &Bench,
+    label: &str,
+    source: &Path,
+    arguments: &[String],
+    sheet: &mut Sheet,
+) -> Result<(), String> {
+    bench.in_time()?;
+    let file = |name: &str| bench.scratch.path().join(name);
+    let (alone, tsan, recorded) = (file("slow-alone"), file("slow-tsan"), file("slow-mayhap"));
+    build(&mut Command::new("gcc"), source, &alone)?;
+    build(Command::new(bench.tool.path()).arg("cc"), source, &recorded)?;
+    let with_tsan = build(Command::new("gcc").arg("-fsanitize=thread"), source, &tsan).is_ok();
+    // The best of some runs: what else the machine does only adds.
+    let best = |runs: u32, command: &dyn Fn() -> Command| {
+        let mut least: Option<f64> = None;
+        for _ in 0..runs {
+            let done = run(command().args(arguments))?;
+            if matches!(done.code, Some(124 | 127)) {
+                return Ok(None);
+            }
+            let time = done.wall.as_secs_f64();
+            least = Some(least.map_or(time, |t| t.min(time)));
+        }
+        Ok::<_, String>(least)
+    };
+    let plain = |program: &Path| {
+        let program = program.to_path_buf();
+        move || {
+            let mut command = timed();
+            command.arg(&program);
+            command
+        }
+    };
+    let under = |tool: &str| {
+        let (tool, program) = (format!("--tool={tool}"), alone.clone());
+        move || {
+            let mut command = timed();
+            command.args(["valgrind", &tool]).arg(&program);
+            command
+        }
+    };
+    let trace = file("slow.mhp");
+    let recording = || {
+        let mut command = timed();
+        command.arg(bench.tool.path()).args(["record", "-o"]).arg(&trace).arg("--").arg(&recorded);
+        command
+    };
+    let base = best(5, &plain(&alone))?.ok_or("it takes too long: alone")?;
+    let times = |time: Option<f64>| time.map_or("-".to_string(), |t| format!("{:.1}", t / base));
+    sheet.row([
+        label.to_string(),
+        seconds(std::time::Duration::from_secs_f64(base)),
+        times(best(3, &recording)?),
+        times(if with_tsan { best(3, &plain(&tsan))? } else { None }),
+        times(best(1, &under("helgrind"))?),
+        times(best(1, &under("drd"))?),
+    ]);
+    Ok(())
 }
 
 fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {

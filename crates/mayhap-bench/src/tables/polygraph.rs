@@ -4,9 +4,11 @@ use crate::Bench;
 use crate::sheet::Sheet;
 use crate::tool::number;
 
-const NOTE: &str = "Lockset and UCG over-approximate; CP misses some, and only its first race is sure, so that it can also say more; polygraph decides, and `exact` agrees with it on every \
-row. The paper's own traces are not public: these are written from the descriptions, so counts agree in kind, not in number. Time per \
-check is the engine's own, without starting the process; the paper's checks took 2 to 240 ms on a 2.8 GHz Pentium D.";
+const NOTE: &str = "Races as pairs of locations. Lockset and UCG over-approximate, as in the paper; CP misses what needs sections reordered, and reports more \
+than is real where only its first race is sure (cp2, UpdateTimer); polygraph decides, and `exact` agrees with it on every row. We beat the paper in that every \
+count of polygraph is proven by the kernel, and the rest refuted. The paper's traces are not public: these are written from the published descriptions, so counts \
+agree in kind, not in number, and two of CP's eleven examples whose description does not fix a trace are missing. Time per check is the engine's own, best of five, \
+without starting the process; the paper's checks took 2 to 240 ms on a 2.8 GHz Pentium D, on longer traces.";
 
 /// Makes the table.
 pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
@@ -27,13 +29,26 @@ pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
             Ok::<u64, String>(number(&json, "/racy_location_pairs"))
         };
         let predict = |engine: &str| {
-            let args =
-                ["predict".as_ref(), path, "--kinds".as_ref(), "race".as_ref(), "--engine".as_ref(), engine.as_ref()];
+            let args = [
+                "predict".as_ref(),
+                path,
+                "--kinds".as_ref(),
+                "race".as_ref(),
+                "--engine".as_ref(),
+                engine.as_ref(),
+                "--threads".as_ref(),
+                "1".as_ref(),
+            ];
             Ok::<_, String>(bench.tool.json(args)?.0)
         };
         let (ucg, polygraph, exact) = (predict("ucg")?, predict("polygraph")?, predict("exact")?);
         let candidates = number(&polygraph, "/summary/candidates");
-        let time = polygraph.pointer("/summary/seconds").and_then(serde_json::Value::as_f64).unwrap_or(0.0);
+        let mut time = f64::MAX;
+        for _ in 0..5 {
+            let again = predict("polygraph")?;
+            let spent = again.pointer("/summary/seconds").and_then(serde_json::Value::as_f64);
+            time = time.min(spent.unwrap_or(f64::MAX));
+        }
         let counts = [
             detect("lockset")?,
             number(&ucg, "/summary/suspected"),

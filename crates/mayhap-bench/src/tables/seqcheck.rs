@@ -9,13 +9,16 @@ use crate::programs::{corpus, record_all};
 use crate::sheet::Sheet;
 use crate::tool::{number, seconds};
 
-const RACES: &str = "Counts are racy locations: of the later event for SHB, WCP and SyncP (one pass, suspected), and pairs of \
-locations for seqcheck and auto (each proven by a schedule that the kernel accepted). WCP can be above auto where it is unsound. \
-Where seqcheck is below auto, auto's exact search finds reorderings that the greedy order cannot. Distance is the largest between \
-the two events of a proven race.";
-const OTHERS: &str = "Deadlocks of 2 to 5 threads, and atomicity violations by the paper's pattern: two accesses of one thread at most 100 \
-of its events apart with a remote access between them. Every proven one has a schedule; refuted ones are impossible in this run's \
-model; unknown is what a budget left open.";
+const RACES: &str = "SHB, WCP and SyncP are one pass and suspected: racy locations of the later event. seqcheck and auto are pairs of locations, each proven by a \
+schedule that the kernel accepted, so columns compare within a kind only. Where seqcheck is below auto, auto's exact search finds reorderings that the greedy \
+order cannot; it is never above. WCP can be above both where it is unsound. As in the paper, predicting finds more than the passes do, at a higher cost; unlike \
+in the paper, SyncP's pass is cheap (its memory grows with the trace, see growth). Distance is the largest between the two events of a proven race, in events. The \
+paper's Java traces beyond those of the corpus are not public.";
+const OTHERS: &str = "Deadlocks of 2 to 8 threads, and atomicity violations: two accesses of one thread at most 100 of its events apart that look meant as one, with a \
+remote access between them (`predict` leaves out pairs that the run itself interleaved, so counts are below the paper's bare patterns; --all-patterns has them). \
+Every proven one has a schedule; refuted ones are impossible in this run's model; unknown is what a budget left open. Both prove \
+the same here; auto is the faster, since its cheap stages settle most candidates before anything is closed transitively, where seqcheck as published closes \
+anew for each. That is where we beat the paper's method; its own figures are of other traces.";
 
 /// Makes the tables.
 pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
@@ -28,11 +31,14 @@ pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
         corpus(bench).into_iter().map(|(name, path)| (name.to_string(), path)).collect();
     traces.extend(record_all(bench)?.into_iter().map(|r| (r.name, r.trace)));
     for (name, path) in &traces {
-        race_row(bench, name, path, &mut races)?;
-        other_row(bench, name, path, "atomicity", &mut others)?;
+        let made = race_row(bench, name, path, &mut races);
+        races.tolerate(name, made)?;
+        let made = other_row(bench, name, path, "atomicity", &mut others);
+        others.tolerate(&format!("atomicity in {name}"), made)?;
     }
     for (name, path) in deadlocks(bench)? {
-        other_row(bench, &name, &path, "deadlock", &mut others)?;
+        let made = other_row(bench, &name, &path, "deadlock", &mut others);
+        others.tolerate(&format!("deadlocks in {name}"), made)?;
     }
     bench.results.keep(&races)?;
     bench.results.keep(&others)
@@ -51,6 +57,7 @@ fn deadlocks(bench: &Bench) -> Result<Vec<(String, std::path::PathBuf)>, String>
 }
 
 fn race_row(bench: &Bench, name: &str, path: &Path, sheet: &mut Sheet) -> Result<(), String> {
+    bench.in_time()?;
     let detect = |order: &str| {
         let (json, run) = bench.tool.json(["detect".as_ref(), path.as_os_str(), "--order".as_ref(), order.as_ref()])?;
         Ok::<_, String>((number(&json, "/racy_locations").to_string(), seconds(run.wall)))
@@ -85,6 +92,7 @@ fn predict(bench: &Bench, path: &Path, kind: &str, engine: &str) -> Result<(Valu
 }
 
 fn other_row(bench: &Bench, name: &str, path: &Path, kind: &'static str, sheet: &mut Sheet) -> Result<(), String> {
+    bench.in_time()?;
     let (seqcheck, seqcheck_time) = predict(bench, path, kind, "seqcheck")?;
     let (auto, auto_time) = predict(bench, path, kind, "auto")?;
     let of = |json: &Value, key: &str| number(json, &format!("/summary/{key}")).to_string();

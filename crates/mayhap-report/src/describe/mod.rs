@@ -197,7 +197,7 @@ fn certainty(finding: &Finding) -> String {
             format!("Suspected, not proven: {reason}.")
         }
         (Verdict::Confirmed, Some(Replay { runs, confirmed, effect, .. })) => {
-            let effect = effect.as_ref().map_or(String::new(), |e| format!(": {e}"));
+            let effect = effect.as_ref().map_or(String::new(), |e| format!(": {}", e.trim_end_matches('.')));
             let proof = format!("The kernel had accepted its schedule of {steps}.");
             format!("Confirmed: forced onto the program, it happened in {confirmed} of {runs} runs{effect}. {proof}")
         }

@@ -148,10 +148,13 @@ pub(super) fn title(kind: Kind, target: &Target, sides: &[Side]) -> String {
             format!("{name} of {} threads: {}", sides.len(), list(&waits))
         }
         (Target::Atomicity { .. }, [a, c, b]) => {
-            let pair =
-                if a.op == b.op { format!("two {}s", noun(a)) } else { format!("the {} and the {}", noun(a), noun(b)) };
+            let pair = match (a.op == b.op, who(a) == who(b)) {
+                (true, true) => format!("two {}s of {}", noun(a), who(a)),
+                (false, true) => format!("the {} and the {} of {}", noun(a), noun(b), who(a)),
+                (_, false) => format!("the {} of {} and the {} of {}", noun(a), who(a), noun(b), who(b)),
+            };
             let another = if who(c) == who(a) { "another " } else { "" };
-            format!("{name} on {}: {another}{} can {} between {pair} of {}", spoken(&a.object), who(c), noun(c), who(a))
+            format!("{name} on {}: {another}{} can {} between {pair}", spoken(&a.object), who(c), noun(c))
         }
         (Target::Nondeterminism { other: None, .. }, [w, r]) if kind == Kind::Order => {
             format!("{name} on {}: {} can read before {} first writes", spoken(&r.object), who(r), who(w))
@@ -315,17 +318,16 @@ fn why_atomicity(a: &Side, c: &Side, b: &Side) -> String {
         .map(|l| named(&l.name))
         .collect();
     let names: Vec<String> = throughout.iter().map(|l| named(&l.name)).collect();
+    // Two functions of one thread are spoken of as the thread.
+    let whose = if who(a) == who(b) { who(a) } else { a.thread.clone() };
     if !names.is_empty() {
-        return format!("No lock prevents it: {} holds {} throughout, but {}.", who(a), list(&names), holds(c));
+        return format!("No lock prevents it: {whose} holds {} throughout, but {}.", list(&names), holds(c));
     }
     if !interrupted.is_empty() {
         let locks = list(&interrupted);
-        return format!(
-            "No lock prevents it: {} gives up {locks} between its two accesses and takes it again.",
-            who(a)
-        );
+        return format!("No lock prevents it: {whose} gives up {locks} between its two accesses and takes it again.");
     }
-    format!("No lock prevents it: {} holds none from its first access to its second.", who(a))
+    format!("No lock prevents it: {whose} holds none from its first access to its second.")
 }
 
 /// What the observed run owed to chance.

@@ -1,6 +1,6 @@
 // A wide access conflicts with each narrow one inside it.
 // race: both
-// race: both+4
+// race: both.wide+4
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // memmove writes its whole range.
-// race: shared+17
+// race: shared[17]
 #include <string.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // strcpy writes the text and its end.
-// race: shared+5
+// race: shared[5]
 #include <string.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -183,7 +183,7 @@ impl Args {
     }
 }
 
-/// Memory that predicting takes for an event, all tables included, as measured on generated traces.
+/// Memory that predicting takes for an event, tables and the schedules of some twenty findings included.
 const BYTES_AN_EVENT: u64 = 160;
 
 /// How many events fit into half of the memory that is free, if the trace has more than fit into all of it.

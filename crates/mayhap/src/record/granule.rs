@@ -36,7 +36,7 @@ pub(super) const KEPT: u64 = 1 << 12;
 const HANDED: u64 = 1 << 13;
 /// Thread and segment of the owner, of the access before the one reader, or of the last write before many.
 const EPOCH: u64 = 0xff_ffff_ffff << 16;
-/// Accesses so far, up to [`FEW`].
+/// Accesses so far, up to [`FEW`]; one where a site comes several times in a row.
 const COUNT: u64 = 0xff << 56;
 /// As many accesses of a granule are no longer few.
 const FEW: u64 = 0xff;
@@ -70,9 +70,21 @@ pub(super) struct Owners {
     thread: u16,
     /// The present thread and segment.
     present: u64,
+    /// Thread and segment of a last write that comes before the present thread.
+    written_before: u64,
+    /// Which piece of the run this is, from 1, and the pages that were touched in it.
+    piece: u32,
+    pages: Vec<u64>,
 }
 
 impl Owners {
+    /// Another piece of the run begins; the pages that were touched since the last one began.
+    pub(super) fn next_piece(&mut self) -> Vec<u64> {
+        // The number comes round after as many pieces as no disk holds; then too many pages are told.
+        self.piece = self.piece.checked_add(1).unwrap_or(1);
+        std::mem::take(&mut self.pages)
+    }
+
     /// The turn passes to another thread.
     pub(super) fn switch(&mut self, thread: u16) {
         self.order.leaves(self.thread);
@@ -81,6 +93,8 @@ impl Owners {
     }
 
     fn renew(&mut self) {
+        // No thread and segment that a cell has.
+        self.written_before = u64::MAX;
         self.present = epoch(self.thread, self.order.now(self.thread));
     }
 
@@ -93,6 +107,7 @@ impl Owners {
     /// The present thread has waited for the end of another.
     pub(super) fn join(&mut self, child: u16) {
         self.order.join(self.thread, child);
+        self.written_before = u64::MAX;
     }
 
     /// The present thread touches bytes `from..to` of the granule at `address`.
@@ -100,8 +115,14 @@ impl Owners {
     pub(super) fn touch(&mut self, address: u64, writes: bool, from: u64, to: u64) {
         let cuts = ((1 << from) | (1 << to)) & CUTS;
         let wanted = TOUCHED | cuts | if writes { WRITTEN } else { 0 };
-        let cell = self.cells.get(address);
+        let pages = &mut self.pages;
+        let cell = self.cells.visit(address, self.piece, |page| pages.push(page));
         if cell & (EPOCH | SPLIT | MANY | KEPT | COUNT | wanted) == self.present | wanted | COUNT {
+            return;
+        }
+        // Read by many, and again, by a thread that comes behind the last write.
+        let again = !writes && cell & (EPOCH | MANY | KEPT | COUNT) == self.written_before | MANY | COUNT;
+        if again && cell & cuts == cuts {
             return;
         }
         if cell & KEPT != 0 {
@@ -129,7 +150,11 @@ impl Owners {
             owned
         } else if cell & MANY != 0 {
             match writes {
-                false if ordered || !written => cell & !CUTS,
+                false if ordered => {
+                    self.written_before = cell & EPOCH;
+                    cell & !CUTS
+                }
+                false if !written => cell & !CUTS,
                 true if self.order.is_alone(me) => owned,
                 _ => KEPT,
             }

@@ -23,6 +23,7 @@
 //! fewer, never wrong. Every event passes the validator; what breaks a rule (a lock that uninstrumented code released)
 //! is mended or dropped, and counted.
 
+mod atomics;
 mod lift;
 mod naming;
 mod part;
@@ -35,7 +36,7 @@ use mayhap_trace::{
     CHUNK, Columns, Error, Event, EventId, LocId, NONE, NameError, Op, Position, Source, Tables, ThreadId,
 };
 use mayhap_wire::attachment;
-use mayhap_wire::ring::{AtomicKind, SiteKind, Tag, order, split_atomic};
+use mayhap_wire::ring::{BRANCHED, MAX_SITE, SiteKind, Tag, split_atomic};
 
 use super::granule::{CUTS, KEPT};
 use super::limits::Limits;
@@ -60,8 +61,6 @@ struct Thread {
     children: u32,
     /// It has read a kept value since its last branch.
     dirty: bool,
-    /// The site of the first such read.
-    read_at: u32,
     /// The lock that it takes next, it only tries to take.
     tries: bool,
     /// Event count when it began to wait on a condition.
@@ -70,6 +69,17 @@ struct Thread {
     releases: bool,
     /// Releases that relaxed loads took over, for the next acquire fence.
     loaded: Vec<u64>,
+}
+
+/// What is known of a site by its code.
+#[derive(Clone, Copy, Default)]
+struct Marks {
+    /// Its address is a constant.
+    constant: bool,
+    /// It moves memory unseen by anybody.
+    unseen: bool,
+    /// It lies in Rust code that is not instrumented.
+    silent: bool,
 }
 
 /// A run's events, made from its words.
@@ -85,20 +95,25 @@ pub struct Lowering {
     threads: Vec<Thread>,
     current: u16,
     symbols: Symbols,
+    /// By site number.
+    marks: Vec<Marks>,
+    /// Return addresses of calls whose address argument is a constant.
     constant: HashSet<u64>,
     /// Return addresses of calls that move memory unseen by anybody.
     unseen: HashSet<u64>,
     /// Return addresses in Rust code that is not instrumented.
     silent: HashSet<u64>,
     lift: lift::Lift,
-    /// A basic block has been told.
-    told: bool,
     /// Locations of each site by number: of accesses, and of what else happens there.
     locations: Vec<[u32; 2]>,
     /// Of places in the code, what location of the program's own they stand for.
     own: HashMap<u64, Option<u32>>,
     /// Where sites of allocations lie.
     lines: HashMap<u32, String>,
+    /// Names of variables outside heap blocks.
+    variables: HashSet<String>,
+    /// A heap block by number, and its name.
+    heap: (Option<usize>, String),
     limits: Limits,
     /// By site number: not looked at yet, kept, left out.
     chosen: Vec<Option<bool>>,
@@ -144,14 +159,16 @@ impl Lowering {
             threads: Vec::new(),
             current: 0,
             symbols,
+            marks: Vec::new(),
             constant,
             unseen,
             silent,
             lift,
-            told: false,
             locations: Vec::new(),
             own: HashMap::new(),
             lines: HashMap::new(),
+            variables: HashSet::new(),
+            heap: (None, String::new()),
             writes: limits.last.is_none(),
             limits,
             chosen: Vec::new(),
@@ -181,6 +198,16 @@ impl Lowering {
 
     fn step(&mut self, word: Word<'_>) -> Result<(), NameError> {
         self.noted = self.count;
+        let word = match word {
+            Word::Access(site, address) if site & BRANCHED != 0 => {
+                self.settle(site & MAX_SITE)?;
+                self.branch(site & MAX_SITE)?;
+                self.steps.skip(self.count - self.noted);
+                Word::Access(site & MAX_SITE, address)
+            }
+            word => word,
+        };
+        self.noted = self.count;
         self.lower(word)?;
         if let Some((site, lock)) = self.lift.done.take() {
             self.note_lock(site, lock, false);
@@ -200,7 +227,7 @@ impl Lowering {
                 match site.kind {
                     SiteKind::Read => self.access(number, address, site.size.into(), Op::Read),
                     SiteKind::Write => self.access(number, address, site.size.into(), Op::Write),
-                    SiteKind::Branch => self.basic_block(number),
+                    SiteKind::Branch => self.branch(number),
                     SiteKind::Call => {
                         self.stacks.called(self.current, address, site.pc);
                         Ok(())
@@ -220,7 +247,7 @@ impl Lowering {
 
     fn record(&mut self, tag: Tag, arg: u32, first: u64, second: u64, body: &[u64]) -> Result<(), NameError> {
         // What the standard library does for itself, by locks that are not seen, is nobody's business.
-        if is_std(tag) && self.silent.contains(&self.sites.get(arg).pc) {
+        if is_std(tag) && self.marks(arg).silent {
             return Ok(());
         }
         match tag {
@@ -233,6 +260,9 @@ impl Lowering {
                 self.revive(&block);
                 self.steps.begun(arg as u16, body.get(3).copied().unwrap_or(second));
                 self.emit(Op::Begin, NONE, 0)?;
+                if arg == 0 && self.writes {
+                    self.tell_branches()?;
+                }
             }
             Tag::End => self.emit(Op::End, NONE, 0)?,
             Tag::Fork => self.fork(arg, first as u16)?,
@@ -293,7 +323,7 @@ impl Lowering {
                 }
             }
             Tag::Fence => self.fence(arg, first as u8)?,
-            Tag::RangeRead | Tag::RangeWrite if self.unseen.contains(&self.sites.get(arg).pc) => {}
+            Tag::RangeRead | Tag::RangeWrite if self.marks(arg).unseen => {}
             Tag::RangeRead | Tag::RangeWrite => {
                 self.settle(arg)?;
                 self.access(arg, first, second, if tag == Tag::RangeRead { Op::Read } else { Op::Write })?;
@@ -312,6 +342,11 @@ impl Lowering {
             Tag::ScopeLeft => self.scope_left(arg, first)?,
         }
         Ok(())
+    }
+
+    #[inline]
+    fn marks(&self, site: u32) -> Marks {
+        self.marks.get(site as usize).copied().unwrap_or_default()
     }
 
     fn thread(&mut self) -> &mut Thread {
@@ -381,6 +416,12 @@ impl Lowering {
         Ok(())
     }
 
+    /// By one at its beginning a trace says that it tells branches.
+    fn tell_branches(&mut self) -> Result<(), NameError> {
+        self.thread().dirty |= self.facts.tells_branches;
+        self.branch(0)
+    }
+
     /// A branch, if the thread has read since the last one. None at all in a program whose basic blocks are not told:
     /// without them, those at computed addresses would pass for all there are.
     fn branch(&mut self, site: u32) -> Result<(), NameError> {
@@ -398,7 +439,7 @@ impl Lowering {
 
     /// A lock or condition event: its object was decided by a value read before, unless the program names a constant one.
     fn named(&mut self, op: Op, object: u32, site: u32) -> Result<(), NameError> {
-        if self.constant.contains(&self.sites.get(site).pc) {
+        if self.marks(site).constant {
             return self.emit(op, object, site);
         }
         self.decided(op, object, site)
@@ -422,7 +463,7 @@ impl Lowering {
             if cell == 0 {
                 continue;
             }
-            if std::mem::take(&mut first) && !self.constant.contains(&self.sites.get(site).pc) {
+            if std::mem::take(&mut first) && !self.marks(site).constant {
                 self.implicit_branch()?;
             }
             let base = self.variable(granule, cell)?;
@@ -435,9 +476,7 @@ impl Lowering {
                 self.emit(op, piece, site)?;
             }
             if op == Op::Read {
-                let thread = self.thread();
-                thread.read_at = if thread.dirty { thread.read_at } else { site };
-                thread.dirty = true;
+                self.thread().dirty = true;
             }
         }
         Ok(())
@@ -503,7 +542,7 @@ impl Lowering {
         let lock = self.lock(address)?;
         if std::mem::take(&mut self.thread().tries) {
             // The mark stands right before its acquire, so the branch comes before both.
-            if !self.constant.contains(&self.sites.get(site).pc) {
+            if !self.marks(site).constant {
                 self.implicit_branch()?;
             }
             self.emit(Op::Try, NONE, site)?;
@@ -564,82 +603,6 @@ impl Lowering {
             self.wait(site, address, Wake::Round(round), None)?;
         }
         self.notify(if last { Op::NotifyAll } else { Op::Notify }, site, address, Wake::Round(round))
-    }
-
-    fn atomic(&mut self, site: u32, address: u64, kind: AtomicKind, order: u8, size: u8) -> Result<(), NameError> {
-        if !granules(address, size.into()).any(|(granule, _, _)| self.kept.get(granule) != 0) {
-            return Ok(());
-        }
-        // Whether an update happens may depend on what was read before, even where its place does not.
-        if kind == AtomicKind::Update || !self.constant.contains(&self.sites.get(site).pc) {
-            self.implicit_branch()?;
-        }
-        let me = self.current;
-        let released = self.objects.release_of(address).filter(|&thread| thread != me).is_some();
-        let releases = kind != AtomicKind::Load && (order::releases(order) || self.thread().releases);
-        let acquires = kind != AtomicKind::Store && order::acquires(order);
-        // An update that only releases carries on what it found: whoever takes it over must come after both.
-        if released && (acquires || (releases && kind == AtomicKind::Update)) {
-            self.wait(site, address, Wake::Atomic, None)?;
-        } else if released && kind != AtomicKind::Store {
-            let loaded = &mut self.thread().loaded;
-            if !loaded.contains(&address) {
-                loaded.push(address);
-            }
-        }
-        let lock = self.objects.atomic_lock(address);
-        let lock = match lock {
-            Some(lock) => lock,
-            None => {
-                let name = format!("atomic {}", self.name(address));
-                let id = names::define(&mut self.tables.locks, &name)?;
-                self.objects.set_atomic_lock(address, id);
-                id
-            }
-        };
-        let (enter, leave) = match kind {
-            AtomicKind::Load => (Op::SharedAcquire, Op::SharedRelease),
-            _ => (Op::Acquire, Op::Release),
-        };
-        self.emit(enter, lock, site)?;
-        if kind != AtomicKind::Store {
-            self.plain(site, address, size.into(), Op::Read)?;
-        }
-        if kind != AtomicKind::Load {
-            self.plain(site, address, size.into(), Op::Write)?;
-        }
-        self.emit(leave, lock, site)?;
-        match kind {
-            _ if releases => {
-                self.objects.set_release(address, Some(me));
-                self.notify(Op::NotifyAll, site, address, Wake::Atomic)?;
-            }
-            AtomicKind::Store => self.objects.set_release(address, None),
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// The access of an atomic operation: its implicit branch came before its section.
-    fn plain(&mut self, site: u32, address: u64, bytes: u64, op: Op) -> Result<(), NameError> {
-        let (dirty, read_at) = (std::mem::take(&mut self.thread().dirty), self.thread().read_at);
-        self.access(site, address, bytes, op)?;
-        if dirty {
-            (self.thread().dirty, self.thread().read_at) = (dirty, read_at);
-        }
-        Ok(())
-    }
-
-    fn fence(&mut self, site: u32, order: u8) -> Result<(), NameError> {
-        if order::releases(order) {
-            self.thread().releases = true;
-        }
-        if order::acquires(order) {
-            for address in std::mem::take(&mut self.thread().loaded) {
-                self.wait(site, address, Wake::Atomic, None)?;
-            }
-        }
-        Ok(())
     }
 
     fn fill(&mut self) -> Result<(), Error> {

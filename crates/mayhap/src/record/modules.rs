@@ -141,6 +141,13 @@ impl Blocks {
         self.live.range(..=address).next_back().map(|(_, block)| block).filter(|block| address < block.end)
     }
 
+    /// The addresses around one that lies in no block, up to the blocks on either side.
+    pub(super) fn gap(&self, address: u64) -> std::ops::Range<u64> {
+        let start = self.live.range(..=address).next_back().map_or(0, |(_, block)| block.end);
+        let end = self.live.range(address..).next().map_or(u64::MAX, |(&start, _)| start);
+        start..end
+    }
+
     /// Ends all lives.
     pub(super) fn drain(&mut self) -> Vec<Block> {
         std::mem::take(&mut self.live).into_values().collect()
@@ -158,6 +165,7 @@ mod tests {
         assert_eq!(blocks.containing(0x100f), Some(&first));
         assert_eq!(blocks.containing(0x1010), None);
         assert_eq!(blocks.starting(0x1000), Some(first));
+        assert_eq!((blocks.gap(0x1010), blocks.gap(0xfff)), (0x1010..u64::MAX, 0..0x1000));
         assert_eq!(blocks.overlapping(0x1000, 0x1008), [first]);
         let second = blocks.allocate(0, 1, 0x1000, 8);
         assert_eq!((second.number, second.kind), (1, BlockKind::Heap { nth: 2, site: 1 }));

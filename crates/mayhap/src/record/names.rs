@@ -2,12 +2,14 @@
 //!
 //! | memory | name |
 //! |---|---|
-//! | global or static variable | `symbol`, `symbol+8` |
+//! | global or static variable | `symbol`, `symbol.member`, `symbol[3]`; `symbol+8` where its type is not known |
 //! | heap | `main.1/heap3@file.c:12+8`: 8 bytes into the third block that thread `main.1` allocated, at file.c:12 |
 //! | stack | `main.1/stack-504`: 504 bytes below the top of the stack of `main.1` |
 //! | anything else | its address, as `memory 0x7f…`; only this one changes from run to run |
 //!
 //! Threads are named by creation: `main`, its second child `main.2`, that one's first child `main.2.1`.
+
+use std::collections::HashSet;
 
 use mayhap_trace::{NameError, Names};
 
@@ -36,16 +38,20 @@ pub(super) fn address(
 
 /// Enters a name that is to be new: a name that is taken gets a number behind it.
 pub(super) fn define(names: &mut Names, name: &str) -> Result<u32, NameError> {
-    match names.define(name.as_bytes()) {
-        Err(NameError::Twice(_)) => {
-            let mut nth = 2u64;
-            loop {
-                match names.define(format!("{name}#{nth}").as_bytes()) {
-                    Err(NameError::Twice(_)) => nth += 1,
-                    other => return other,
-                }
-            }
-        }
-        other => other,
-    }
+    let free = numbered(name, |name| names.find(name).is_none());
+    names.define(free.as_bytes())
+}
+
+/// [`define`] for a variable that is in no heap block; `taken` are the names of all those.
+pub(super) fn define_variable(taken: &mut HashSet<String>, names: &mut Names, name: &str) -> Result<u32, NameError> {
+    let free = numbered(name, |name| !taken.contains(name));
+    let id = names.append(&free);
+    taken.insert(free);
+    id
+}
+
+/// The name, or the name with the first number behind it that makes it free.
+fn numbered(name: &str, is_free: impl Fn(&str) -> bool) -> String {
+    let numbers = (2u64..).map(|nth| format!("{name}#{nth}"));
+    std::iter::once(name.to_owned()).chain(numbers).find(|name| is_free(name)).unwrap_or_default()
 }

@@ -83,6 +83,11 @@ impl Packer {
         Packer { guesses: Guesses::new(), out: Vec::new(), at: 0 }
     }
 
+    /// One that takes no memory and packs nothing.
+    pub(super) fn idle() -> Packer {
+        Packer { guesses: Guesses { slots: Vec::new(), site: 0 }, out: Vec::new(), at: 0 }
+    }
+
     /// Packs a piece of whole accesses and records.
     pub(super) fn pack(&mut self, words: &[u64]) -> &[u8] {
         self.guesses.clear();
@@ -249,7 +254,7 @@ pub(super) fn word(site: u32, address: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mayhap_wire::ring::{MAX_SITE, Tag, record_word};
+    use mayhap_wire::ring::{BRANCHED, MAX_SITE, Tag, record_word};
 
     fn round_trip(packer: &mut Packer, words: &[u64]) -> usize {
         let packed = packer.pack(words).to_vec();
@@ -278,7 +283,10 @@ mod tests {
                     words.push(record_word(Tag::Alloc, following as usize, i as u32));
                     words.extend((0..following).map(|n| seed.wrapping_mul(n)));
                 }
-                1..8 => words.push(access_word((seed >> 20) as u32 % MAX_SITE + 1, seed >> 17)),
+                1..8 => words.push(access_word(
+                    ((seed >> 20) as u32 % MAX_SITE + 1) | (seed >> 7) as u32 & BRANCHED,
+                    seed >> 17,
+                )),
                 _ => words.push(access_word(7 + (i % 3) as u32, 0x7fff_0000_0000 + i * 8)),
             }
             if i % 500 == 0 {

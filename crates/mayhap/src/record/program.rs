@@ -23,8 +23,8 @@ use super::survey::Survey;
 use super::symbols::Symbols;
 use crate::{Failure, runtime};
 
-/// Words of the ring: 16 MiB, which the recorder empties many times a second.
-const RING_WORDS: u64 = 1 << 21;
+/// Words of the ring: 2 MiB, which stay in the processor's cache until the recorder takes them.
+const RING_WORDS: u64 = 1 << 18;
 /// The signal for a system call that is not allowed.
 const SIGSYS: i32 = 31;
 /// System calls that the runtime makes beside the program's own.
@@ -179,7 +179,7 @@ impl Taken {
     /// Makes the trace.
     pub fn write(self, mut writer: Box<dyn TraceWriter>, output: &Path, run: &Run) -> Result<Recording, Failure> {
         let Taken { status, ring, spool, survey, limits } = self;
-        let (facts, filter) = survey.finish();
+        let (facts, filter) = survey.finish(ring.state().unwrap_or(0) & state::TELLS_BRANCHES != 0);
         let mut notes = what_is_missing(&ring, &spool, status);
         if let Some(library) = facts.modules.iter().find_map(|module| open_mp(&module.path)) {
             notes.push(format!(

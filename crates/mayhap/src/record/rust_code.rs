@@ -48,7 +48,7 @@ fn functions(file: &object::File<'_>) -> BTreeMap<u64, u64> {
 }
 
 /// Mangled by Rust, in either scheme: the older one ends in a hash.
-pub(super) fn is_rust(symbol: &str) -> bool {
+fn is_rust(symbol: &str) -> bool {
     let hashed = || symbol.len() > 20 && symbol.ends_with('E') && symbol[..symbol.len() - 17].ends_with("17h");
     symbol.starts_with("_R") || (symbol.is_ascii() && symbol.starts_with("_ZN") && hashed())
 }

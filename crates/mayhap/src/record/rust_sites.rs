@@ -93,12 +93,6 @@ pub(super) fn place(functions: &[String]) -> Place {
     }
 }
 
-/// An atomic operation at this place marks a lock as poisoned, or as not poisoned any more.
-pub(super) fn poisons(functions: &[String]) -> bool {
-    let beyond = functions.iter().find(|name| !is_atomic(name));
-    beyond.is_some_and(|name| name == "<std::sync::poison::Flag>::done" || name == "<std::sync::poison::Flag>::clear")
-}
-
 fn is_atomic(function: &str) -> bool {
     function.trim_start_matches('<').starts_with("core::sync::atomic::")
 }

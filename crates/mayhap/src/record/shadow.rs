@@ -15,6 +15,8 @@ struct Region {
     cells: Vec<u64>,
     /// Bit per page: some cell was set.
     set: Vec<u64>,
+    /// By page: the last stamp of a visit.
+    stamps: Vec<u32>,
 }
 
 /// One word per granule, zero until set.
@@ -28,6 +30,12 @@ impl Default for Table {
     fn default() -> Self {
         Table { top: vec![0; REGIONS], regions: Vec::new() }
     }
+}
+
+/// The number of the page that an address lies in.
+#[inline]
+pub(super) fn page(address: u64) -> u64 {
+    address / (PAGE as u64 * GRANULE)
 }
 
 #[inline]
@@ -46,12 +54,34 @@ impl Table {
         }
     }
 
+    /// [`Self::get`]; calls `first` with the number of the page where no visit with this stamp came there before.
+    #[inline]
+    pub(super) fn visit(&mut self, address: u64, stamp: u32, first: impl FnOnce(u64)) -> u64 {
+        let (top, cell) = place(address);
+        if self.top[top] == 0 {
+            self.add_region(top);
+        }
+        let region = &mut self.regions[self.top[top] as usize - 1];
+        let last = &mut region.stamps[cell / PAGE];
+        if *last != stamp {
+            *last = stamp;
+            first(page(address));
+        }
+        region.cells[cell]
+    }
+
+    #[cold]
+    fn add_region(&mut self, top: usize) {
+        let (cells, pages) = (vec![0; CELLS], CELLS / PAGE);
+        self.regions.push(Region { cells, set: vec![0; pages / 64], stamps: vec![0; pages] });
+        self.top[top] = self.regions.len() as u32;
+    }
+
     /// Sets the cell of the granule at `address`.
     pub(super) fn set(&mut self, address: u64, value: u64) {
         let (top, cell) = place(address);
         if self.top[top] == 0 {
-            self.regions.push(Region { cells: vec![0; CELLS], set: vec![0; CELLS / PAGE / 64] });
-            self.top[top] = self.regions.len() as u32;
+            self.add_region(top);
         }
         let region = &mut self.regions[self.top[top] as usize - 1];
         region.cells[cell] = value;
@@ -165,6 +195,11 @@ mod tests {
             table.set(address + 3, i as u64 + 1);
         }
         assert_eq!(places.map(|address| table.get(address)), [1, 2, 3, 4, 5]);
+        let mut pages = Vec::new();
+        let mut visit = |address, stamp| table.visit(address, stamp, |page| pages.push(page));
+        assert_eq!([visit(0x1008, 1), visit(0x1ff8, 1), visit(0x2000, 1), visit(0x1000, 1)], [2, 0, 0, 1]);
+        assert_eq!([visit(0x1000, 2), visit(0x5000_0000, 2)], [1, 0]);
+        assert_eq!(pages, [1, 2, 1, 0x5_0000]);
         let mut seen = Vec::new();
         table.each(0x1004..0x0100_0001, |granule, value| {
             seen.push((granule, value));

@@ -3,7 +3,7 @@
 //!
 //! Reading them again, threads unpack pieces ahead and drop what the first pass found not worth keeping.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 
-use mayhap_wire::ring::{MAX_SITE, SiteKind, Tag, split_access, split_record};
+use mayhap_wire::ring::{BRANCHED, MAX_SITE, SiteKind, Tag, split_access, split_record};
 
 use super::limits::Limits;
 use super::modules::Sites;
@@ -25,6 +25,9 @@ const MEMORY: usize = 48 << 20;
 /// Threads that unpack ahead of the one that lowers, and pieces that each may be ahead.
 const UNPACKERS: usize = 2;
 const AHEAD: usize = 4;
+
+/// The most pages and words of a [`Brief`].
+pub(super) const BRIEF: usize = 1 << 10;
 
 /// Words in a piece where only a part of them is kept.
 const SMALL_PIECE: usize = 1 << 10;
@@ -44,11 +47,20 @@ fn whole_length(words: &[u64], least: usize) -> usize {
 }
 
 /// A packed piece of the run.
-#[derive(Clone, Copy)]
 struct Piece {
     start: u64,
     bytes: usize,
     steps: u64,
+    brief: Option<Brief>,
+}
+
+/// What there is of a piece where none of its accesses is worth keeping. The branch of a read before the piece is that of the first
+/// access behind it that tells of a basic block, so the first behind each record stays.
+struct Brief {
+    /// The numbers of the pages that its accesses touch.
+    pages: Vec<u64>,
+    /// The records, and behind each and at the beginning the first access that tells of a basic block.
+    words: Vec<u64>,
 }
 
 /// The last pieces of a run of which no more is wanted.
@@ -66,7 +78,7 @@ impl Latest {
         let mut calls = 0;
         for word in Words::new(words) {
             match word {
-                Word::Access(site, _) => calls += u64::from(is_call(self.sites.get(site).kind)),
+                Word::Access(site, _) => calls += u64::from(is_call(self.sites.get(site & MAX_SITE).kind)),
                 Word::Record(Tag::Site, number, body) => self.sites.define(number, following(body, 0)),
                 Word::Record(..) => {}
             }
@@ -75,7 +87,7 @@ impl Latest {
     }
 }
 
-fn is_call(kind: SiteKind) -> bool {
+pub(super) fn is_call(kind: SiteKind) -> bool {
     matches!(kind, SiteKind::Call | SiteKind::Return)
 }
 
@@ -122,37 +134,42 @@ impl Spool {
         }
     }
 
-    /// Appends whole accesses and records; once that fails, only counts them.
-    pub(super) fn append(&mut self, mut words: &[u64]) {
+    /// Appends whole accesses and records; once that fails, only counts them. `brief` and `pages` are those of their [`Brief`].
+    pub(super) fn append(&mut self, mut words: &[u64], brief: Vec<u64>, pages: Vec<u64>) {
         // Where only a part is kept, pieces are small, so that it is not much more or less than was asked for.
-        let most = if self.latest.is_some() || self.limit != u64::MAX { SMALL_PIECE } else { usize::MAX };
+        if self.latest.is_none() && self.limit == u64::MAX {
+            let is_brief = brief.len() <= BRIEF && pages.len() <= BRIEF;
+            return self.append_piece(words, is_brief.then_some(Brief { pages, words: brief }));
+        }
         while !words.is_empty() {
-            let (piece, rest) = words.split_at(whole_length(words, most));
-            self.append_piece(piece);
+            let (piece, rest) = words.split_at(whole_length(words, SMALL_PIECE));
+            self.append_piece(piece, None);
             words = rest;
         }
     }
 
-    fn append_piece(&mut self, words: &[u64]) {
+    fn append_piece(&mut self, words: &[u64], brief: Option<Brief>) {
         let steps = words.len() as u64;
         if self.full.is_some() {
             self.left_out += steps;
             return;
         }
-        let packed = self.packer.pack(words).to_vec();
+        let mut packer = std::mem::replace(&mut self.packer, Packer::idle());
+        let packed = packer.pack(words);
         match &mut self.latest {
-            None => self.store(&packed, steps),
+            None => self.store(packed, steps, brief),
             Some(latest) => {
                 let steps = steps - latest.calls(words);
-                latest.pieces.push_back((packed, steps));
+                latest.pieces.push_back((packed.to_vec(), steps));
                 latest.steps += steps;
-                self.strip();
+                self.strip(&mut packer);
             }
         }
+        self.packer = packer;
     }
 
     /// Moves pieces that are older than what is wanted to the store, without their accesses.
-    fn strip(&mut self) {
+    fn strip(&mut self, packer: &mut Packer) {
         while let Some(latest) = &mut self.latest
             && let Some(&(_, steps)) = latest.pieces.front()
             && latest.steps - steps >= latest.wanted
@@ -164,19 +181,18 @@ impl Spool {
             stripped.calls.put(&mut stripped.words);
             let records = stripped.words;
             self.left_out += steps.saturating_sub(records.len() as u64);
-            let stripped = self.packer.pack(&records).to_vec();
-            self.store(&stripped, records.len() as u64);
+            self.store(packer.pack(&records), records.len() as u64, None);
             self.whole_from = self.pieces.len();
         }
     }
 
-    fn store(&mut self, packed: &[u8], steps: u64) {
+    fn store(&mut self, packed: &[u8], steps: u64, brief: Option<Brief>) {
         if self.bytes + packed.len() as u64 > self.limit {
             self.full = Some(io::Error::other("it takes as much as --max-size allows"));
             self.left_out += steps;
             return;
         }
-        let piece = Piece { start: self.bytes, bytes: packed.len(), steps };
+        let piece = Piece { start: self.bytes, bytes: packed.len(), steps, brief };
         if self.file.is_none() && self.memory.len() + packed.len() <= MEMORY {
             self.memory.extend_from_slice(packed);
         } else {
@@ -227,7 +243,7 @@ impl Spool {
     pub(super) fn complete(&mut self) {
         for (packed, steps) in self.latest.take().into_iter().flat_map(|latest| latest.pieces) {
             match self.full {
-                None => self.store(&packed, steps),
+                None => self.store(&packed, steps, None),
                 Some(_) => self.left_out += steps,
             }
         }
@@ -243,7 +259,7 @@ impl Spool {
             let store = Arc::clone(&store);
             let thread = std::thread::spawn(move || {
                 let mut unpacker = Unpacker::new();
-                for &piece in store.pieces.iter().skip(first).step_by(UNPACKERS) {
+                for piece in store.pieces.iter().skip(first).step_by(UNPACKERS) {
                     let words = store.unpack(piece, &mut unpacker);
                     let failed = words.is_err();
                     if send.send(words).is_err() || failed {
@@ -253,7 +269,7 @@ impl Spool {
             });
             unpackers.push((receive, thread));
         }
-        Replay { unpackers, next: 0, whole_from, words: Vec::new() }
+        Replay { unpackers, next: 0, whole_from, words: Vec::new(), used: 0 }
     }
 }
 
@@ -261,23 +277,25 @@ impl Spool {
 pub(super) struct Filter {
     /// Granules that were kept in any of their lives.
     pub(super) kept: Granules,
+    /// The pages that they are in.
+    pub(super) pages: HashSet<u64, foldhash::fast::FixedState>,
     pub(super) sites: Sites,
 }
 
 /// Calls and returns since the last word that passed: of those that cancel out none passes.
 #[derive(Default)]
-struct Calls(Vec<(u32, u64)>);
+pub(super) struct Calls(Vec<(u32, u64)>);
 
 impl Calls {
     #[inline]
-    fn take(&mut self, site: u32, depth: u64) {
+    pub(super) fn take(&mut self, site: u32, depth: u64) {
         // Nothing that came before at this depth or above is left.
         while self.0.pop_if(|(_, before)| *before >= depth).is_some() {}
         self.0.push((site, depth));
     }
 
     #[inline]
-    fn put(&mut self, words: &mut Vec<u64>) {
+    pub(super) fn put(&mut self, words: &mut Vec<u64>) {
         if !self.0.is_empty() {
             words.extend(self.0.drain(..).map(|(site, depth)| word(site, depth)));
         }
@@ -293,7 +311,7 @@ struct Stripped<'a> {
 
 impl Stripped<'_> {
     fn access(&mut self, site: u32, address: u64) {
-        if is_call(self.sites.get(site).kind) {
+        if is_call(self.sites.get(site & MAX_SITE).kind) {
             self.calls.take(site, address);
         }
     }
@@ -315,9 +333,11 @@ struct Passed<'a> {
 
 impl Passed<'_> {
     #[inline]
-    fn access(&mut self, site: u32, address: u64) {
-        let Filter { kept, sites } = self.filter;
+    fn access(&mut self, number: u32, address: u64) {
+        let Filter { kept, sites, .. } = self.filter;
+        let site = number & MAX_SITE;
         let what = sites.get(site);
+        let branches = number & BRANCHED != 0 && std::mem::take(&mut self.dirty);
         let passes = match what.kind {
             // The last number stands for many sites.
             _ if site == MAX_SITE => true,
@@ -329,10 +349,10 @@ impl Passed<'_> {
             SiteKind::Call | SiteKind::Return => return self.calls.take(site, address),
             SiteKind::Other => false,
         };
-        if passes {
+        if passes || branches {
             self.calls.put(&mut self.words);
-            self.dirty |= what.kind != SiteKind::Branch;
-            self.words.push(word(site, address));
+            self.dirty |= passes && what.kind != SiteKind::Branch;
+            self.words.push(word(number, address));
         }
     }
 
@@ -352,7 +372,12 @@ struct Store {
 }
 
 impl Store {
-    fn unpack(&self, piece: Piece, unpacker: &mut Unpacker) -> io::Result<Vec<u64>> {
+    fn unpack(&self, piece: &Piece, unpacker: &mut Unpacker) -> io::Result<Vec<u64>> {
+        if let Some(brief) = &piece.brief
+            && !brief.pages.iter().any(|page| self.filter.pages.contains(page))
+        {
+            return Ok(brief.words.clone());
+        }
         // Whether a read came just before the piece is not known here.
         let mut passed = Passed { filter: &self.filter, words: Vec::new(), dirty: true, calls: Calls::default() };
         let end = piece.start + piece.bytes as u64;
@@ -381,27 +406,29 @@ pub(super) struct Replay {
     next: usize,
     whole_from: usize,
     words: Vec<u64>,
+    /// Words that are done with.
+    used: usize,
 }
 
 impl Replay {
     /// A spool with nothing in it.
     pub(super) fn empty() -> Replay {
-        Replay { unpackers: Vec::new(), next: 0, whole_from: 0, words: Vec::new() }
+        Replay { unpackers: Vec::new(), next: 0, whole_from: 0, words: Vec::new(), used: 0 }
     }
 
     /// The words that are not done with. Empty at the end.
     pub(super) fn words(&self) -> &[u64] {
-        &self.words
+        &self.words[self.used..]
     }
 
     /// The first `used` words are done with: goes on to the others, or to the next piece where none are left.
     pub(super) fn next(&mut self, used: usize) -> io::Result<()> {
-        self.words.drain(..used.min(self.words.len()));
-        while self.words.is_empty() && !self.unpackers.is_empty() {
+        self.used = self.words.len().min(self.used + used);
+        while self.used == self.words.len() && !self.unpackers.is_empty() {
             let turn = self.next % self.unpackers.len();
             self.next += 1;
             match self.unpackers[turn].0.recv() {
-                Ok(words) => self.words = words?,
+                Ok(words) => (self.words, self.used) = (words?, 0),
                 // Pieces are dealt out in turn: where one unpacker has no more, none has.
                 Err(_) => self.finish()?,
             }

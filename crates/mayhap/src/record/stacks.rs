@@ -77,8 +77,8 @@ pub(super) struct Stacks {
     threads: Vec<Calls>,
     frames: HashMap<String, u64>,
     places: HashMap<u64, u64>,
-    /// How many places there are, those that no program counter has included.
-    place_count: u64,
+    /// By their frames: what the compiler made of one line is one place.
+    distinct: HashMap<Vec<u64>, u64>,
     beyond: HashMap<u64, u64>,
     /// By the stack below and the place on top.
     stacks: HashMap<(u32, u64), u32>,
@@ -233,7 +233,7 @@ impl Stacks {
     }
 
     fn new_place(&mut self, frames: &[String]) -> u64 {
-        let mut numbers = vec![PLACE, frames.len() as u64];
+        let mut numbers = Vec::new();
         for text in frames {
             let count = self.frames.len() as u64;
             let frame = *self.frames.entry(text.clone()).or_insert(count);
@@ -243,8 +243,13 @@ impl Stacks {
             }
             numbers.push(frame);
         }
+        let count = self.distinct.len() as u64;
+        if let Some(&place) = self.distinct.get(&numbers) {
+            return place;
+        }
+        self.put(&[PLACE, numbers.len() as u64]);
         self.put(&numbers);
-        self.place_count += 1;
-        self.place_count - 1
+        self.distinct.insert(numbers, count);
+        count
     }
 }

@@ -13,6 +13,7 @@
 //! | [`STEP`] | events, lane, kind, site plus 1, class, index and offset of the object, outcome, size. See [`mayhap_wire::schedule::Step`] |
 //! | [`SKIP`] | events that belong to no step |
 //! | [`INPUT`] | lane, source, whether more of it follows, result, length, bytes: what the thread got from outside |
+//! | [`LIKE`] + 2 × site + n | how far the offset is from that of the last step at the site, its sign in the lowest bit. A step that is like that one but for the offset; n events before it belong to no step |
 //!
 //! Steps and skips stand in the order of the trace; together they cover its events.
 
@@ -41,14 +42,49 @@ pub const SKIP: u64 = 6;
 /// See the table.
 pub const INPUT: u64 = 7;
 
+/// See the table.
+pub const LIKE: u64 = 16;
+
 /// Bytes that are handed on at a time.
 const PIECE: usize = 1 << 18;
+/// Ranges of memory that are at hand.
+const RANGES: usize = 4;
 
 /// What the writer of steps looks at.
 pub(super) struct View<'a> {
     pub(super) sites: &'a Sites,
     pub(super) blocks: &'a Blocks,
     pub(super) symbols: &'a Symbols,
+}
+
+/// Memory whose addresses belong to one thing: where the offset is 0, and whether it grows with the address.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    start: u64,
+    end: u64,
+    class: u8,
+    index: u64,
+    zero: u64,
+}
+
+impl Place {
+    fn object(&self, address: u64) -> Object {
+        let offset =
+            if self.class == class::STACK { self.zero.wrapping_sub(address) } else { address.wrapping_sub(self.zero) };
+        Object { class: self.class, index: self.index, offset }
+    }
+}
+
+/// The fields of a step that [`LIKE`] takes over from the one before it.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+struct Form {
+    events: u64,
+    lane: u64,
+    kind: u8,
+    class: u8,
+    index: u64,
+    outcome: u8,
+    size: u8,
 }
 
 /// A thing that a step is about.
@@ -65,6 +101,13 @@ pub(super) struct Steps {
     bytes: Vec<u8>,
     modules: HashMap<usize, u64>,
     sites: HashMap<u64, u64>,
+    /// The site of each number of the recording plus 1; 0 where it is not known.
+    numbered: Vec<u64>,
+    /// The last step at each site, and its offset.
+    last: Vec<(Form, u64)>,
+    /// What addresses belong to, as far as it was asked lately and nothing was allocated since.
+    places: [Place; RANGES],
+    oldest: usize,
     /// Lane of each thread of the recording, its children so far, and where its frames begin.
     lanes: Vec<Option<Lane>>,
     count: u64,
@@ -85,6 +128,10 @@ struct Lane {
 impl Steps {
     fn put(&mut self, numbers: &[u64]) {
         for &number in numbers {
+            if number < 0x80 {
+                self.bytes.push(number as u8);
+                continue;
+            }
             let mut buffer = [0; varint::LONGEST];
             let length = varint::put(number, &mut buffer).expect("a number fits its longest form");
             self.bytes.extend_from_slice(&buffer[..length]);
@@ -146,24 +193,79 @@ impl Steps {
         self.put(&[SITE, module, offset]);
         let id = self.sites.len() as u64;
         self.sites.insert(pc, id);
+        self.last.push(Default::default());
         id
     }
 
+    /// The site of a number of the recording plus 1; 0 where it has no program counter.
+    #[inline]
+    fn numbered(&mut self, view: &View<'_>, number: u32) -> u64 {
+        match self.numbered.get(number as usize) {
+            Some(&site) if site != 0 => site,
+            _ => self.number(view, number),
+        }
+    }
+
+    #[cold]
+    fn number(&mut self, view: &View<'_>, number: u32) -> u64 {
+        let pc = view.sites.get(number).pc;
+        if pc == 0 {
+            return 0;
+        }
+        let site = self.site(view, pc) + 1;
+        let index = number as usize;
+        if self.numbered.len() <= index {
+            self.numbered.resize(index + 1, 0);
+        }
+        self.numbered[index] = site;
+        site
+    }
+
+    /// A number of the recording stands for another site from here on.
+    pub(super) fn renumbered(&mut self, number: u32) {
+        if let Some(site) = self.numbered.get_mut(number as usize) {
+            *site = 0;
+        }
+    }
+
+    #[inline]
     fn object(&mut self, view: &View<'_>, address: u64) -> Object {
-        match view.blocks.containing(address).copied() {
-            Some(Block { kind: BlockKind::Stack, thread, .. }) => {
+        match self.places.iter().find(|place| place.start <= address && address < place.end) {
+            Some(place) => place.object(address),
+            None => self.look_up(view, address),
+        }
+    }
+
+    #[cold]
+    fn look_up(&mut self, view: &View<'_>, address: u64) -> Object {
+        let place = match view.blocks.containing(address).copied() {
+            Some(Block { kind: BlockKind::Stack, thread, start, end, .. }) => {
                 let Lane { id, stack, .. } = *self.lane(thread);
-                Object { class: class::STACK, index: id, offset: stack.wrapping_sub(address) }
+                Place { start, end, class: class::STACK, index: id, zero: stack }
             }
-            Some(block @ Block { kind: BlockKind::Heap { site, .. }, start, .. }) => {
+            Some(block @ Block { kind: BlockKind::Heap { site, .. }, start, end, .. }) => {
                 let index = self.block(view, &block, site);
-                Object { class: class::HEAP, index, offset: address - start }
+                Place { start, end, class: class::HEAP, index, zero: start }
             }
             None => match self.module(view.symbols, address) {
-                Some((index, offset)) => Object { class: class::GLOBAL, index, offset },
-                None => Object::default(),
+                Some((index, offset)) => {
+                    let gap = view.blocks.gap(address);
+                    let (low, end) =
+                        view.symbols.module_at(address).map_or((0, 0), |(_, module)| (module.low, module.end));
+                    let (start, end) = (gap.start.max(low), gap.end.min(end));
+                    Place { start, end, class: class::GLOBAL, index, zero: address - offset }
+                }
+                None => return Object::default(),
             },
-        }
+        };
+        self.places[self.oldest] = place;
+        self.oldest = (self.oldest + 1) % RANGES;
+        place.object(address)
+    }
+
+    /// Memory got a new life: addresses may belong to something else.
+    fn forget_places(&mut self) {
+        self.places = Default::default();
     }
 
     fn block(&mut self, view: &View<'_>, block: &Block, site: u32) -> u64 {
@@ -187,23 +289,26 @@ impl Steps {
             self.nth.resize(number + 1, 0);
         }
         self.nth[number] = *nth;
+        self.forget_places();
     }
 
     /// A thread begins, and its frames begin at `stack`.
     pub(super) fn begun(&mut self, thread: u16, stack: u64) {
         self.lane(thread).stack = stack;
+        self.forget_places();
     }
 
-    /// A thread took a lock that is made of atomics, or gave it up, which began with the operation at `pc`. How that
-    /// operation came out does not matter: the rest may be in a slow path behind it.
-    pub(super) fn locked(&mut self, view: &View<'_>, thread: u16, pc: u64, address: u64, events: u64) {
-        let object = self.object(view, address);
-        self.step(view, thread, events, Tag::Atomic as u8, pc, object, (ANY_OUTCOME, 0));
-    }
-
-    /// Events that no step of the program stands for.
+    /// The next events belong to no step.
     pub(super) fn skip(&mut self, events: u64) {
         self.skipped += events;
+    }
+
+    /// A thread took a lock that is made of atomics, or gave it up, which began with the operation at a site. How that
+    /// operation came out does not matter: the rest may be in a slow path behind it.
+    pub(super) fn locked(&mut self, view: &View<'_>, thread: u16, site: u32, address: u64, events: u64) {
+        let object = self.object(view, address);
+        let place = self.numbered(view, site);
+        self.step(thread, events, Tag::Atomic as u8, place, object, (ANY_OUTCOME, 0));
     }
 
     /// What a word said became this many events.
@@ -217,7 +322,8 @@ impl Steps {
                     _ => return self.skipped += events,
                 };
                 let object = self.object(view, address);
-                self.step(view, thread, events, kind, site.pc, object, (0, site.size));
+                let place = self.numbered(view, number);
+                self.step(thread, events, kind, place, object, (0, site.size));
             }
             Word::Access(..) => {}
             Word::Record(tag, argument, body) => self.record(view, thread, events, tag, argument, body),
@@ -226,7 +332,6 @@ impl Steps {
 
     fn record(&mut self, view: &View<'_>, thread: u16, events: u64, tag: Tag, argument: u32, body: &[u64]) {
         let (first, second) = (following(body, 0), following(body, 1));
-        let pc = view.sites.get(argument).pc;
         let (kind, mut outcome, mut size) = (tag as u8, 0, 0);
         let object = match tag {
             Tag::Fork => {
@@ -236,12 +341,13 @@ impl Steps {
                 Object::default()
             }
             Tag::End => {
-                return self.step(view, thread, events, kind, 0, Object::default(), (0, 0));
+                return self.step(thread, events, kind, 0, Object::default(), (0, 0));
             }
             // The end of a wait, told by who ended it.
             Tag::Woken => {
                 let object = self.object(view, first);
-                return self.step(view, second as u16, events, Tag::WaitEnd as u8, pc, object, (1, 0));
+                let place = self.numbered(view, argument);
+                return self.step(second as u16, events, Tag::WaitEnd as u8, place, object, (1, 0));
             }
             Tag::Failed => {
                 outcome = second as u8;
@@ -283,7 +389,8 @@ impl Steps {
             | Tag::OnceSeen => self.object(view, first),
             _ => return self.skipped += events,
         };
-        self.step(view, thread, events, kind, pc, object, (outcome, size));
+        let place = self.numbered(view, argument);
+        self.step(thread, events, kind, place, object, (outcome, size));
     }
 
     fn input(&mut self, thread: u16, head: u64, result: u64, body: &[u64]) {
@@ -298,24 +405,25 @@ impl Steps {
         Object { class: class::LANE, index: self.lane(thread as u16).id, offset: 0 }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the fields of one item")]
-    fn step(
-        &mut self,
-        view: &View<'_>,
-        thread: u16,
-        events: u64,
-        kind: u8,
-        pc: u64,
-        object: Object,
-        (outcome, size): (u8, u8),
-    ) {
-        if self.skipped > 0 {
-            let skipped = std::mem::take(&mut self.skipped);
+    /// Writes a step; `site` is that of its place plus 1.
+    fn step(&mut self, thread: u16, events: u64, kind: u8, site: u64, object: Object, (outcome, size): (u8, u8)) {
+        let lane = self.lane(thread).id;
+        let Object { class, index, offset } = object;
+        let form = Form { events, lane, kind, class, index, outcome, size };
+        let skipped = std::mem::take(&mut self.skipped);
+        if let Some(at) = site.checked_sub(1)
+            && let Some(last) = self.last.get_mut(at as usize)
+        {
+            let (before, from) = std::mem::replace(last, (form, offset));
+            if before == form && skipped <= 1 {
+                let distance = offset.wrapping_sub(from);
+                let distance = distance << 1 ^ ((distance as i64) >> 63) as u64;
+                return self.put(&[LIKE + 2 * at + skipped, distance]);
+            }
+        }
+        if skipped > 0 {
             self.put(&[SKIP, skipped]);
         }
-        let lane = self.lane(thread).id;
-        let site = if pc == 0 { 0 } else { self.site(view, pc) + 1 };
-        let Object { class, index, offset } = object;
         self.put(&[STEP, events, lane, kind.into(), site, class.into(), index, offset, outcome.into(), size.into()]);
     }
 }

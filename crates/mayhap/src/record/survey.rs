@@ -7,31 +7,43 @@
 
 use std::collections::HashSet;
 
-use mayhap_wire::ring::{AtomicKind, SiteKind, Tag, split_atomic};
+use mayhap_wire::ring::{AtomicKind, BRANCHED, MAX_SITE, SiteKind, Tag, access_word, record_word, split_atomic};
 
-use super::granule::Owners;
+use super::granule::{CUTS, Owners};
 use super::modules::{Block, Blocks, Module, Sites};
-use super::shadow::{GRANULE, Granules, granules};
-use super::spool::{Filter, Spool};
+use super::shadow::{GRANULE, Granules, granules, page};
+use super::spool::{BRIEF, Calls, Filter, Spool, is_call};
 use super::words::{Word, Words, following};
 
 /// Granules of a block that are worth keeping: the number within the block, and the cuts.
 pub(super) type Kept = Box<[(u32, u8)]>;
 
+/// Sites whose last access is at hand: different sites may share one.
+const RECENT: usize = 1 << 8;
+
+/// The last access of a site: the site, the stretch of the run between two records, and the granule; and the cuts of all in a row there.
+#[derive(Clone, Copy, Default)]
+struct Recent {
+    place: (u32, u64, u64),
+    cuts: u64,
+}
+
 /// What the first pass learns.
-#[derive(Default)]
 pub(super) struct Survey {
     sites: Sites,
+    recent: Box<[Recent; RECENT]>,
+    stretch: u64,
     modules: Vec<Module>,
     /// Program counters of all sites.
     pcs: Vec<u64>,
     /// Those where threads wait on conditions.
     waits: HashSet<u64>,
-    tells_branches: bool,
     blocks: Blocks,
     owners: Owners,
     kept: Vec<Kept>,
     ever: Granules,
+    /// Pages with granules that were kept in any of their lives.
+    pages: HashSet<u64, foldhash::fast::FixedState>,
     thread: u16,
     carried: Vec<u64>,
     atomics: Atomics,
@@ -77,6 +89,28 @@ impl Atomics {
     }
 }
 
+impl Default for Survey {
+    fn default() -> Self {
+        Survey {
+            sites: Sites::default(),
+            recent: Box::new([Recent::default(); RECENT]),
+            stretch: 1,
+            modules: Vec::new(),
+            pcs: Vec::new(),
+            waits: HashSet::new(),
+            blocks: Blocks::default(),
+            owners: Owners::default(),
+            kept: Vec::new(),
+            ever: Granules::default(),
+            pages: HashSet::default(),
+            thread: 0,
+            carried: Vec::new(),
+            atomics: Atomics::default(),
+            broken: false,
+        }
+    }
+}
+
 impl Survey {
     /// Takes the next words of the run and passes those that are whole on to the spool.
     pub(super) fn take(&mut self, words: &[u64], spool: &mut Spool) {
@@ -85,7 +119,7 @@ impl Survey {
         }
         if spool.failure().is_some() {
             // What is not kept need not be known; it is only counted.
-            return spool.append(words);
+            return spool.append(words, Vec::new(), Vec::new());
         }
         // Nearly always nothing was carried over.
         let mut joined = std::mem::take(&mut self.carried);
@@ -95,26 +129,58 @@ impl Survey {
             joined.extend_from_slice(words);
             &joined
         };
+        self.owners.next_piece();
+        self.stretch += 1;
+        let (mut brief, mut calls) = (Vec::new(), Calls::default());
+        let mut wants_branch = true;
         let mut split = Words::new(all);
         for word in split.by_ref() {
             match word {
-                Word::Access(site, address) => self.access(site, address),
-                Word::Record(tag, argument, body) => self.record(tag, argument, body),
+                Word::Access(site, address) => {
+                    let kind = self.access(site, address);
+                    if is_call(kind) {
+                        calls.take(site, address);
+                    } else if (site & BRANCHED != 0 || kind == SiteKind::Branch) && std::mem::take(&mut wants_branch) {
+                        calls.put(&mut brief);
+                        brief.push(access_word(site, address));
+                    }
+                }
+                Word::Record(tag, argument, body) => {
+                    self.record(tag, argument, body);
+                    self.stretch += 1;
+                    wants_branch = true;
+                    if brief.len() <= BRIEF {
+                        calls.put(&mut brief);
+                        brief.push(record_word(tag, body.len(), argument));
+                        brief.extend_from_slice(body);
+                    }
+                }
             }
         }
+        calls.put(&mut brief);
         self.broken = split.is_broken();
         let (whole, rest) = all.split_at(split.done());
-        spool.append(whole);
+        spool.append(whole, brief, self.owners.next_piece());
         self.carried = rest.to_vec();
     }
 
+    /// Takes an access; of what kind it is.
     #[inline]
-    fn access(&mut self, site: u32, address: u64) {
-        let site = self.sites.get(site);
+    fn access(&mut self, number: u32, address: u64) -> SiteKind {
+        let site = self.sites.get(number & MAX_SITE);
         let writes = site.kind == SiteKind::Write;
         if writes || site.kind == SiteKind::Read {
-            self.touch(address, u64::from(site.size), writes);
+            let (from, to) = (address % GRANULE, address % GRANULE + u64::from(site.size));
+            let cuts = (1 << from | 1 << to) & CUTS;
+            let place = (number & MAX_SITE, self.stretch, address / GRANULE);
+            let recent = &mut self.recent[number as usize % RECENT];
+            // The same site there again, with nothing but accesses of the same thread in between, changes nothing.
+            if recent.place != place || cuts & !recent.cuts != 0 || to > GRANULE {
+                *recent = Recent { place, cuts: if recent.place == place { recent.cuts | cuts } else { cuts } };
+                self.touch(address, u64::from(site.size), writes);
+            }
         }
+        site.kind
     }
 
     #[inline]
@@ -143,7 +209,6 @@ impl Survey {
                 if !matches!(site.kind, SiteKind::Call | SiteKind::Return) {
                     self.pcs.push(site.pc);
                 }
-                self.tells_branches |= site.kind == SiteKind::Branch;
             }
             // Of the call's two objects the first is the condition: it says nothing of the mutex.
             Tag::WaitBegin | Tag::WaitEnd | Tag::Woken => _ = self.waits.insert(self.sites.get(argument).pc),
@@ -187,6 +252,7 @@ impl Survey {
         self.owners.retire(block.start..block.end, |granule, cuts| {
             kept.push(((granule / GRANULE - first) as u32, cuts));
             self.ever.insert(granule);
+            self.pages.insert(page(granule));
         });
         if kept.is_empty() {
             return;
@@ -203,22 +269,23 @@ impl Survey {
     }
 
     /// The run is over: what the second pass needs to know, and what of the words it needs to see.
-    pub(super) fn finish(mut self) -> (Facts, Filter) {
+    pub(super) fn finish(mut self, tells_branches: bool) -> (Facts, Filter) {
         for block in self.blocks.drain() {
             self.retire(block);
         }
         let outside = self.owners.finish();
         for &(granule, _) in &outside {
             self.ever.insert(granule);
+            self.pages.insert(page(granule));
         }
         let facts = Facts {
             kept: self.kept,
             outside,
             modules: self.modules,
             pcs: self.pcs.into_iter().filter(|pc| !self.waits.contains(pc)).collect(),
-            tells_branches: self.tells_branches,
+            tells_branches,
             atomics: self.atomics,
         };
-        (facts, Filter { kept: self.ever, sites: self.sites })
+        (facts, Filter { kept: self.ever, pages: self.pages, sites: self.sites })
     }
 }

@@ -3,12 +3,14 @@
 //! Read from the files that the program had loaded, after its run. A file that is gone or has no symbols yields plain
 //! module offsets, which at least do not change from run to run.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use object::{Object, ObjectSymbol, SymbolKind};
 
 use mayhap_report::is_library;
 
+use super::members::Members;
 use super::modules::Module;
 
 /// The symbols of all modules of a run.
@@ -22,6 +24,8 @@ struct Loaded {
     loader: Option<addr2line::Loader>,
     /// Data symbols by address in the file: start, end, name.
     data: Vec<(u64, u64, String)>,
+    /// What parts of the data are called, once somebody asks.
+    members: OnceCell<Members>,
 }
 
 /// A place in the source.
@@ -202,8 +206,11 @@ fn data_of(loaded: &Loaded, offset: u64) -> String {
     let after = loaded.data.partition_point(|&(start, _, _)| start <= offset);
     let found = after.checked_sub(1).map(|i| &loaded.data[i]).filter(|(_, end, _)| offset < *end);
     match found {
-        Some((start, _, name)) if *start == offset => name.clone(),
-        Some((start, _, name)) => format!("{name}+{}", offset - start),
+        Some((start, _, name)) => {
+            let part = loaded.members().name(name, *start, offset - start);
+            let plain = || if *start == offset { name.clone() } else { format!("{name}+{}", offset - start) };
+            part.unwrap_or_else(plain)
+        }
         None => format!("{}+{offset:#x}", file_name(&loaded.module.path)),
     }
 }
@@ -212,7 +219,12 @@ impl Loaded {
     fn open(module: Module) -> Loaded {
         let loader = addr2line::Loader::new(&module.path).ok();
         let data = std::fs::read(&module.path).map(|bytes| data_symbols(&bytes)).unwrap_or_default();
-        Loaded { module, loader, data }
+        Loaded { module, loader, data, members: OnceCell::new() }
+    }
+
+    fn members(&self) -> &Members {
+        let read = || std::fs::read(&self.module.path).map(|bytes| Members::of(&bytes)).unwrap_or_default();
+        self.members.get_or_init(read)
     }
 }
 

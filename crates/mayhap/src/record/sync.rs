@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Range;
 
+use foldhash::fast::FixedState;
+
 /// What a condition of the trace stands for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Wake {
@@ -80,6 +82,21 @@ struct Atomic {
 /// The two latest notifies of a condition that come from different threads, newest first: thread and event count.
 type Notifies = [Option<(u16, u64)>; 2];
 
+/// Locks that were asked for lately: address and lock.
+struct Recent([(u64, u32); 64]);
+
+impl Default for Recent {
+    fn default() -> Self {
+        Recent([(u64::MAX, 0); 64])
+    }
+}
+
+impl Recent {
+    fn slot(address: u64) -> usize {
+        (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize
+    }
+}
+
 /// All synchronisation objects that are alive.
 #[derive(Default)]
 pub(super) struct Objects {
@@ -88,9 +105,11 @@ pub(super) struct Objects {
     semaphores: BTreeMap<u64, Semaphore>,
     barriers: BTreeMap<u64, Barrier>,
     atomics: BTreeMap<u64, Atomic>,
-    notifies: HashMap<u32, Notifies>,
+    notifies: HashMap<u32, Notifies, FixedState>,
     /// How a thread holds a lock: shared or not, and how often.
-    holds: HashMap<(u32, u16), (bool, u32)>,
+    holds: HashMap<(u32, u16), (bool, u32), FixedState>,
+    /// The locks at some addresses.
+    recent: Recent,
 }
 
 impl Objects {
@@ -102,6 +121,11 @@ impl Objects {
             }
         }
         drop_from(&mut self.locks, &range);
+        for entry in &mut self.recent.0 {
+            if range.contains(&entry.0) {
+                entry.0 = u64::MAX;
+            }
+        }
         drop_from(&mut self.semaphores, &range);
         drop_from(&mut self.barriers, &range);
         drop_from(&mut self.atomics, &range);
@@ -117,8 +141,12 @@ impl Objects {
         }
     }
 
-    pub(super) fn lock(&self, address: u64) -> Option<u32> {
-        self.locks.get(&address).copied()
+    pub(super) fn lock(&mut self, address: u64) -> Option<u32> {
+        let recent = &mut self.recent.0[Recent::slot(address)];
+        if recent.0 != address {
+            *recent = (address, *self.locks.get(&address)?);
+        }
+        Some(recent.1)
     }
 
     pub(super) fn set_lock(&mut self, address: u64, lock: u32) {

@@ -5,7 +5,7 @@ use mayhap_wire::ring::{Tag, split_access, split_record};
 /// What one or more words say.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Word<'a> {
-    /// An access at a site to an address.
+    /// An access at a site to an address; [`BRANCHED`](mayhap_wire::ring::BRANCHED) may be added to the site.
     Access(u32, u64),
     /// A record: tag, argument, following words.
     Record(Tag, u32, &'a [u64]),

@@ -12,7 +12,7 @@ use mayhap_wire::schedule::class;
 use mayhap_wire::{attachment, varint};
 
 use crate::Failure;
-use crate::record::steps::{BLOCK, INPUT, LANE, MODULE, SITE, SKIP, STEP};
+use crate::record::steps::{BLOCK, INPUT, LANE, LIKE, MODULE, SITE, SKIP, STEP};
 
 /// A place in the code: a module, if it lies in one, and the offset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -130,6 +130,8 @@ impl Steps {
     pub fn parse(mut bytes: &[u8], events: u64) -> Option<Steps> {
         let mut all = Steps::default();
         let mut at = 0u64;
+        // The last step of each site.
+        let mut last: Vec<Option<Step>> = Vec::new();
         while !bytes.is_empty() {
             let item = varint::take(&mut bytes)?;
             let mut field = || varint::take(&mut bytes);
@@ -162,8 +164,24 @@ impl Steps {
                     let offset = varint::take(&mut bytes)?;
                     let (outcome, size) = (varint::take(&mut bytes)? as u8, varint::take(&mut bytes)? as u8);
                     let object = Object { class, index, offset };
-                    all.steps.push(Step { start: small(at)?, events: count, lane, kind, site, object, outcome, size });
+                    let step = Step { start: small(at)?, events: count, lane, kind, site, object, outcome, size };
+                    if let Some(site) = site {
+                        // A site comes before the steps that name it.
+                        last.resize(all.sites.len(), None);
+                        *last.get_mut(site as usize)? = Some(step);
+                    }
+                    all.steps.push(step);
                     at += u64::from(count);
+                }
+                LIKE.. => {
+                    let last = last.get_mut(usize::try_from((item - LIKE) / 2).ok()?)?.as_mut()?;
+                    let distance = field()?;
+                    at += (item - LIKE) % 2;
+                    last.start = small(at)?;
+                    last.object.offset =
+                        last.object.offset.wrapping_add((distance >> 1) ^ (distance & 1).wrapping_neg());
+                    all.steps.push(*last);
+                    at += u64::from(last.events);
                 }
                 SKIP => at += field()?,
                 INPUT => {

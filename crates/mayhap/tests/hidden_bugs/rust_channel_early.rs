@@ -1,5 +1,6 @@
 // kind: order
 // bug: the worker says that it is done before it has stored its result
+// unproven: whether its thread panics, which is asked when the guard is dropped, passes for a test of the value read
 // expect: RESULT
 use crossbeam::channel::{Sender, bounded};
 use std::sync::Mutex;

@@ -1,5 +1,6 @@
 // kind: order
 // bug: the consumer is started before the configuration it reads is set, and does not wait for it
+// unproven: whether its thread panics, which is asked when the guard is dropped, passes for a test of the value read
 // expect: LIMIT
 use std::sync::Mutex;
 use std::thread;

@@ -3,6 +3,9 @@
 //! Which bytes come out depends on the events and the tables only, not on how they were cut into chunks: blocks are full
 //! but for the last, and a name is written before the block that first uses an id as great as its own.
 
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
 use mayhap_wire::events::{Events, ThreadState};
 use mayhap_wire::{BlockHeader, Codec, FileHeader, Footer, Kind, checksum, events, limits};
 use zstd::bulk::Compressor;
@@ -111,6 +114,7 @@ impl<W: Sink> NativeWriter<W> {
     }
 
     fn write_totals(&mut self, tables: &Tables) -> Result<u64, Error> {
+        self.frames.settle(0)?;
         let start = self.frames.offset;
         let summary = std::mem::take(&mut self.summary).finish(tables);
         for (table, fact, set, size) in fact_sets(&summary) {
@@ -164,57 +168,121 @@ impl<W: Sink> TraceWriter for NativeWriter<W> {
         }
         self.write_names(tables, tables_in_order(tables).map(|names| names.len()))?;
         let summary = self.write_totals(tables)?;
+        self.frames.settle(0)?;
         self.frames.out.write_all(&Footer::to_bytes(summary))?;
         self.frames.out.complete()?;
         Ok(Vec::new())
     }
 }
 
-/// Writes blocks: compresses, sums, numbers them.
+/// Blocks that may be under way to the compressing thread and back.
+const UNDER_WAY: usize = 4;
+
+/// Writes blocks: sums and numbers them, and has another thread compress them meanwhile.
 struct Frames<W> {
     out: W,
     offset: u64,
     sequence: u32,
     /// The contents of the block to be written next.
     contents: Vec<u8>,
-    stored: Vec<u8>,
-    compressor: Compressor<'static>,
+    /// Blocks under way: kind and items.
+    waiting: VecDeque<(Kind, usize)>,
+    /// Blocks that were written.
+    written: u32,
+    compressor: Option<Compressing>,
+}
+
+/// The thread that compresses, and contents that can be used again.
+struct Compressing {
+    send: SyncSender<Vec<u8>>,
+    receive: Receiver<std::io::Result<Compressed>>,
+    spare: Vec<Vec<u8>>,
+}
+
+/// Contents, and what they became if that is shorter.
+struct Compressed {
+    raw: Vec<u8>,
+    stored: Option<Vec<u8>>,
+}
+
+fn compress(compressor: &mut Compressor<'_>, raw: Vec<u8>) -> std::io::Result<Compressed> {
+    if raw.len() < WORTH_COMPRESSING {
+        return Ok(Compressed { raw, stored: None });
+    }
+    let stored = compressor.compress(&raw)?;
+    let is_shorter = stored.len() < raw.len();
+    Ok(Compressed { raw, stored: is_shorter.then_some(stored) })
+}
+
+impl Compressing {
+    fn start() -> std::io::Result<Compressing> {
+        let mut compressor = Compressor::new(LEVEL)?;
+        let (send, contents) = sync_channel::<Vec<u8>>(UNDER_WAY);
+        let (results, receive) = sync_channel(UNDER_WAY);
+        std::thread::Builder::new().name("compress".into()).spawn(move || {
+            for raw in contents {
+                if results.send(compress(&mut compressor, raw)).is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(Compressing { send, receive, spare: Vec::new() })
+    }
 }
 
 impl<W: Sink> Frames<W> {
     fn new(mut out: W) -> Result<Self, Error> {
         out.write_all(&FileHeader::current())?;
-        let compressor = Compressor::new(LEVEL)?;
         let offset = FileHeader::SIZE as u64;
-        Ok(Frames { out, offset, sequence: 0, contents: Vec::new(), stored: Vec::new(), compressor })
+        let (contents, waiting) = (Vec::new(), VecDeque::new());
+        Ok(Frames { out, offset, sequence: 0, contents, waiting, written: 0, compressor: None })
     }
 
-    /// Writes `contents` as a block of `items`.
+    /// Writes `contents` as a block of `items`, now or when it comes back from the thread; leaves `contents` empty.
     fn write(&mut self, kind: Kind, items: usize) -> Result<(), Error> {
-        let mut codec = Codec::Plain;
-        if self.contents.len() >= WORTH_COMPRESSING {
-            self.stored.resize(zstd::zstd_safe::compress_bound(self.contents.len()), 0);
-            let length = self.compressor.compress_to_buffer(&self.contents, &mut self.stored[..])?;
-            self.stored.truncate(length);
-            if length < self.contents.len() {
-                codec = Codec::Zstd;
-            }
-        }
-        let stored = if codec == Codec::Zstd { &self.stored } else { &self.contents };
-        let header = BlockHeader {
-            kind,
-            codec,
-            sequence: self.sequence,
-            items: items as u32,
-            stored: stored.len() as u32,
-            raw: self.contents.len() as u32,
-            payload: checksum(stored),
-        };
-        self.out.write_all(&header.to_bytes())?;
-        self.out.write_all(stored)?;
-        self.offset += (BlockHeader::SIZE + stored.len()) as u64;
         self.sequence =
             self.sequence.checked_add(1).ok_or_else(|| Error::syntax(Position::Whole, "too many blocks"))?;
+        let compressing = match &mut self.compressor {
+            Some(compressing) => compressing,
+            none => none.insert(Compressing::start()?),
+        };
+        let next = compressing.spare.pop().unwrap_or_default();
+        let contents = std::mem::replace(&mut self.contents, next);
+        self.contents.clear();
+        let sent = compressing.send.send(contents);
+        sent.map_err(|_| std::io::Error::other("the thread that compresses has ended"))?;
+        self.waiting.push_back((kind, items));
+        self.settle(UNDER_WAY - 1)
+    }
+
+    /// Writes blocks that come back until at most `most` are under way.
+    fn settle(&mut self, most: usize) -> Result<(), Error> {
+        while self.waiting.len() > most
+            && let Some(compressing) = &mut self.compressor
+            && let Some((kind, items)) = self.waiting.pop_front()
+        {
+            let result = compressing.receive.recv();
+            let Compressed { raw, stored } =
+                result.map_err(|_| std::io::Error::other("the thread that compresses has ended"))??;
+            let (codec, bytes) = match &stored {
+                Some(stored) => (Codec::Zstd, stored),
+                None => (Codec::Plain, &raw),
+            };
+            let header = BlockHeader {
+                kind,
+                codec,
+                sequence: self.written,
+                items: items as u32,
+                stored: bytes.len() as u32,
+                raw: raw.len() as u32,
+                payload: checksum(bytes),
+            };
+            self.out.write_all(&header.to_bytes())?;
+            self.out.write_all(bytes)?;
+            self.offset += (BlockHeader::SIZE + bytes.len()) as u64;
+            self.written += 1;
+            compressing.spare.push(raw);
+        }
         Ok(())
     }
 }

@@ -17,7 +17,6 @@ use mayhap_trace::{NameError, Op};
 use mayhap_wire::ring::{AtomicKind, order};
 
 use super::super::names;
-use super::super::rust_branches::{Branches, Known};
 use super::super::rust_sites::{self, Meaning, Otherwise, Owner, Place};
 use super::super::survey::Atomics;
 use super::super::symbols::Symbols;
@@ -47,9 +46,6 @@ struct Waiting {
 /// What the lowering knows of Rust's locks.
 #[derive(Default)]
 pub(super) struct Lift {
-    /// The run has locks of Rust's; some lock was poisoned.
-    any: bool,
-    poisons: bool,
     /// Widths of atomics that some opaque operation has.
     off: HashSet<u8>,
     /// How many opaque places in Rust code might be those of `std`'s locks.
@@ -75,9 +71,6 @@ pub(super) struct Lift {
     parked: HashMap<u16, u64>,
     /// Scopes that a thread has left.
     scopes: BTreeSet<u64>,
-    branches: Branches,
-    /// By places of a branch and of the first read before it, whether no value decides it.
-    neutral: HashMap<(u64, u64), bool>,
 }
 
 impl Lift {
@@ -91,8 +84,6 @@ impl Lift {
             if matches!(place, Place::Opaque | Place::Lock(Meaning::Timed)) {
                 lift.off.insert(size);
             }
-            lift.poisons |= rust_sites::poisons(&functions);
-            lift.any |= matches!(place, Place::Lock(_));
             if place == Place::Opaque {
                 lift.opaque += usize::from(!functions.is_empty() && size == STD);
             }
@@ -138,31 +129,6 @@ impl Lowering {
                  Rust's standard library are atomics in this trace"
             )
         })
-    }
-
-    /// A basic block is entered: a branch, unless no value decides it.
-    pub(super) fn basic_block(&mut self, site: u32) -> Result<(), NameError> {
-        // The first one is told in any case: by it a trace says that it tells branches.
-        let first = !std::mem::replace(&mut self.told, true);
-        self.thread().dirty |= first;
-        if self.lift.any && !first && self.thread().dirty && self.is_neutral(site) {
-            return Ok(());
-        }
-        self.branch(site)
-    }
-
-    /// What is decided at a branch is the library's business, and no value read before.
-    fn is_neutral(&mut self, site: u32) -> bool {
-        let read_at = self.thread().read_at;
-        let (pc, read) = (self.sites.get(site).pc, self.sites.get(read_at).pc);
-        if let Some(&known) = self.lift.neutral.get(&(pc, read)) {
-            return known;
-        }
-        let Lift { off, poisons, branches, neutral, .. } = &mut self.lift;
-        let known = Known { unlifted: off, poisons: *poisons };
-        let found = branches.is_neutral(&self.symbols, pc, read, known);
-        neutral.insert((pc, read), found);
-        found
     }
 
     fn place_of(&mut self, site: u32) -> (Place, Owner) {
@@ -288,7 +254,7 @@ impl Lowering {
         if again {
             self.steps.skip(events);
         } else if events > 0 {
-            self.steps.locked(&view, self.current, self.sites.get(site).pc, address, events);
+            self.steps.locked(&view, self.current, site, address, events);
         }
     }
 
@@ -381,7 +347,8 @@ impl Lowering {
             return Ok(state);
         }
         let name = format!("state of {}", self.name(address));
-        let state = (names::define(&mut self.tables.locks, &name)?, names::define(&mut self.tables.variables, &name)?);
+        let variable = names::define_variable(&mut self.variables, &mut self.tables.variables, &name)?;
+        let state = (names::define(&mut self.tables.locks, &name)?, variable);
         self.lift.states.insert(address, state);
         Ok(state)
     }
@@ -403,7 +370,7 @@ impl Lowering {
         let (lock, variable) = self.state(address)?;
         self.emit(Op::SharedAcquire, lock, site)?;
         self.emit(Op::Read, variable, site)?;
-        (self.thread().dirty, self.thread().read_at) = (true, 0);
+        self.thread().dirty = true;
         self.emit(Op::SharedRelease, lock, site)
     }
 

@@ -1,11 +1,13 @@
 //! Names for places and memory when they are first met.
 
+use std::fmt::Write as _;
+
 use mayhap_trace::{NONE, NameError, Op};
 
 use super::super::granule::CUTS;
 use super::super::modules::{Block, BlockKind};
 use super::super::names;
-use super::Lowering;
+use super::{Lowering, Marks};
 
 /// Calls that are looked through for the program's own code.
 const CALLERS: usize = 32;
@@ -63,6 +65,17 @@ impl Lowering {
 
     pub(super) fn define_site(&mut self, number: u32, word: u64) {
         self.sites.define(number, word);
+        self.steps.renumbered(number);
+        let pc = self.sites.get(number).pc;
+        let index = number as usize;
+        if self.marks.len() <= index {
+            self.marks.resize(index + 1, Marks::default());
+        }
+        self.marks[index] = Marks {
+            constant: self.constant.contains(&pc),
+            unseen: self.unseen.contains(&pc),
+            silent: self.silent.contains(&pc),
+        };
         // The last number stands for ever other sites.
         if let Some(location) = self.locations.get_mut(number as usize) {
             *location = [NONE; 2];
@@ -77,10 +90,17 @@ impl Lowering {
     #[cold]
     pub(super) fn new_variable(&mut self, granule: u64, cell: u64) -> Result<u32, NameError> {
         let mut first = None;
+        let block =
+            self.blocks.containing(granule).copied().filter(|block| matches!(block.kind, BlockKind::Heap { .. }));
         for byte in 0..8u64 {
             if byte == 0 || cell & CUTS & (1 << byte) != 0 {
-                let name = self.name(granule + byte);
-                let id = names::define(&mut self.tables.variables, &name)?;
+                let id = match &block {
+                    Some(block) => self.heap_variable(block, granule + byte)?,
+                    None => {
+                        let name = self.name(granule + byte);
+                        names::define_variable(&mut self.variables, &mut self.tables.variables, &name)?
+                    }
+                };
                 first.get_or_insert(id);
             }
         }
@@ -89,10 +109,28 @@ impl Lowering {
         Ok(first)
     }
 
+    /// A variable in a heap block: its name begins like those of the others there. Nothing else is called so, since a block is the only
+    /// one of its thread with its number and each of its addresses is named once.
+    fn heap_variable(&mut self, block: &Block, address: u64) -> Result<u32, NameError> {
+        if self.heap.0 != Some(block.number) {
+            self.heap = (Some(block.number), self.name(block.start));
+        }
+        let (_, name) = &mut self.heap;
+        let length = name.len();
+        if address != block.start {
+            // Writing to a string cannot fail.
+            let _ = write!(name, "+{}", address - block.start);
+        }
+        let id = self.tables.variables.append(name);
+        name.truncate(length);
+        id
+    }
+
     /// The name of an address now.
     pub(super) fn name(&mut self, address: u64) -> String {
         if let Some(&Block { kind: BlockKind::Heap { site, .. }, .. }) = self.blocks.containing(address) {
-            let place = || self.symbols.place(self.sites.get(site).pc).line;
+            // The file's name is enough: the block's number tells it from others.
+            let place = || base_name(&self.symbols.place(self.sites.get(site).pc).line).to_owned();
             self.lines.entry(site).or_insert_with(place);
         }
         let line = |site: u32| self.lines.get(&site).cloned().unwrap_or_default();
@@ -103,4 +141,8 @@ impl Lowering {
         };
         names::address(&self.symbols, &self.blocks, line, thread_name, address)
     }
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
 }

@@ -20,7 +20,7 @@ impl Lowering {
             self.emit(op, lock, site)?;
         }
         self.current = current;
-        Ok(())
+        self.tell_branches()
     }
 
     /// An event before the first that is written: `true` if it is written all the same.
