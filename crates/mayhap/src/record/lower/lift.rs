@@ -23,6 +23,9 @@ use super::super::symbols::Symbols;
 use super::super::sync::Wake;
 use super::{Lowering, View};
 
+/// Calls that are looked through for the lock's own code.
+const CALLERS: usize = 16;
+
 /// The width of `std`'s locks.
 const STD: u8 = 4;
 
@@ -132,7 +135,16 @@ impl Lowering {
     }
 
     fn place_of(&mut self, site: u32) -> (Place, Owner) {
-        let pc = self.sites.get(site).pc;
+        self.place_at(self.sites.get(site).pc)
+    }
+
+    /// The thread is in a function that the lock's own code called, such as one of the library that sets up its thread's part.
+    fn is_in_lock(&mut self) -> bool {
+        let callers: Vec<u64> = self.stacks.callers(self.current).take(CALLERS).collect();
+        callers.into_iter().any(|pc| self.place_at(pc).1 == Owner::Lock)
+    }
+
+    fn place_at(&mut self, pc: u64) -> (Place, Owner) {
         if let Some(&known) = self.lift.places.get(&pc) {
             return known;
         }
@@ -237,7 +249,7 @@ impl Lowering {
         let taken = self.lift.held.get(&lock).is_some_and(|held| {
             held.alone.is_some_and(|holder| holder != me) || (!shared && held.together.iter().any(|&t| t != me))
         });
-        if owner == Owner::Library && taken {
+        if owner == Owner::Library && (taken || self.is_in_lock()) {
             return Ok(());
         }
         self.lift.waiting.remove(&me);
