@@ -154,9 +154,10 @@ fn a_program_that_goes_by_its_addresses_is_told_so() {
         return;
     }
     let of = recorded("addresses", "", None);
-    let run = replay(&of, &["--repeat", "4"]);
-    assert!(run.stdout.contains("diverged at step"), "{}", run.stdout);
-    assert!(run.stdout.contains("where its memory lies"), "{}", run.stdout);
+    // Addresses may be the same by chance, or other work on the machine get in between.
+    let told =
+        (0..5).map(|_| replay(&of, &["--repeat", "4"]).stdout).find(|text| text.contains("where its memory lies"));
+    assert!(told.is_some_and(|text| text.contains("diverged at step")));
     let fixed = recorded("addresses", "", Some("setarch"));
     let mut command = Command::new("setarch");
     command.args(["-R", env!("CARGO_BIN_EXE_mayhap"), "replay"]).arg(&fixed.witness).current_dir(fixed.folder.path());
