@@ -8,6 +8,7 @@
 
 mod calls;
 mod granule;
+mod items;
 pub mod limits;
 pub mod lower;
 mod members;

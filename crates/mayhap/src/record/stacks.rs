@@ -19,8 +19,8 @@
 use std::collections::HashMap;
 
 use mayhap_wire::ring::MAX_FRAMES;
-use mayhap_wire::varint;
 
+use super::items::Items;
 use super::symbols::Symbols;
 
 /// Numbers of the items.
@@ -36,8 +36,6 @@ pub const LOCATION: u64 = 5;
 /// See the table.
 pub const FORGET: u64 = 6;
 
-/// Bytes that are handed on at a time.
-const PIECE: usize = 1 << 18;
 /// Stacks that are remembered at a time.
 const MOST: usize = 1 << 18;
 /// No stack, or none that was written.
@@ -73,7 +71,7 @@ pub(super) struct Now {
 /// Writes stacks.
 #[derive(Default)]
 pub(super) struct Stacks {
-    bytes: Vec<u8>,
+    bytes: Items,
     threads: Vec<Calls>,
     frames: HashMap<String, u64>,
     places: HashMap<u64, u64>,
@@ -91,17 +89,12 @@ pub(super) struct Stacks {
 
 impl Stacks {
     fn put(&mut self, numbers: &[u64]) {
-        for &number in numbers {
-            let mut buffer = [0; varint::LONGEST];
-            let length = varint::put(number, &mut buffer).expect("a number fits its longest form");
-            self.bytes.extend_from_slice(&buffer[..length]);
-        }
+        self.bytes.put(numbers);
     }
 
     /// What has been written, once it is enough or `all` is wanted.
     pub(super) fn take(&mut self, all: bool) -> Option<Vec<u8>> {
-        let enough = self.bytes.len() >= if all { 1 } else { PIECE };
-        enough.then(|| std::mem::take(&mut self.bytes))
+        self.bytes.take(all)
     }
 
     fn calls(&mut self, thread: u16) -> &mut Calls {

@@ -21,8 +21,8 @@ use std::collections::HashMap;
 
 use mayhap_wire::ring::{SiteKind, Tag, split_atomic};
 use mayhap_wire::schedule::{ANY_OUTCOME, READ, WRITE, class};
-use mayhap_wire::varint;
 
+use super::items::Items;
 use super::modules::{Block, BlockKind, Blocks, Sites};
 use super::symbols::Symbols;
 use super::words::{Word, following};
@@ -45,8 +45,6 @@ pub const INPUT: u64 = 7;
 /// See the table.
 pub const LIKE: u64 = 16;
 
-/// Bytes that are handed on at a time.
-const PIECE: usize = 1 << 18;
 /// Ranges of memory that are at hand.
 const RANGES: usize = 4;
 
@@ -98,7 +96,7 @@ struct Object {
 /// Writes steps.
 #[derive(Default)]
 pub(super) struct Steps {
-    bytes: Vec<u8>,
+    bytes: Items,
     modules: HashMap<usize, u64>,
     sites: HashMap<u64, u64>,
     /// The site of each number of the recording plus 1; 0 where it is not known.
@@ -127,15 +125,7 @@ struct Lane {
 
 impl Steps {
     fn put(&mut self, numbers: &[u64]) {
-        for &number in numbers {
-            if number < 0x80 {
-                self.bytes.push(number as u8);
-                continue;
-            }
-            let mut buffer = [0; varint::LONGEST];
-            let length = varint::put(number, &mut buffer).expect("a number fits its longest form");
-            self.bytes.extend_from_slice(&buffer[..length]);
-        }
+        self.bytes.put(numbers);
     }
 
     /// What has been written, once it is enough or `all` is wanted.
@@ -144,8 +134,7 @@ impl Steps {
             let skipped = std::mem::take(&mut self.skipped);
             self.put(&[SKIP, skipped]);
         }
-        let enough = self.bytes.len() >= if all { 1 } else { PIECE };
-        enough.then(|| std::mem::take(&mut self.bytes))
+        self.bytes.take(all)
     }
 
     fn lane(&mut self, thread: u16) -> &mut Lane {
