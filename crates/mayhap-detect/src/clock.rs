@@ -203,8 +203,17 @@ impl Clocks {
     }
 
     fn join_deep(&mut self, to: &mut Clock, from: &Clock) {
-        // Inner nodes are copied on the way down, so look first whether there is any need.
-        if to.depth().max(from.depth()) > 1 && !self.exceeds(from, to, usize::MAX) {
+        let depth = to.depth();
+        if depth == from.depth() {
+            let joined = self.join_at(to.node(), from.node(), depth, true);
+            if joined != to.node() {
+                self.drop_node(to.node(), depth);
+                *to = Clock::new(joined, depth);
+            }
+            return;
+        }
+        // Nodes are copied on the way down, so look first whether there is any need.
+        if depth.max(from.depth()) > 1 && !self.exceeds(from, to, usize::MAX) {
             return;
         }
         while to.depth() < from.depth() {
@@ -214,10 +223,15 @@ impl Clocks {
         *to = Clock::new(self.join_below(to.node(), depth, from.node(), from.depth()), depth);
     }
 
-    /// Joins a `from` that may be shallower: it then belongs into slot 0, level after level.
+    /// Takes the reference `to`, returns one to its join with a `from` that may be shallower: it then belongs into slot 0,
+    /// level after level.
     fn join_below(&mut self, to: u32, level: u32, from: u32, from_level: u32) -> u32 {
         if level == from_level {
-            return self.join_at(to, from, level);
+            let joined = self.join_at(to, from, level, true);
+            if joined != to {
+                self.drop_node(to, level);
+            }
+            return joined;
         }
         if level == 1 {
             let from = self.nodes[from as usize];
@@ -235,8 +249,9 @@ impl Clocks {
         to
     }
 
-    /// Takes the reference `to`, returns one to the join.
-    fn join_at(&mut self, to: u32, from: u32, level: u32) -> u32 {
+    /// The join of two nodes above level 0: `to` itself if it gains nothing or could be changed, which it can if nobody else
+    /// refers to it and, as `alone` tells, to any node above it; else a new reference. Nothing is copied without need.
+    fn join_at(&mut self, to: u32, from: u32, level: u32, mut alone: bool) -> u32 {
         if to == from || from == 0 {
             return to;
         }
@@ -244,25 +259,38 @@ impl Clocks {
             self.refer(from);
             return from;
         }
+        alone &= self.is_own(to);
         if level == 1 {
-            return self.join_leaves(to, from);
+            return self.join_leaves(to, from, alone);
         }
-        let to = self.own(to, level);
+        let mut joined = to;
         for slot in 0..FAN {
-            let (left, right) = (self.nodes[to as usize].0[slot], self.nodes[from as usize].0[slot]);
-            let joined = self.join_at(left, right, level - 1);
-            self.nodes[to as usize].0[slot] = joined;
+            let (left, right) = (self.nodes[joined as usize].0[slot], self.nodes[from as usize].0[slot]);
+            let below = self.join_at(left, right, level - 1, alone);
+            if below == left {
+                continue;
+            }
+            if !alone {
+                let copy = self.nodes[to as usize];
+                copy.0.into_iter().for_each(|child| self.refer(child));
+                joined = self.push(copy);
+                alone = true;
+            }
+            self.nodes[joined as usize].0[slot] = below;
+            self.drop_node(left, level - 1);
         }
-        if self.nodes[to as usize] == self.nodes[from as usize] {
+        if self.nodes[joined as usize] == self.nodes[from as usize] {
             self.refer(from);
-            self.drop_node(to, level);
+            if joined != to {
+                self.drop_node(joined, level);
+            }
             return from;
         }
-        to
+        joined
     }
 
     /// The same for leaves of 256 entries.
-    fn join_leaves(&mut self, to: u32, from: u32) -> u32 {
+    fn join_leaves(&mut self, to: u32, from: u32, alone: bool) -> u32 {
         let (mut gains, mut ahead) = (false, false);
         for (left, right) in self.leaf(to).iter().zip(self.leaf(from)) {
             let (more, less) = left.compared(right);
@@ -274,15 +302,14 @@ impl Clocks {
         }
         if !ahead {
             self.refer(from);
-            self.drop_node(to, 1);
             return from;
         }
-        let to = self.own(to, 1);
+        let joined = if alone { to } else { self.copy_leaf(to) };
         for part in 0..FAN {
             let right = self.nodes[from as usize + part];
-            self.nodes[to as usize + part].raise(&right);
+            self.nodes[joined as usize + part].raise(&right);
         }
-        to
+        joined
     }
 
     /// The nodes of a leaf of 256 entries.
@@ -393,8 +420,7 @@ impl Clocks {
             return node;
         }
         if level == 1 {
-            let copy = self.push_leaf();
-            self.nodes.copy_within(node as usize..node as usize + FAN, copy as usize);
+            let copy = self.copy_leaf(node);
             self.drop_node(node, level);
             return copy;
         }
@@ -469,6 +495,12 @@ impl Clocks {
         self.nodes.resize(index + FAN, ZERO_NODE);
         self.references.resize(index + FAN, 1);
         index as u32
+    }
+
+    fn copy_leaf(&mut self, leaf: u32) -> u32 {
+        let copy = self.push_leaf();
+        self.nodes.copy_within(leaf as usize..leaf as usize + FAN, copy as usize);
+        copy
     }
 
     #[inline]

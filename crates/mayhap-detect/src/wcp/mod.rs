@@ -64,6 +64,8 @@ struct Thread {
     /// The latest time that ended with a fork or a notify.
     out: u32,
     holds: Vec<Hold>,
+    /// Locks whose queues want to know when it hands on its clock, with its places among their users.
+    awaiting: Vec<(u32, u32)>,
 }
 
 /// A section that its thread has open, of a lock that several threads use.
@@ -182,6 +184,9 @@ impl<const EDGES: bool> Precedence<EDGES> {
         let leaky = state.out >= self.sections.get(section).acquired;
         self.sections.close(section, self.clocks.share(&state.h), state.now);
         self.queues.push(&self.sections, lock, place, shared, section, leaky);
+        if self.queues.asks_for_hand_on(lock, place) {
+            state.awaiting.push((lock, place));
+        }
         let lock = &mut self.locks[lock as usize];
         if shared {
             self.clocks.join(&mut lock.readers_h, &state.h);
@@ -230,6 +235,9 @@ impl<const EDGES: bool> Precedence<EDGES> {
         let now = state.now;
         state.out = now;
         state.now += 1;
+        for (lock, place) in state.awaiting.drain(..) {
+            self.queues.hand_on(lock, place);
+        }
         let mut k = self.clocks.share(&state.k);
         self.clocks.join(&mut k, &state.p);
         Stamp { h: self.clocks.share(&state.h), p: self.clocks.share(&state.p), k, thread: thread as u32, now }
@@ -277,6 +285,7 @@ impl<const EDGES: bool> Rules for Precedence<EDGES> {
             k_version: 0,
             out: 0,
             holds: Vec::new(),
+            awaiting: Vec::new(),
         };
         self.threads.resize_with(self.threads.len().max(threads), thread);
         let lock = || Lock {

@@ -9,9 +9,11 @@
 //! - By WCP: if a section's acquire is before `r`, so are all earlier ones, by rule (c). The sections before `r` are a prefix
 //!   of the log, and a galloping search finds its end. An acquire at time `n` of `u` is before `r` iff P(u) ≥ n.
 //! - By must-order this is not so: the acquire may be before `r` while one ahead of it in the log, of a third thread, is not.
-//!   K changes seldom, though. When it has changed since `t` last looked, each user's sections are searched for the last one
-//!   whose acquire K knows. When it has not, a section that was closed since can only be known if its thread handed on its
-//!   clock (fork, notify) while inside; such *leaky* sections are rare and listed.
+//!   K changes seldom, though. When it has changed since `t` last looked, the sections of each user are searched for the last
+//!   one whose acquire K knows; but only of users whose thread has handed on its clock (fork, notify, end) after an acquire of
+//!   the lock. Of all others K knows no more than P does: what K has from a thread's P came together with that P. When K has
+//!   not changed, a section that was closed since can only be known if its thread handed on its clock while inside; such
+//!   *leaky* sections are rare and listed.
 //!
 //! What is learnt may bring further sections into the prefix, so the search repeats until it stands still.
 //!
@@ -63,6 +65,17 @@ struct User {
     left: u32,
     /// Numbers of its own entries.
     own: VecDeque<u32>,
+    voice: Voice,
+}
+
+/// Whether the thread of a user handed on its clock after an acquire of the lock.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Voice {
+    /// It has released nothing.
+    Silent,
+    /// It has not, and the thread knows that it would matter.
+    Awaited,
+    Heard,
 }
 
 /// The log of a lock that is only taken alone.
@@ -75,6 +88,8 @@ struct Log {
     active: u32,
     /// Numbers of sections inside which their thread handed on its clock.
     leaky: VecDeque<u32>,
+    /// The users that K may know more of than P does.
+    handed_on: Vec<u32>,
     /// Length at which to look for entries that all have passed.
     sweep_at: usize,
 }
@@ -169,6 +184,25 @@ impl Queues {
         self.length = self.length.saturating_sub(2 * gone);
     }
 
+    /// The thread should tell when it hands on its clock after this release of the lock, and has not been asked before.
+    #[inline]
+    pub(super) fn asks_for_hand_on(&mut self, lock: u32, place: u32) -> bool {
+        let Queue::Log(log) = &mut self.locks[lock as usize] else { return false };
+        let voice = &mut log.users[place as usize].voice;
+        let silent = *voice == Voice::Silent;
+        if silent {
+            *voice = Voice::Awaited;
+        }
+        silent
+    }
+
+    /// A thread hands on its clock after an acquire of the lock. Sections that are still open are told as leaky later.
+    pub(super) fn hand_on(&mut self, lock: u32, place: u32) {
+        if let Queue::Log(log) = &mut self.locks[lock as usize] {
+            log.hand_on(place);
+        }
+    }
+
     /// Marks the sections that are queued.
     pub(super) fn mark(&self, marked: &mut IdSet) {
         for queue in &self.locks {
@@ -192,13 +226,14 @@ impl Queues {
 
 impl Log {
     fn new(lock: &LockUse, ends: impl Fn(&Use) -> u32) -> Log {
-        let user = |u: &Use| User { next: 0, k_version: 0, left: ends(u), own: VecDeque::new() };
+        let user = |u: &Use| User { next: 0, k_version: 0, left: ends(u), own: VecDeque::new(), voice: Voice::Silent };
         Log {
             entries: VecDeque::new(),
             base: 0,
             users: lock.users.iter().map(user).collect(),
             active: lock.users.iter().filter(|u| ends(u) > 0).count() as u32,
             leaky: VecDeque::new(),
+            handed_on: Vec::new(),
             sweep_at: FIRST_SWEEP,
         }
     }
@@ -305,16 +340,25 @@ impl Log {
 
     #[cold]
     fn search_by_must_order(&self, clocks: &Clocks, place: u32, asker: &Asker<'_>) -> Option<u32> {
-        let last_of = |(other, user): (usize, &User)| {
-            let thread = self.entry(*user.own.back()?).thread as usize;
+        let last_of = |&other: &u32| {
+            let own = &self.users[other as usize].own;
+            let thread = self.entry(*own.back()?).thread as usize;
             let time = clocks.get(asker.k, thread);
-            if other == place as usize || time == 0 {
+            if other == place || time == 0 {
                 return None;
             }
-            let known = user.own.partition_point(|&number| self.entry(number).acquired <= time);
-            known.checked_sub(1).map(|last| user.own[last])
+            let known = own.partition_point(|&number| self.entry(number).acquired <= time);
+            known.checked_sub(1).map(|last| own[last])
         };
-        self.users.iter().enumerate().filter_map(last_of).max()
+        self.handed_on.iter().filter_map(last_of).max()
+    }
+
+    /// Notes that the user's thread hands on its clock after an acquire of the lock.
+    fn hand_on(&mut self, place: u32) {
+        let user = &mut self.users[place as usize];
+        if std::mem::replace(&mut user.voice, Voice::Heard) != Voice::Heard {
+            self.handed_on.push(place);
+        }
     }
 
     fn push(&mut self, sections: &Sections, place: u32, section: u32, leaky: bool) {
@@ -329,6 +373,7 @@ impl Log {
         self.users[place as usize].own.push_back(number);
         if leaky {
             self.leaky.push_back(number);
+            self.hand_on(place);
         }
         if self.entries.len() >= self.sweep_at {
             self.sweep();
