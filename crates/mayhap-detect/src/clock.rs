@@ -68,6 +68,12 @@ impl Clock {
         self.0 == 0
     }
 
+    /// The clock takes one leaf at most: about 1 KB.
+    #[inline]
+    pub fn is_small(&self) -> bool {
+        self.depth() <= 1
+    }
+
     #[inline]
     fn depth(&self) -> u32 {
         self.0 >> DEPTH_SHIFT

@@ -1,7 +1,8 @@
 //! The past of a trace, and the least closed sets in it.
 //!
 //! A set that is closed under program order is a number of events for each thread: a clock. Closing it under must-order and
-//! reads-from is a join of clocks. For locks, look at the rim: the sections that are open after the last event of each thread.
+//! reads-from is a join of clocks, or a walk along the edges into the events that come in, where no clock is at hand: clocks
+//! of the past are not kept for each section, as they would fill threads × sections. For locks, look at the rim: the sections that are open after the last event of each thread.
 //! If such a section is followed, in the trace, by an acquire in the set from whose section it keeps away, its release must
 //! come in, with all that this one needs; that moves the rim, and so on until nothing is left to do. Sections that are closed
 //! within the set demand nothing.
@@ -19,8 +20,14 @@ struct Section {
     acquire: u32,
     /// Events of its thread up to the release, that one included; 0 while open.
     released: u32,
-    /// What the release needs of other threads.
-    needs: Clock,
+}
+
+/// A thread's events from number `at - 1` on need the first `count` events of another thread. (`at` is 0 for a fork: all do.)
+#[derive(Clone, Copy)]
+struct Edge {
+    at: u32,
+    thread: u32,
+    count: u32,
 }
 
 /// A list of open sections: one and the rest.
@@ -61,10 +68,22 @@ struct User {
 struct Thread {
     /// What must be before its next event.
     clock: Clock,
+    /// Where other threads come in, ascending; what is known through an earlier one is left out.
+    edges: Vec<Edge>,
     /// Per event, the sections open before it.
     open: Vec<u32>,
     /// The sections open now.
     now: u32,
+    /// It is listed in [`Past::rim`].
+    at_rim: bool,
+}
+
+impl Thread {
+    /// The sections open after the first `count` events.
+    #[inline]
+    fn open_at(&self, count: u32) -> u32 {
+        self.open.get(count as usize).copied().unwrap_or(self.now)
+    }
 }
 
 struct Stamp {
@@ -85,6 +104,10 @@ pub(super) struct Past {
     /// Users of each lock.
     locks: Vec<Vec<User>>,
     users: HashMap<(u32, u32), u32, foldhash::fast::RandomState>,
+    /// Threads whose events are coming into a set: how many were in, and will be.
+    coming: Vec<(u32, u32, u32)>,
+    /// Threads with a section open at the rim of a set.
+    rim: Vec<u32>,
 }
 
 impl Past {
@@ -102,13 +125,17 @@ impl Past {
         self.threads[thread].open.len() as u32
     }
 
-    /// What must be before the thread's next event.
+    /// What must be before the thread's next event, or the zero clock where that is not worth keeping: see [`Self::add`].
     pub(super) fn before(&mut self, thread: usize) -> Clock {
-        self.clocks.share(&self.threads[thread].clock)
+        let clock = &self.threads[thread].clock;
+        if clock.is_small() { self.clocks.share(clock) } else { Clock::ZERO }
     }
 
-    /// Adds the first `count` events of `thread`, which need `before` of others, to a set.
+    /// Adds the first `count` events of `thread` to a closed set, and what the next one needs. That is `before`, if it is kept.
     pub(super) fn add(&mut self, ideal: &mut Clock, before: &Clock, thread: usize, count: u32) {
+        if before.is_zero() {
+            return self.reach(ideal, thread, count);
+        }
         self.clocks.join(ideal, before);
         self.clocks.raise(ideal, thread, count);
     }
@@ -119,35 +146,80 @@ impl Past {
         self.clocks.raise(ideal, thread, count);
     }
 
-    /// Closes a set that is closed but for locks.
-    pub(super) fn close(&mut self, ideal: &mut Clock) {
-        let mut grown = true;
-        while grown {
-            grown = false;
-            for thread in 0..self.threads.len() {
-                let count = self.clocks.get(ideal, thread);
-                if count > 0 && self.close_thread(ideal, thread, count) {
-                    grown = true;
+    /// Adds the first `count` events of `thread`, with all that they and the next one need but for locks.
+    fn reach(&mut self, ideal: &mut Clock, thread: usize, count: u32) {
+        let had = self.clocks.get(ideal, thread);
+        self.clocks.raise(ideal, thread, count);
+        self.coming.push((thread as u32, had, count));
+        while let Some((thread, had, count)) = self.coming.pop() {
+            self.look_at_rim(thread as usize, count);
+            let state = &self.threads[thread as usize];
+            let first = if had == 0 { 0 } else { state.edges.partition_point(|edge| edge.at <= had) };
+            for edge in state.edges[first..].iter().take_while(|edge| edge.at <= count) {
+                let had = self.clocks.get(ideal, edge.thread as usize);
+                if had < edge.count {
+                    self.clocks.raise(ideal, edge.thread as usize, edge.count);
+                    self.coming.push((edge.thread, had, edge.count));
                 }
             }
         }
     }
 
-    /// Brings in the release of a section at the rim of `thread` that an acquire in the set follows.
-    fn close_thread(&mut self, ideal: &mut Clock, thread: usize, count: u32) -> bool {
-        let state = &self.threads[thread];
-        let mut at = state.open.get(count as usize).copied().unwrap_or(state.now);
+    /// Closes a set that is closed but for locks.
+    pub(super) fn close(&mut self, ideal: &mut Clock) {
+        for thread in 0..self.threads.len() {
+            let count = self.clocks.get(ideal, thread);
+            if count > 0 {
+                self.look_at_rim(thread, count);
+            }
+        }
+        // What comes in adds to the rim.
+        let mut grown = true;
+        while grown {
+            grown = false;
+            let mut at = 0;
+            while at < self.rim.len() {
+                let thread = self.rim[at] as usize;
+                match self.followed(ideal, thread) {
+                    Some(released) => {
+                        self.reach(ideal, thread, released);
+                        grown = true;
+                    }
+                    None if self.threads[thread].open_at(self.clocks.get(ideal, thread)) == NONE => {
+                        self.rim.swap_remove(at);
+                        self.threads[thread].at_rim = false;
+                    }
+                    None => at += 1,
+                }
+            }
+        }
+        for thread in self.rim.drain(..) {
+            self.threads[thread as usize].at_rim = false;
+        }
+    }
+
+    /// Lists a thread of which the first `count` events are in a set, if a section is open after them.
+    #[inline]
+    fn look_at_rim(&mut self, thread: usize, count: u32) {
+        let state = &mut self.threads[thread];
+        if state.open_at(count) != NONE && !state.at_rim {
+            state.at_rim = true;
+            self.rim.push(thread as u32);
+        }
+    }
+
+    /// The release of a section at the rim of `thread` that an acquire in the set follows, as a number of events.
+    fn followed(&self, ideal: &Clock, thread: usize) -> Option<u32> {
+        let mut at = self.threads[thread].open_at(self.clocks.get(ideal, thread));
         while at != NONE {
             let Open { section, rest } = self.opens[at as usize];
             let section = &self.sections[section as usize];
             if self.is_followed(ideal, thread, section) {
-                self.clocks.join(ideal, &section.needs);
-                self.clocks.raise(ideal, thread, section.released);
-                return true;
+                return Some(section.released);
             }
             at = rest;
         }
-        false
+        None
     }
 
     fn is_followed(&self, ideal: &Clock, thread: usize, section: &Section) -> bool {
@@ -169,7 +241,7 @@ impl Past {
                 self.clocks.release(old.clock);
             }
         } else if let Some(write) = &self.last_writes[variable] {
-            Self::absorb(&mut self.clocks, &mut self.threads[thread].clock, thread, write);
+            Self::absorb(&mut self.clocks, &mut self.threads, thread, write);
         }
     }
 
@@ -184,12 +256,12 @@ impl Past {
         match event.op {
             Op::Fork => {
                 let stamp = self.hand_on(thread);
-                Self::absorb(&mut self.clocks, &mut self.threads[object].clock, object, &stamp);
+                Self::absorb(&mut self.clocks, &mut self.threads, object, &stamp);
                 self.clocks.release(stamp.clock);
             }
             Op::Join => {
                 let stamp = self.hand_on(object);
-                Self::absorb(&mut self.clocks, &mut self.threads[thread].clock, thread, &stamp);
+                Self::absorb(&mut self.clocks, &mut self.threads, thread, &stamp);
                 self.clocks.release(stamp.clock);
             }
             Op::Notify | Op::NotifyAll => {
@@ -200,7 +272,7 @@ impl Past {
             }
             Op::Wait => {
                 if let Some(stamp) = self.signals.seen_by(object, thread) {
-                    Self::absorb(&mut self.clocks, &mut self.threads[thread].clock, thread, stamp);
+                    Self::absorb(&mut self.clocks, &mut self.threads, thread, stamp);
                 }
             }
             _ => {}
@@ -221,12 +293,23 @@ impl Past {
     }
 
     #[inline]
-    fn absorb(clocks: &mut Clocks, clock: &mut Clock, thread: usize, stamp: &Stamp) {
-        // A set with a thread's first events is closed, so that who knows them knows what they need. A thread that was
-        // joined without having done anything still passes on its fork.
-        if stamp.thread != thread && (clocks.get(clock, stamp.thread) < stamp.count || stamp.count == 0) {
-            clocks.join(clock, &stamp.clock);
-            clocks.raise(clock, stamp.thread, stamp.count);
+    fn absorb(clocks: &mut Clocks, threads: &mut [Thread], thread: usize, stamp: &Stamp) {
+        if stamp.thread == thread {
+            return;
+        }
+        let state = &mut threads[thread];
+        // A set with a thread's first events is closed, so that who knows them knows what they need.
+        if clocks.get(&state.clock, stamp.thread) < stamp.count {
+            clocks.join(&mut state.clock, &stamp.clock);
+            clocks.raise(&mut state.clock, stamp.thread, stamp.count);
+            let at = state.open.len() as u32;
+            state.edges.push(Edge { at, thread: stamp.thread as u32, count: stamp.count });
+        } else if stamp.count == 0 {
+            // A thread that was joined without having done anything still passes on its fork.
+            clocks.join(&mut state.clock, &stamp.clock);
+            let at = state.open.len() as u32;
+            let forks = threads[stamp.thread].edges.clone();
+            threads[thread].edges.extend(forks.into_iter().map(|edge| Edge { at, ..edge }));
         }
     }
 
@@ -239,7 +322,7 @@ impl Past {
         });
         users[user as usize].acquires[usize::from(shared)].all.push((rank, id));
         self.step(thread);
-        let section = Section { lock, shared, acquire: id, released: 0, needs: Clock::ZERO };
+        let section = Section { lock, shared, acquire: id, released: 0 };
         self.sections.push(section);
         self.push_open(thread, self.sections.len() as u32 - 1);
     }
@@ -265,16 +348,13 @@ impl Past {
         for section in later.into_iter().rev() {
             self.push_open(thread, section);
         }
-        let needs = self.before(thread);
-        let released = self.count(thread);
-        let section = &mut self.sections[section as usize];
-        (section.released, section.needs) = (released, needs);
+        self.sections[section as usize].released = self.count(thread);
     }
 
     pub(super) fn memory(&self) -> usize {
         let acquires = |u: &User| u.acquires.iter().map(|a| a.all.capacity() * 8).sum::<usize>();
         self.clocks.memory()
-            + self.threads.iter().map(|t| t.open.capacity() * 4).sum::<usize>()
+            + self.threads.iter().map(|t| t.open.capacity() * 4 + t.edges.capacity() * size_of::<Edge>()).sum::<usize>()
             + self.last_writes.capacity() * size_of::<Option<Stamp>>()
             + self.sections.capacity() * size_of::<Section>()
             + self.opens.capacity() * size_of::<Open>()
