@@ -60,7 +60,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    fn new(options: &Options) -> Self {
+    pub(crate) fn new(options: &Options) -> Self {
         let pairs = Pairs::new(options.distance);
         Found { tally: Tally::default(), pairs, events: 0, memory: 0, first: options.first }
     }

@@ -106,12 +106,29 @@ pub(super) struct Past {
     users: HashMap<(u32, u32), u32, foldhash::fast::RandomState>,
     /// Threads whose events are coming into a set: how many were in, and will be.
     coming: Vec<(u32, u32, u32)>,
+    /// With more threads than that, threads have no clocks. Without locks to order them they know nothing alike, so that the
+    /// clocks of all would fill threads × threads; an ideal is then walked to from nothing.
+    most_clocks: usize,
+    walks: bool,
+    /// The latest set that was walked to from nothing: its thread, how many of that one's events, and the set.
+    base: (usize, u32, Clock),
     /// Threads with a section open at the rim of a set.
     rim: Vec<u32>,
 }
 
 impl Past {
+    pub(super) fn new(most_clocks: usize) -> Past {
+        Past { most_clocks, base: (usize::MAX, 0, Clock::ZERO), ..Past::default() }
+    }
+
     pub(super) fn grow(&mut self, tables: &Tables) {
+        if !self.walks && tables.threads.len() > self.most_clocks {
+            self.walks = true;
+            let stamps = self.last_writes.iter_mut().flatten().map(|write| &mut write.clock);
+            for clock in self.threads.iter_mut().map(|thread| &mut thread.clock).chain(stamps) {
+                self.clocks.release(std::mem::take(clock));
+            }
+        }
         let thread = || Thread { now: NONE, ..Thread::default() };
         self.threads.resize_with(self.threads.len().max(tables.threads.len()), thread);
         self.last_writes.resize_with(self.last_writes.len().max(tables.variables.len()), || None);
@@ -142,8 +159,21 @@ impl Past {
 
     /// Adds all `count` events that the thread has made.
     pub(super) fn add_thread(&mut self, ideal: &mut Clock, thread: usize, count: u32) {
+        if self.walks {
+            return self.add_walked(ideal, thread, count);
+        }
         self.clocks.join(ideal, &self.threads[thread].clock);
         self.clocks.raise(ideal, thread, count);
+    }
+
+    fn add_walked(&mut self, ideal: &mut Clock, thread: usize, count: u32) {
+        if (self.base.0, self.base.1) != (thread, count) {
+            let mut base = Clock::ZERO;
+            self.reach(&mut base, thread, count);
+            let old = std::mem::replace(&mut self.base, (thread, count, base));
+            self.clocks.release(old.2);
+        }
+        self.clocks.join(ideal, &self.base.2);
     }
 
     /// Adds the first `count` events of `thread`, with all that they and the next one need but for locks.
@@ -241,7 +271,7 @@ impl Past {
                 self.clocks.release(old.clock);
             }
         } else if let Some(write) = &self.last_writes[variable] {
-            Self::absorb(&mut self.clocks, &mut self.threads, thread, write);
+            Self::absorb(&mut self.clocks, &mut self.threads, self.walks, thread, write);
         }
     }
 
@@ -256,12 +286,12 @@ impl Past {
         match event.op {
             Op::Fork => {
                 let stamp = self.hand_on(thread);
-                Self::absorb(&mut self.clocks, &mut self.threads, object, &stamp);
+                Self::absorb(&mut self.clocks, &mut self.threads, self.walks, object, &stamp);
                 self.clocks.release(stamp.clock);
             }
             Op::Join => {
                 let stamp = self.hand_on(object);
-                Self::absorb(&mut self.clocks, &mut self.threads, thread, &stamp);
+                Self::absorb(&mut self.clocks, &mut self.threads, self.walks, thread, &stamp);
                 self.clocks.release(stamp.clock);
             }
             Op::Notify | Op::NotifyAll => {
@@ -272,7 +302,7 @@ impl Past {
             }
             Op::Wait => {
                 if let Some(stamp) = self.signals.seen_by(object, thread) {
-                    Self::absorb(&mut self.clocks, &mut self.threads, thread, stamp);
+                    Self::absorb(&mut self.clocks, &mut self.threads, self.walks, thread, stamp);
                 }
             }
             _ => {}
@@ -292,22 +322,30 @@ impl Past {
         Stamp { clock: self.clocks.share(&state.clock), thread, count: state.open.len() as u32 }
     }
 
+    /// Takes an edge into the thread's next event, or the one just made.
     #[inline]
-    fn absorb(clocks: &mut Clocks, threads: &mut [Thread], thread: usize, stamp: &Stamp) {
+    fn absorb(clocks: &mut Clocks, threads: &mut [Thread], walks: bool, thread: usize, stamp: &Stamp) {
         if stamp.thread == thread {
             return;
         }
         let state = &mut threads[thread];
+        let at = state.open.len() as u32;
+        let edge = Edge { at, thread: stamp.thread as u32, count: stamp.count };
         // A set with a thread's first events is closed, so that who knows them knows what they need.
-        if clocks.get(&state.clock, stamp.thread) < stamp.count {
-            clocks.join(&mut state.clock, &stamp.clock);
-            clocks.raise(&mut state.clock, stamp.thread, stamp.count);
-            let at = state.open.len() as u32;
-            state.edges.push(Edge { at, thread: stamp.thread as u32, count: stamp.count });
+        let known = if walks {
+            state.edges.last().is_some_and(|last| last.thread == edge.thread && last.count >= edge.count)
+        } else {
+            clocks.get(&state.clock, stamp.thread) >= stamp.count
+        };
+        if !known && stamp.count > 0 {
+            if !walks {
+                clocks.join(&mut state.clock, &stamp.clock);
+                clocks.raise(&mut state.clock, stamp.thread, stamp.count);
+            }
+            state.edges.push(edge);
         } else if stamp.count == 0 {
-            // A thread that was joined without having done anything still passes on its fork.
+            // A thread that was joined without having done anything still passes on its fork. Without clocks they are zero.
             clocks.join(&mut state.clock, &stamp.clock);
-            let at = state.open.len() as u32;
             let forks = threads[stamp.thread].edges.clone();
             threads[thread].edges.extend(forks.into_iter().map(|edge| Edge { at, ..edge }));
         }

@@ -16,6 +16,7 @@
 //! access not passed decides whether there is a race with the group.
 //!
 //! Invariants: all events of an ideal are before the later access in the trace, so that one pass over the trace suffices.
+//! Beyond 4096 threads, ideals are walked to edge by edge: the clocks of so many threads would not fit.
 //! Cost: per access of a variable without common lock, the groups of other threads × growth of their ideals, each step the
 //! threads that are inside a section × locks held × logarithm of the acquires. Memory: 4 bytes an event, 12 bytes for each read
 //! of another thread's write, a record for each section and each such access; up to 256 threads, a clock for each such access.
@@ -40,13 +41,26 @@ use ideal::Past;
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
+/// With more threads than that, threads have no clocks.
+const MOST_CLOCKS: usize = 4096;
+
 pub(crate) fn detect<F: Feed + ?Sized>(feed: &mut F, options: &Options, found: &mut Found) -> Result<(), Error> {
+    detect_with(MOST_CLOCKS, feed, options, found)
+}
+
+fn detect_with<F: Feed + ?Sized>(
+    most_clocks: usize,
+    feed: &mut F,
+    options: &Options,
+    found: &mut Found,
+) -> Result<(), Error> {
     let (events, candidates) = unprotected(feed)?;
     found.events = events;
     if candidates.len() == 0 {
         return Ok(());
     }
-    let mut pass = SyncP::new(&candidates, options, std::mem::replace(&mut found.pairs, Pairs::new(false)));
+    let past = Past::new(most_clocks);
+    let mut pass = SyncP::new(past, &candidates, options, std::mem::replace(&mut found.pairs, Pairs::new(false)));
     found.events = feed.feed(&mut pass)?;
     found.memory = pass.memory();
     found.pairs = pass.pairs;
@@ -106,11 +120,10 @@ struct SyncP<'o> {
 }
 
 impl<'o> SyncP<'o> {
-    fn new(candidates: &IdSet, options: &'o Options, pairs: Pairs) -> Self {
+    fn new(past: Past, candidates: &IdSet, options: &'o Options, pairs: Pairs) -> Self {
         let slots: Map<usize, u32> = candidates.iter().zip(0..).collect();
         let variables = (0..slots.len()).map(|_| Variable::default()).collect();
-        let (past, modes) = (Past::default(), Modes::default());
-        SyncP { options, past, modes, slots, variables, pairs, tally: Tally::default() }
+        SyncP { options, past, modes: Modes::default(), slots, variables, pairs, tally: Tally::default() }
     }
 
     /// Compares an access with all groups, and enters it into its own.
@@ -235,5 +248,36 @@ impl Pass for SyncP<'_> {
     fn sync(&mut self, id: u32, event: &Event) {
         self.modes.sync(event);
         self.past.sync(id, event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::Whole;
+    use mayhap_testkit::{Generator, Profile, cases};
+
+    /// The races, and how many events are racy.
+    fn races(most_clocks: usize, mut input: &mayhap_trace::Trace) -> (Vec<(usize, usize)>, u64) {
+        let options = Options { distance: true, ..Options::default() };
+        let mut found = Found::new(&options);
+        detect_with(most_clocks, &mut Whole::new(&mut input), &options, &mut found).unwrap();
+        let events = found.tally.events;
+        let pairs = found.pairs.into_races().iter().map(|r| (r.first.0.index(), r.second.0.index())).collect();
+        (pairs, events)
+    }
+
+    #[test]
+    fn walking_finds_what_clocks_find() {
+        let each = cases(3_000).div_ceil(Profile::all().len());
+        let mut racy = 0;
+        for (name, profile) in Profile::all() {
+            for (seed, trace) in Generator::new(profile.sized(5, 40), 700_000_000).take(each) {
+                let found = races(0, &trace);
+                racy += found.1;
+                assert_eq!(found, races(usize::MAX, &trace), "{name}, seed {seed}");
+            }
+        }
+        assert!(racy > 0);
     }
 }

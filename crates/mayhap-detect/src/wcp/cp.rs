@@ -12,9 +12,10 @@
 //! Deviation: the paper closes its rules over all pairs of events (with Datalog, on windows of a few hundred events). Here the
 //! clocks of a pass stand for all pairs.
 //!
-//! Invariants: sections are numbered by their acquires, alike in each pass, and none is let go; HB clocks and times are the same
+//! Invariants: sections are numbered by their acquires, alike in each pass, and keep their numbers when their clocks are let
+//! go; HB clocks and times are the same
 //! in each pass. Cost: passes × the cost of WCP, a pass for each link of the longest chain of reasons that go back in time (few
-//! in practice, as many as sections at worst); memory: a record and a clock for each section, which is why traces beyond a
+//! in practice, as many as sections at worst); memory: as WCP, and a record for each section, which is why traces beyond a
 //! stated size are cut into windows.
 //!
 //! What it proves: as WCP, the first race reported is one in some correct reordering, or there is one with a deadlock.
@@ -30,6 +31,7 @@ use crate::census::Census;
 use crate::clock::{Clock, Clocks};
 use crate::rules::Rules;
 use crate::stream::{Access, Feed, Pass};
+use crate::tally::IdSet;
 
 /// For each section, the sections whose releases are before its acquire by rule (a) or (b).
 #[derive(Clone, Default)]
@@ -39,9 +41,29 @@ pub(super) struct Edges {
     /// Of a reader lock, all.
     mixed: HashMap<u32, Vec<u32>, foldhash::fast::RandomState>,
     found: u64,
+    /// For each section, one beyond the last that needs it at its acquire, by the edges that the pass began with.
+    needed: Vec<u32>,
 }
 
 impl Edges {
+    /// Finds out how long a pass needs each section.
+    pub(super) fn begin_pass(&mut self) {
+        self.needed.clear();
+        self.needed.resize(self.latest.len(), 0);
+        let latest = self.latest.iter().zip(0..).filter(|(other, _)| **other != NONE);
+        let mixed = self.mixed.iter().flat_map(|(&section, others)| others.iter().map(move |other| (other, section)));
+        for (&other, section) in latest.chain(mixed) {
+            let needed = &mut self.needed[other as usize];
+            *needed = (*needed).max(section + 1);
+        }
+    }
+
+    /// Marks the sections that acquires to come need, when so many sections were opened.
+    pub(super) fn mark(&self, marked: &mut IdSet, opened: u32) {
+        let needed = self.needed.iter().enumerate().filter(|(_, needed)| **needed > opened);
+        needed.for_each(|(section, _)| marked.insert(section));
+    }
+
     /// Gives the acquire of `section` what earlier passes found.
     #[inline]
     pub(super) fn open(&mut self, clocks: &mut Clocks, sections: &Sections, p: &mut Clock, section: u32) {
@@ -78,7 +100,7 @@ impl Edges {
 
     pub(super) fn memory(&self) -> usize {
         let mixed: usize = self.mixed.values().map(|others| others.capacity() * 4 + 32).sum();
-        self.latest.capacity() * 4 + mixed
+        (self.latest.capacity() + self.needed.capacity()) * 4 + mixed
     }
 }
 

@@ -123,7 +123,8 @@ impl Wcp {
 }
 
 impl<const EDGES: bool> Precedence<EDGES> {
-    fn with(census: Rc<Census>, edges: Edges) -> Self {
+    fn with(census: Rc<Census>, mut edges: Edges) -> Self {
+        edges.begin_pass();
         Precedence {
             edges,
             clocks: Clocks::default(),
@@ -146,8 +147,7 @@ impl<const EDGES: bool> Precedence<EDGES> {
         if self.census.locks[lock as usize].users.len() < 2 {
             return;
         }
-        // Causal precedence needs the numbers of sections to stay the same.
-        if !EDGES && self.sections.are_many() {
+        if self.sections.are_many() {
             self.sweep();
         }
         let state = &mut self.threads[thread];
@@ -183,7 +183,7 @@ impl<const EDGES: bool> Precedence<EDGES> {
         let state = &mut self.threads[thread];
         let leaky = state.out >= self.sections.get(section).acquired;
         self.sections.close(section, self.clocks.share(&state.h), state.now);
-        self.queues.push(&self.sections, lock, place, shared, section, leaky);
+        self.queues.push(&mut self.clocks, &self.sections, lock, place, shared, section, leaky);
         if self.queues.asks_for_hand_on(lock, place) {
             state.awaiting.push((lock, place));
         }
@@ -210,7 +210,11 @@ impl<const EDGES: bool> Precedence<EDGES> {
         self.queues.mark(&mut marked);
         let open = self.threads.iter().flat_map(|t| &t.holds);
         open.for_each(|hold| marked.insert(hold.section as usize));
-        self.sections.sweep(&mut self.clocks, &marked);
+        if EDGES {
+            self.edges.mark(&mut marked, self.sections.opened());
+        }
+        // Causal precedence needs the numbers of sections to stay the same.
+        self.sections.sweep(&mut self.clocks, &marked, EDGES);
     }
 
     /// Rule (b) for the end of a section.

@@ -168,14 +168,24 @@ impl Queues {
 
     /// Queues the section that the release closed, and counts the release as done.
     #[inline]
-    pub(super) fn push(&mut self, sections: &Sections, lock: u32, place: u32, shared: bool, section: u32, leaky: bool) {
+    #[expect(clippy::too_many_arguments, reason = "the parts of one state, borrowed apart")]
+    pub(super) fn push(
+        &mut self,
+        clocks: &mut Clocks,
+        sections: &Sections,
+        lock: u32,
+        place: u32,
+        shared: bool,
+        section: u32,
+        leaky: bool,
+    ) {
         let (others, gone) = match &mut self.locks[lock as usize] {
             Queue::Log(log) => {
                 log.push(sections, place, section, leaky);
                 (log.other_users(place), log.done(place))
             }
             Queue::Mixed(mixed) => {
-                let gone = mixed.push(sections, place, shared, section);
+                let gone = mixed.push(clocks, sections, place, shared, section);
                 (mixed.other_users(place), gone)
             }
             Queue::None => return,

@@ -66,19 +66,30 @@ impl Sections {
         &self.all[id as usize]
     }
 
+    /// How many sections were opened, if none was let go.
+    pub(super) fn opened(&self) -> u32 {
+        self.all.len() as u32
+    }
+
     /// It is time to [`Self::sweep`].
     #[inline]
     pub(super) fn are_many(&self) -> bool {
         self.free.is_empty() && self.all.len() >= self.sweep_at.max(Self::FIRST_SWEEP)
     }
 
-    /// Lets go of all sections that are not marked.
-    pub(super) fn sweep(&mut self, clocks: &mut Clocks, marked: &IdSet) {
+    /// Lets go of the clocks of all sections that are not marked; unless they keep their numbers, of these too.
+    pub(super) fn sweep(&mut self, clocks: &mut Clocks, marked: &IdSet, keep_numbers: bool) {
         for (id, section) in self.all.iter_mut().enumerate() {
             if !marked.contains(id) {
                 clocks.release(std::mem::replace(&mut section.clock, Clock::ZERO));
-                self.free.push(id as u32);
+                if !keep_numbers {
+                    self.free.push(id as u32);
+                }
             }
+        }
+        if keep_numbers {
+            self.sweep_at = self.all.len() + (marked.len() as usize).max(Self::FIRST_SWEEP);
+            return;
         }
         // The low numbers, which are together, first.
         self.free.reverse();

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use super::{Asker, FIRST_SWEEP};
 use crate::census::{LockUse, Use};
-use crate::clock::Clocks;
+use crate::clock::{Clock, Clocks};
 use crate::tally::IdSet;
 use crate::wcp::sections::Sections;
 
@@ -23,8 +23,8 @@ struct User {
     left: u32,
     /// Closed sections, by mode: exclusive, shared.
     sections: [VecDeque<Entry>; 2],
-    /// Per user of the lock, the latest time of that user's thread that this one's P was seen to know.
-    knows: Vec<u32>,
+    /// P at its latest release, if there is one to come.
+    p: Clock,
 }
 
 pub(super) struct Mixed {
@@ -39,12 +39,7 @@ pub(super) struct Mixed {
 
 impl Mixed {
     pub(super) fn new(lock: &LockUse, ends: impl Fn(&Use) -> u32, keep: bool) -> Mixed {
-        let user = |u: &Use| User {
-            thread: u.thread,
-            left: ends(u),
-            sections: Default::default(),
-            knows: vec![0; lock.users.len()],
-        };
+        let user = |u: &Use| User { thread: u.thread, left: ends(u), sections: Default::default(), p: Clock::ZERO };
         let active = lock.users.iter().filter(|u| ends(u) > 0).count() as u32;
         Mixed { users: lock.users.iter().map(user).collect(), active, length: 0, sweep_at: FIRST_SWEEP, keep }
     }
@@ -83,31 +78,48 @@ impl Mixed {
                 }
             }
         }
-        for other in 0..self.users.len() {
-            let time = clocks.get(asker.p, self.users[other].thread as usize);
-            self.users[place as usize].knows[other] = time;
-        }
+        clocks.assign(&mut self.users[place as usize].p, asker.p);
     }
 
     /// Queues a section. Returns how many entries were let go, each counted for all users but its own.
-    pub(super) fn push(&mut self, sections: &Sections, place: u32, shared: bool, section: u32) -> u64 {
+    pub(super) fn push(
+        &mut self,
+        clocks: &mut Clocks,
+        sections: &Sections,
+        place: u32,
+        shared: bool,
+        section: u32,
+    ) -> u64 {
         let closed = sections.get(section);
         let entry = Entry { acquired: closed.acquired, released: closed.released, section };
         let user = &mut self.users[place as usize];
         user.sections[usize::from(shared)].push_back(entry);
         user.left -= 1;
-        self.active -= u32::from(user.left == 0);
+        if user.left == 0 {
+            self.active -= 1;
+            clocks.release(std::mem::take(&mut user.p));
+        }
         self.length += 1;
-        if self.keep || self.length < self.sweep_at { 0 } else { self.sweep() }
+        if self.keep || self.length < self.sweep_at { 0 } else { self.sweep(clocks) }
     }
 
     /// Lets go of sections that everybody knows who still releases the lock.
     #[cold]
-    fn sweep(&mut self) -> u64 {
+    fn sweep(&mut self, clocks: &Clocks) -> u64 {
         let mut gone = 0;
         for place in 0..self.users.len() {
-            let others = self.users.iter().enumerate().filter(|&(o, u)| o != place && u.left > 0);
-            let known = others.map(|(_, u)| u.knows[place]).min().unwrap_or(u32::MAX);
+            let user = &self.users[place];
+            let oldest = user.sections.iter().filter_map(|list| list.front()).map(|e| e.released).min();
+            let Some(oldest) = oldest else { continue };
+            // Who comes to the lock late is late among its users, and knows nothing yet.
+            let others = self.users.iter().enumerate().rev().filter(|&(o, u)| o != place && u.left > 0);
+            let mut known = u32::MAX;
+            for (_, other) in others {
+                known = known.min(clocks.get(&other.p, user.thread as usize));
+                if known < oldest {
+                    break;
+                }
+            }
             for list in &mut self.users[place].sections {
                 let passed = list.partition_point(|e| e.released <= known);
                 list.drain(..passed);
@@ -126,9 +138,7 @@ impl Mixed {
     }
 
     pub(super) fn memory(&self) -> usize {
-        let user = |u: &User| {
-            u.sections.iter().map(|s| s.capacity() * size_of::<Entry>()).sum::<usize>() + u.knows.capacity() * 4
-        };
+        let user = |u: &User| u.sections.iter().map(|s| s.capacity() * size_of::<Entry>()).sum::<usize>();
         self.users.iter().map(user).sum::<usize>() + self.users.capacity() * size_of::<User>()
     }
 }
