@@ -3,7 +3,6 @@
 //!
 //! - `// kind: race|deadlock|atomicity|order`: the kind of the finding
 //! - `// bug: …`: what is wrong
-//! - `// unproven: …`: why it cannot be proven yet, which leaves the program out
 //! - `// expect: NAME …`: a variable or lock of the finding has a name with one of these in it
 //!
 //! `MAYHAP_PROGRAM=NAME` takes those whose names start so; `MAYHAP_CASES=N` also replays each bug N times, of which 95 of a
@@ -56,9 +55,6 @@ fn programs(extensions: &[&str]) -> Vec<Program> {
             continue;
         }
         let text = std::fs::read_to_string(&file).unwrap();
-        if fact(&text, "unproven").is_some() {
-            continue;
-        }
         let fact = |key| fact(&text, key).unwrap_or_else(|| panic!("{} does not say its {key}", file.display()));
         let (kind, expect) = (fact("kind").to_owned(), fact("expect").split_whitespace().map(str::to_owned).collect());
         assert!(!fact("bug").is_empty());

@@ -1,17 +1,16 @@
 // kind: order
 // bug: the worker says that it is done before it has stored its result
-// unproven: whether its thread panics, which is asked when the guard is dropped, passes for a test of the value read
 // expect: RESULT
 use crossbeam::channel::{Sender, bounded};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-static RESULT: Mutex<u32> = Mutex::new(0);
+static RESULT: AtomicU32 = AtomicU32::new(0);
 
 fn work(done: Sender<()>) {
     done.send(()).unwrap();
-    *RESULT.lock().unwrap() = 42;
+    RESULT.store(42, Ordering::Relaxed);
 }
 
 fn main() {
@@ -22,7 +21,7 @@ fn main() {
     });
     is_done.recv().unwrap();
     thread::sleep(Duration::from_millis(30));
-    let result = *RESULT.lock().unwrap();
+    let result = RESULT.load(Ordering::Relaxed);
     println!("result {result}");
     assert_eq!(result, 42);
     worker.join().unwrap();

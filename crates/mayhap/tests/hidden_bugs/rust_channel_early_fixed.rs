@@ -1,13 +1,13 @@
 // twin: rust_channel_early.rs
 use crossbeam::channel::{Sender, bounded};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-static RESULT: Mutex<u32> = Mutex::new(0);
+static RESULT: AtomicU32 = AtomicU32::new(0);
 
 fn work(done: Sender<()>) {
-    *RESULT.lock().unwrap() = 42;
+    RESULT.store(42, Ordering::Relaxed);
     done.send(()).unwrap();
 }
 
@@ -19,7 +19,7 @@ fn main() {
     });
     is_done.recv().unwrap();
     thread::sleep(Duration::from_millis(30));
-    let result = *RESULT.lock().unwrap();
+    let result = RESULT.load(Ordering::Relaxed);
     println!("result {result}");
     assert_eq!(result, 42);
     worker.join().unwrap();

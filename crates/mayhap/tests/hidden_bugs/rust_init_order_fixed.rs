@@ -1,19 +1,23 @@
 // twin: rust_init_order.rs
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
 static LIMIT: Mutex<u32> = Mutex::new(0);
+static ROOM: AtomicU32 = AtomicU32::new(0);
 
-fn consume() -> u32 {
+fn consume() {
     thread::sleep(Duration::from_millis(30));
-    *LIMIT.lock().unwrap()
+    let limit = LIMIT.lock().unwrap();
+    ROOM.store(*limit, Ordering::Relaxed);
 }
 
 fn main() {
     *LIMIT.lock().unwrap() = 64;
     let consumer = thread::spawn(consume);
-    let limit = consumer.join().unwrap();
-    println!("limit {limit}");
-    assert_eq!(limit, 64);
+    consumer.join().unwrap();
+    let room = ROOM.load(Ordering::Relaxed);
+    println!("room for {room}");
+    assert_eq!(room, 64);
 }
