@@ -162,7 +162,7 @@ impl Args {
                     && addresses::can_be_fixed()
                 {
                     let again = |fixed| replay(&program, &steps, &plan, addresses::quietly(options(first)?, fixed));
-                    let known = led.map_or_else(|| addresses::decide_the_way(&replayed.outcome, again), Ok)?;
+                    let known = led.map_or_else(|| addresses::decide_the_way(&replayed, again), Ok)?;
                     led = Some(known);
                     if let (true, Outcome::Diverged { sources, .. }) = (known, &mut replayed.outcome) {
                         sources.push(ADDRESSES);

@@ -343,7 +343,7 @@ impl Work<'_> {
             }
             let first = number % orders;
             let mut replayed = replay::replay(&self.job.program, steps, plan, self.options(replays, first)?)?;
-            self.explain(&mut replayed.outcome, |work, fixed| {
+            self.explain(&mut replayed, |work, fixed| {
                 let options = addresses::quietly(work.options(replays, first)?, fixed);
                 replay::replay(&work.job.program, steps, plan, options)
             })?;
@@ -392,19 +392,19 @@ impl Work<'_> {
     /// Looks whether addresses led a replay elsewhere, if nothing else is known to have; once in a job is enough.
     fn explain(
         &mut self,
-        outcome: &mut Outcome,
+        replayed: &mut Replayed,
         mut again: impl FnMut(&Self, bool) -> Result<Replayed, Failure>,
     ) -> Result<(), Failure> {
-        let unexplained = matches!(outcome, Outcome::Diverged { sources, .. } if sources.is_empty());
+        let unexplained = matches!(&replayed.outcome, Outcome::Diverged { sources, .. } if sources.is_empty());
         if !unexplained || !addresses::can_be_fixed() {
             return Ok(());
         }
         let led = match self.led_by_addresses {
             Some(known) => known,
-            None => addresses::decide_the_way(outcome, |fixed| again(self, fixed))?,
+            None => addresses::decide_the_way(replayed, |fixed| again(self, fixed))?,
         };
         self.led_by_addresses = Some(led);
-        if let (true, Outcome::Diverged { sources, .. }) = (led, outcome) {
+        if let (true, Outcome::Diverged { sources, .. }) = (led, &mut replayed.outcome) {
             sources.push(ADDRESSES);
         }
         Ok(())

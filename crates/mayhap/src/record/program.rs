@@ -171,6 +171,11 @@ impl Taken {
         all.into_iter().filter(|(bit, _)| bits & bit != 0).map(|(_, name)| name).collect()
     }
 
+    /// How many locks the program took.
+    pub fn locks_taken(&self) -> u64 {
+        self.survey.taken()
+    }
+
     /// The names of the program's code.
     pub fn symbols(&self) -> Symbols {
         Symbols::load(self.survey.modules())

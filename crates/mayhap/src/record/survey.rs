@@ -45,6 +45,8 @@ pub(super) struct Survey {
     /// Pages with granules that were kept in any of their lives.
     pages: HashSet<u64, foldhash::fast::FixedState>,
     thread: u16,
+    /// Locks that were taken.
+    taken: u64,
     carried: Vec<u64>,
     atomics: Atomics,
     /// The words stopped making sense: nothing after that is read.
@@ -104,6 +106,7 @@ impl Default for Survey {
             ever: Granules::default(),
             pages: HashSet::default(),
             thread: 0,
+            taken: 0,
             carried: Vec::new(),
             atomics: Atomics::default(),
             broken: false,
@@ -202,6 +205,7 @@ impl Survey {
                 self.owners.switch(self.thread);
             }
             Tag::Fork => self.owners.fork(first as u16),
+            Tag::Acquire | Tag::SharedAcquire => self.taken += 1,
             Tag::Join => self.owners.join(first as u16),
             Tag::Site => {
                 self.sites.define(argument, first);
@@ -261,6 +265,11 @@ impl Survey {
             self.kept.resize(block.number + 1, Kept::default());
         }
         self.kept[block.number] = kept.into();
+    }
+
+    /// How many locks were taken so far.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken
     }
 
     /// The files that were loaded so far.

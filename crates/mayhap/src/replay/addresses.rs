@@ -10,12 +10,12 @@ use crate::replay::session::{Options, Outcome, Replayed};
 /// Replays of each sort.
 const RUNS: usize = 3;
 
-/// Whether addresses lead the program: `diverged` is what came of a replay with addresses as they come, `replay` makes another.
+/// Whether addresses lead the program: `diverged` is a replay with addresses as they come, `replay` makes another.
 pub fn decide_the_way(
-    diverged: &Outcome,
+    diverged: &Replayed,
     mut replay: impl FnMut(bool) -> Result<Replayed, Failure>,
 ) -> Result<bool, Failure> {
-    let mut outcomes = |fixed| (0..RUNS).map(|_| Ok(way(&replay(fixed)?.outcome))).collect::<Result<Vec<_>, Failure>>();
+    let mut outcomes = |fixed| (0..RUNS).map(|_| Ok(way(&replay(fixed)?))).collect::<Result<Vec<_>, Failure>>();
     let fixed = outcomes(true)?;
     if fixed.iter().any(|other| *other != fixed[0]) {
         return Ok(false);
@@ -25,17 +25,19 @@ pub fn decide_the_way(
 }
 
 /// The same whenever addresses are fixed: they explain it if runs without differ from each other, or all from those.
-fn are_led(first: (&str, usize), loose: &[(&str, usize)], fixed: (&str, usize)) -> bool {
+fn are_led(first: Way, loose: &[Way], fixed: Way) -> bool {
     loose.iter().any(|other| *other != first) || first != fixed
 }
 
-/// How far a replay came, which is what is compared.
-fn way(outcome: &Outcome) -> (&'static str, usize) {
-    let step = match outcome {
-        Outcome::Diverged { step, .. } => *step,
+/// What is compared of replays: the outcome, how far it came, and how many locks the program took in all.
+type Way = (&'static str, usize, u64);
+
+fn way(replayed: &Replayed) -> Way {
+    let step = match replayed.outcome {
+        Outcome::Diverged { step, .. } => step,
         _ => 0,
     };
-    (outcome.word(), step)
+    (replayed.outcome.word(), step, replayed.taken.locks_taken())
 }
 
 /// Options for such a replay.
@@ -54,9 +56,10 @@ mod tests {
 
     #[test]
     fn runs_that_differ_only_where_addresses_do_are_led_by_them() {
-        let (here, there) = (("diverged", 4), ("confirmed", 0));
+        let (here, there) = (("diverged", 4, 7), ("confirmed", 0, 7));
         assert!(are_led(here, &[there, here, here], here));
         assert!(are_led(here, &[here, here, here], there));
+        assert!(are_led(here, &[here, ("diverged", 4, 8), here], here), "it took another lock later");
         assert!(!are_led(here, &[here, here, here], here));
     }
 }
