@@ -46,9 +46,8 @@ impl Node {
     fn compared(&self, other: &Node) -> (bool, bool) {
         let (mut more, mut less) = (0, 0);
         for slot in 0..FAN {
-            let top = self.0[slot].max(other.0[slot]);
-            more |= top ^ other.0[slot];
-            less |= top ^ self.0[slot];
+            more |= u32::from(self.0[slot] > other.0[slot]).wrapping_neg();
+            less |= u32::from(self.0[slot] < other.0[slot]).wrapping_neg();
         }
         (more != 0, less != 0)
     }
