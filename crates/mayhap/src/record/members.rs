@@ -100,7 +100,15 @@ impl Members {
             (_, Some(function)) if behind.is_some_and(|behind| behind.is_empty() || behind.starts_with('.')) => {
                 format!("{function}::{}", variable.name)
             }
-            _ => symbol.to_string(),
+            // LLVM puts a number behind what it took out of a value.
+            _ => match symbol.rsplit_once('.') {
+                Some((name, number))
+                    if name.ends_with(&variable.name) && number.bytes().all(|b| b.is_ascii_digit()) =>
+                {
+                    name.to_string()
+                }
+                _ => symbol.to_string(),
+            },
         };
         self.part(&mut name, variable.kind, offset)?;
         Some(name)
