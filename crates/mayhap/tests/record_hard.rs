@@ -111,7 +111,7 @@ fn when_the_disk_is_full_the_program_goes_on_and_the_trace_ends_early() {
         return;
     }
     let folder = prepared();
-    let script = "mkdir small; mount -t tmpfs -o size=8k none small || exit 77
+    let script = "mkdir small; mount -t tmpfs -o size=4k none small || exit 77
 ./mayhap record -o small/t.mhp --schedule random -- ./p 200000; code=$?; cp small/t.mhp t.mhp; umount small; exit $code";
     let run = shell(folder.path(), script);
     if run.code == Some(77) {
