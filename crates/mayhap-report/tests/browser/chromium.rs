@@ -168,9 +168,12 @@ impl Browser {
         }
     }
 
-    /// Waits until two frames have been drawn.
+    /// Waits until two frames have been drawn and every transition that they began is over.
     pub(crate) fn settle(&mut self) {
-        self.eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))");
+        self.eval(
+            "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))) \
+             .then(() => Promise.allSettled(document.getAnimations().map((one) => one.finished))).then(() => true)",
+        );
     }
 
     /// Clicks the middle of an element with the mouse.
