@@ -7,7 +7,7 @@ use crate::Bench;
 use crate::tool::run;
 
 /// How runs are recorded.
-const SCHEDULE: [&str; 6] = ["record", "--schedule", "random", "--seed", "1", "-o"];
+const SCHEDULE: [&str; 7] = ["record", "--finish", "--schedule", "random", "--seed", "1", "-o"];
 
 /// A recorded run of a bundled program.
 pub(crate) struct Recorded {

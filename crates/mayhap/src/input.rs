@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::Failure;
 use crate::notes::{Progress, note};
+use crate::record::raw;
 
 /// What is wrong with a trace of comments, or one that a repair left nothing of.
 pub(crate) const NO_EVENTS: &str = "the trace has no events";
@@ -75,7 +76,19 @@ impl TraceArgs {
         Ok(Opened { missing, repaired: Some(repaired), ..Opened::new("reading", source) })
     }
 
+    /// Makes a trace of a recording that is not one yet.
+    pub fn finish(&self) -> Result<(), Failure> {
+        if raw::is_unfinished(&self.trace) {
+            let mut progress = Progress::new("finishing the recording");
+            let recording = raw::finish(&self.trace, &mut |events| progress.set(events, None))?;
+            drop(progress);
+            self.note(None, &recording.notes);
+        }
+        Ok(())
+    }
+
     fn source(&self) -> Result<Opened, Failure> {
+        self.finish()?;
         let source = format::open(&self.trace).map_err(|e| Failure::at(&self.trace, e))?;
         Ok(Opened::new("reading", source))
     }

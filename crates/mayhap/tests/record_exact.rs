@@ -72,7 +72,7 @@ fn check(folder: &Path, program: &[&str]) {
     ];
     for (schedule, threads) in schedules.into_iter().zip([2u64, 3, 4, 3]) {
         let each = (steps / threads / 4).to_string();
-        let (threads, mut arguments) = (threads.to_string(), vec!["record", "-o", "t.mhp"]);
+        let (threads, mut arguments) = (threads.to_string(), vec!["record", "--finish", "-o", "t.mhp"]);
         arguments.extend(schedule);
         arguments.push("--");
         arguments.extend(program);

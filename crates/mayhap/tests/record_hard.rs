@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::Run;
+use mayhap::record::raw;
 use mayhap_trace::{Relations, format};
 
 const PROGRAM: &str = r#"
@@ -66,6 +67,9 @@ fn shell(folder: &Path, script: &str) -> Run {
 }
 
 fn whole_trace(path: &Path) {
+    if raw::is_unfinished(path) {
+        raw::finish(path, &mut |_| {}).unwrap();
+    }
     let trace = format::read(path).unwrap().trace;
     Relations::derive(&trace).unwrap();
     assert!(trace.len() > 1000, "{} events", trace.len());

@@ -22,7 +22,7 @@ fn nothing_is_lost_when_the_program_is_killed() {
     for case in 0..cases {
         let after = (2_000 + case * 7_919 % 60_000).to_string();
         let (progress, seed) = (folder.path().join("progress"), case.to_string());
-        let arguments = ["record", "-o", "t.mhp", "--seed", &seed, "--", "./killed", "progress", &after];
+        let arguments = ["record", "--finish", "-o", "t.mhp", "--seed", &seed, "--", "./killed", "progress", &after];
         let run = common::mayhap_in(folder.path(), &arguments);
         assert_eq!(run.code, Some(128 + 9), "{}", run.stderr);
         assert!(run.stderr.contains("ended by signal 9"), "{}", run.stderr);

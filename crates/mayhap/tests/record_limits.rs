@@ -35,7 +35,7 @@ int main(void) {
 
 /// Records the program with these options; the trace and what was said.
 fn recorded(folder: &Path, options: &[&str]) -> (Trace, String) {
-    let mut arguments = vec!["record", "-o", "t.mhp"];
+    let mut arguments = vec!["record", "--finish", "-o", "t.mhp"];
     arguments.extend(options);
     arguments.extend(["--", "./program"]);
     let run = common::mayhap_in(folder, &arguments);

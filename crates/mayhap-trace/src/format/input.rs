@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use mayhap_wire::frame::MAGIC;
+use mayhap_wire::frame::{MAGIC, RECORDING};
 
 use super::native::NativeReader;
 use super::rapidbin::RapidBinReader;
@@ -28,6 +28,10 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Source>, Error> {
     }
     let mut head = Vec::new();
     (&mut file).take(MAGIC.len() as u64).read_to_end(&mut head)?;
+    if head == RECORDING {
+        let message = "this is a recording, not a trace yet: commands of mayhap that read traces make it one";
+        return Err(Error::syntax(Position::Whole, message));
+    }
     let compression = compression_of(&head);
     let seekable = metadata.is_file();
     if seekable {

@@ -185,6 +185,7 @@ impl Args {
     }
 
     fn detect(&self, first: bool) -> Result<(Detection, Option<Missing>, Option<Repaired>), Failure> {
+        self.trace.finish()?;
         let Args { distance, eraser, window, .. } = *self;
         let options = Options { first, distance, eraser, window };
         // What cannot be read twice, and what must be known to its end for a repair, is read whole.

@@ -141,7 +141,10 @@ impl Args {
     fn window(&self) -> Result<Option<usize>, Failure> {
         let size = match self.window {
             Some(0) => None,
-            None => fitting(&self.trace.trace),
+            None => {
+                self.trace.finish()?;
+                fitting(&self.trace.trace)
+            }
             asked => asked,
         };
         let whole = self.kinds.iter().any(|kind| matches!(kind, KindName::Order | KindName::Nondeterminism));

@@ -54,6 +54,10 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     last: Option<u64>,
 
+    /// Make the trace at once, not when it is first read: it then needs the program's files no more
+    #[arg(long)]
+    finish: bool,
+
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROG")]
     program: Vec<OsString>,
@@ -104,6 +108,7 @@ impl How {
             slice: slice.unwrap_or(usual),
             inputs: false,
             limits: Limits::default(),
+            finish: true,
         }
     }
 }
@@ -112,6 +117,7 @@ impl Args {
     pub(super) fn run(self) -> Result<Exit, Failure> {
         let mut options = self.schedule.options(self.output, self.seed, self.slice);
         options.inputs = self.inputs == Inputs::Record;
+        options.finish = self.finish;
         options.limits = Limits { exclude: self.exclude, only: self.only, max_size: self.max_size, last: self.last };
         let folder = tempfile::tempdir().map_err(|error| Failure::new(format_args!("no temporary folder: {error}")))?;
         let stdin = Stdin::look(folder.path())?;

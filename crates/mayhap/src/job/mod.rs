@@ -194,7 +194,8 @@ impl Work<'_> {
         let path = self.job.folder.join(format!("run{run}.mhp"));
         let seed = self.job.seed + u64::from(run) - 1;
         let limits = record::Limits::default();
-        let options = record::Options { output: path.clone(), seed, schedule, slice, inputs: self.job.inputs, limits };
+        let inputs = self.job.inputs;
+        let options = record::Options { output: path.clone(), seed, schedule, slice, inputs, limits, finish: true };
         let mut command = record::command(&self.job.program)?;
         command.stdin(self.stdin.first()?).stdout(Stdio::piped()).stderr(Stdio::piped());
         let show = self.job.show_output && run == 1;

@@ -27,7 +27,7 @@ pub(super) fn constant_calls(symbols: &Symbols, pcs: &[u64]) -> HashSet<u64> {
         if wanted.is_empty() {
             continue;
         }
-        if let Ok(bytes) = std::fs::read(&module.path) {
+        if let Ok(bytes) = module.read() {
             constant.extend(in_file(&bytes, wanted).into_iter().map(|pc| pc + module.base));
         }
     }

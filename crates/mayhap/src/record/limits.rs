@@ -3,7 +3,7 @@
 use super::symbols::Place;
 
 /// What to leave out. The default leaves out nothing.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, PartialEq, Debug)]
 pub struct Limits {
     /// Accesses in functions or files that one of these patterns matches are left out.
     pub exclude: Vec<String>,

@@ -256,9 +256,10 @@ impl Lowering {
             Tag::Module | Tag::Failed | Tag::Input => {}
             Tag::Begin => {
                 self.retire_overlapping(first, second);
-                let block = self.blocks.stack(arg as u16, first, second);
+                let frames = body.get(3).copied().unwrap_or(second);
+                let block = self.blocks.stack(arg as u16, first, second, frames);
                 self.revive(&block);
-                self.steps.begun(arg as u16, body.get(3).copied().unwrap_or(second));
+                self.steps.begun(arg as u16, frames);
                 self.emit(Op::Begin, NONE, 0)?;
                 if arg == 0 && self.writes {
                     self.tell_branches()?;

@@ -7,6 +7,7 @@
 //! program counters and addresses are called ([`symbols`]).
 
 mod calls;
+mod ending;
 mod granule;
 mod items;
 pub mod limits;
@@ -17,6 +18,7 @@ mod names;
 mod order;
 mod packing;
 pub mod program;
+pub mod raw;
 mod ring;
 pub mod run;
 mod rust_code;

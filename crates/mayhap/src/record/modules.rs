@@ -1,6 +1,7 @@
 //! The program's memory as people know it: modules, heap blocks and stacks, and which of them an address lies in.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::PathBuf;
 
 use mayhap_wire::ring::{CALL, SiteKind, split_site};
@@ -15,14 +16,24 @@ pub(super) struct Module {
     pub(super) low: u64,
     pub(super) end: u64,
     pub(super) path: PathBuf,
+    /// The file is no longer what was loaded.
+    pub(super) changed: bool,
 }
 
 impl Module {
+    /// What the file holds, if it is still the one that was loaded.
+    pub(super) fn read(&self) -> io::Result<Vec<u8>> {
+        if self.changed { Err(io::ErrorKind::NotFound.into()) } else { std::fs::read(&self.path) }
+    }
+
     /// From the words of its record.
     pub(super) fn decode(length: u32, body: &[u64]) -> Module {
         let bytes: Vec<u8> = body.iter().skip(3).flat_map(|word| word.to_le_bytes()).take(length as usize).collect();
         let path = PathBuf::from(std::ffi::OsString::from(String::from_utf8_lossy(&bytes).into_owned()));
-        Module { base: following(body, 0), low: following(body, 1), end: following(body, 2), path }
+        let (base, low, end) = (following(body, 0), following(body, 1), following(body, 2));
+        // One that makes no sense lies nowhere.
+        let (low, end) = if base <= low && low <= end { (low, end) } else { (base, base) };
+        Module { base, low, end, path, changed: false }
     }
 }
 
@@ -68,8 +79,8 @@ pub(super) enum BlockKind {
         /// The site of the call.
         site: u32,
     },
-    /// A thread's stack.
-    Stack,
+    /// A thread's stack, and where its frames begin.
+    Stack(u64),
 }
 
 /// A piece of memory with a life of its own.
@@ -105,9 +116,9 @@ impl Blocks {
         self.enter(thread, kind, start, start.saturating_add(bytes.max(1)))
     }
 
-    /// A thread begins, with this stack.
-    pub(super) fn stack(&mut self, thread: u16, start: u64, end: u64) -> Block {
-        self.enter(thread, BlockKind::Stack, start, end)
+    /// A thread begins, with this stack, and its frames begin there.
+    pub(super) fn stack(&mut self, thread: u16, start: u64, end: u64, frames: u64) -> Block {
+        self.enter(thread, BlockKind::Stack(frames), start, end)
     }
 
     fn enter(&mut self, thread: u16, kind: BlockKind, start: u64, end: u64) -> Block {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | global or static variable | `symbol`, `symbol.member`, `symbol[3]`; `symbol+8` where its type is not known |
 //! | heap | `main.1/heap3@file.c:12+8`: 8 bytes into the third block that thread `main.1` allocated, at file.c:12 |
-//! | stack | `main.1/stack-504`: 504 bytes below the top of the stack of `main.1` |
+//! | stack | `main.1/stack-504`: 504 bytes below where the frames of `main.1` begin |
 //! | anything else | its address, as `memory 0x7f…`; only this one changes from run to run |
 //!
 //! Threads are named by creation: `main`, its second child `main.2`, that one's first child `main.2.1`.
@@ -25,8 +25,9 @@ pub(super) fn address(
     address: u64,
 ) -> String {
     match blocks.containing(address) {
-        Some(Block { kind: BlockKind::Stack, thread, end, .. }) => {
-            format!("{}/stack-{}", thread_name(*thread), end - address)
+        Some(Block { kind: BlockKind::Stack(frames), thread, .. }) => {
+            let (sign, distance) = if address <= *frames { ('-', frames - address) } else { ('+', address - frames) };
+            format!("{}/stack{sign}{distance}", thread_name(*thread))
         }
         Some(Block { kind: BlockKind::Heap { nth, site }, thread, start, .. }) => {
             let block = format!("{}/heap{nth}@{}", thread_name(*thread), line(*site));

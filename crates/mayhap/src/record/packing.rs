@@ -12,7 +12,11 @@
 //! | `0x40` + n | a record of n words, as they are; n = 63: the number of words in 2 bytes first |
 //! | `0x80` + n | n + 1 right guesses |
 
-use mayhap_wire::ring::{access_word, split_access, split_record};
+use std::io;
+
+use mayhap_wire::ring::{Tag, access_word, split_access, split_record};
+
+use super::modules::Module;
 
 /// Sites that the guesses are kept for at a time: different sites may share one.
 const SLOTS: usize = 1 << 10;
@@ -76,20 +80,27 @@ pub(super) struct Packer {
     guesses: Guesses,
     out: Vec<u8>,
     at: usize,
+    /// The files that were loaded so far.
+    modules: Vec<Module>,
 }
 
 impl Packer {
     pub(super) fn new() -> Packer {
-        Packer { guesses: Guesses::new(), out: Vec::new(), at: 0 }
+        Packer { guesses: Guesses::new(), ..Packer::idle() }
     }
 
     /// One that takes no memory and packs nothing.
     pub(super) fn idle() -> Packer {
-        Packer { guesses: Guesses { slots: Vec::new(), site: 0 }, out: Vec::new(), at: 0 }
+        Packer { guesses: Guesses { slots: Vec::new(), site: 0 }, out: Vec::new(), at: 0, modules: Vec::new() }
     }
 
-    /// Packs a piece of whole accesses and records.
-    pub(super) fn pack(&mut self, words: &[u64]) -> &[u8] {
+    /// The files that were loaded in what was packed so far.
+    pub(super) fn modules(&self) -> &[Module] {
+        &self.modules
+    }
+
+    /// Packs a piece of accesses and records, up to one that is not all there; how many words were packed.
+    pub(super) fn pack(&mut self, words: &[u64]) -> (&[u8], usize) {
         self.guesses.clear();
         self.at = 0;
         // An access takes at most 12 bytes and leaves room for the next one's 8; a run of guesses is shorter than its words.
@@ -112,15 +123,19 @@ impl Packer {
                 self.put_guessed(&mut guessed);
                 self.put_access(site, known, difference);
             } else {
+                let record = split_record(word);
+                let end = i + 1 + record.map_or(0, |(_, following, _)| following);
+                let Some(whole) = words.get(i..end) else { break };
+                if let Some((Tag::Module, _, argument)) = record {
+                    self.modules.push(Module::decode(argument, &whole[1..]));
+                }
                 self.put_guessed(&mut guessed);
-                let length = 1 + split_record(word).map_or(0, |(_, following, _)| following);
-                let end = words.len().min(i + length);
-                self.put_record(&words[i..end]);
+                self.put_record(whole);
                 i = end;
             }
         }
         self.put_guessed(&mut guessed);
-        &self.out[..self.at]
+        (&self.out[..self.at], i)
     }
 
     #[inline]
@@ -174,6 +189,16 @@ pub(super) struct Unpacker {
 impl Unpacker {
     pub(super) fn new() -> Unpacker {
         Unpacker { guesses: Guesses::new() }
+    }
+
+    /// The words of a piece.
+    pub(super) fn words(&mut self, bytes: &[u8]) -> io::Result<Vec<u64>> {
+        let mut words = Vec::new();
+        let access = |words: &mut Vec<u64>, site, address| words.push(word(site, address));
+        match self.unpack(bytes, &mut words, access, |words, record| words.extend_from_slice(record)) {
+            true => Ok(words),
+            false => Err(io::ErrorKind::InvalidData.into()),
+        }
     }
 
     /// Calls `access` with site, address and word of each access of a piece, `record` with the words of each record.
@@ -254,19 +279,12 @@ pub(super) fn word(site: u32, address: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mayhap_wire::ring::{BRANCHED, MAX_SITE, Tag, record_word};
+    use mayhap_wire::ring::{BRANCHED, MAX_SITE, record_word};
 
     fn round_trip(packer: &mut Packer, words: &[u64]) -> usize {
-        let packed = packer.pack(words).to_vec();
-        let mut out = Vec::new();
-        let whole = Unpacker::new().unpack(
-            &packed,
-            &mut out,
-            |out: &mut Vec<u64>, site, address| out.push(word(site, address)),
-            |out, record| out.extend_from_slice(record),
-        );
-        assert!(whole);
-        assert_eq!(out, words);
+        let (packed, whole) = packer.pack(words);
+        assert_eq!(whole, words.len());
+        assert_eq!(Unpacker::new().words(packed).unwrap(), words);
         packed.len()
     }
 

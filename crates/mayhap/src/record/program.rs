@@ -1,21 +1,24 @@
 //! Runs the program and takes what it records.
 
 use std::ffi::OsString;
-use std::os::unix::process::ExitStatusExt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use mayhap_trace::ErrorKind;
 use mayhap_trace::format::TraceWriter;
 use mayhap_wire::attachment;
 use mayhap_wire::ring::{ENVIRONMENT, Schedule, state};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use super::calls::constant_calls;
+use super::ending::Ending;
 use super::limits::Limits;
 use super::lower::Lowering;
+use super::raw;
 use super::ring::Ring;
 use super::run::Run;
 use super::spool::Spool;
@@ -25,11 +28,6 @@ use crate::{Failure, runtime};
 
 /// Words of the ring: 2 MiB, which stay in the processor's cache until the recorder takes them.
 const RING_WORDS: u64 = 1 << 18;
-/// The signal for a system call that is not allowed.
-const SIGSYS: i32 = 31;
-/// System calls that the runtime makes beside the program's own.
-const SYSTEM_CALLS: &str =
-    "futex, nanosleep, gettid, tgkill, membarrier, get_robust_list, open, read, close, mmap and munmap";
 /// Words taken at a time, so that they stay in the processor's cache between their uses.
 const PIECE: u64 = 1 << 16;
 /// The longest the recorder sleeps when there is nothing to take.
@@ -50,6 +48,8 @@ pub struct Options {
     pub inputs: bool,
     /// What is left out.
     pub limits: Limits,
+    /// The trace is made at once, not when it is first read.
+    pub finish: bool,
 }
 
 /// What came of a recording.
@@ -57,7 +57,7 @@ pub struct Options {
 pub struct Recording {
     /// How the program ended.
     pub status: ExitStatus,
-    /// Events in the trace.
+    /// Events in the trace, or words in a recording that is not finished.
     pub events: u64,
     /// What the user should know.
     pub notes: Vec<String>,
@@ -99,10 +99,19 @@ pub fn record_as(
     input: impl FnOnce() -> Option<Vec<u8>>,
 ) -> Result<Recording, Failure> {
     let output = &options.output;
+    let started = Instant::now();
+    if !options.finish
+        && options.limits == Limits::default()
+        && let Some(mut raw) = raw::Writer::create(output)?
+    {
+        let (status, ring) = drive(command, options, &mut Unwatched, &mut |words| raw.take(words))?;
+        let mut run = Run::new(program, status, started.elapsed());
+        run.stdin = input();
+        return raw.complete(&ring, &run, status, output);
+    }
     // An unwritable place is an error before the program runs, not after.
     let writer = mayhap_trace::format::create(output).map_err(|error| Failure::at(output, error))?;
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let started = Instant::now();
     let taken = execute(command, options, folder, &mut Unwatched)?;
     let mut run = Run::new(program, taken.status, started.elapsed());
     run.stdin = input();
@@ -126,13 +135,26 @@ pub fn command(program: &[OsString]) -> Result<Command, Failure> {
 
 /// Runs a program and takes what it records; `folder` is for what is kept until the trace is made.
 pub fn execute(
-    mut command: Command,
+    command: Command,
     options: &Options,
     folder: &Path,
     monitor: &mut dyn Monitor,
 ) -> Result<Taken, Failure> {
-    let spool = Spool::create(folder, &options.limits);
-    let ring = Ring::create(RING_WORDS, options.seed, options.schedule, options.slice, options.inputs)
+    let (mut spool, mut survey) = (Spool::create(folder, &options.limits), Survey::default());
+    let (status, ring) = drive(command, options, monitor, &mut |words| survey.take(words, &mut spool))?;
+    spool.complete();
+    let ending = Ending::of(status, &ring, &spool);
+    Ok(Taken { status, ending, spool, survey, limits: options.limits.clone() })
+}
+
+/// Runs a program and hands on what it records.
+fn drive(
+    mut command: Command,
+    options: &Options,
+    monitor: &mut dyn Monitor,
+    take: &mut dyn FnMut(&[u64]),
+) -> Result<(ExitStatus, Ring), Failure> {
+    let mut ring = Ring::create(RING_WORDS, options.seed, options.schedule, options.slice, options.inputs)
         .map_err(|error| Failure::new(format_args!("no shared memory for the recording: {error}")))?;
     command.env(ENVIRONMENT, ring.path());
     let child = command.spawn();
@@ -140,14 +162,15 @@ pub fn execute(
     // Ends of pipes that the program has are closed here with the command.
     drop(command);
     let child = child.map_err(|error| Failure::at(&name, format_args!("cannot be run: {error}")))?;
-    drain(child, ring, spool, options.limits.clone(), monitor)
+    let status = drain(child, &mut ring, monitor, take)?;
+    Ok((status, ring))
 }
 
 /// A program that has run, and what it recorded.
 pub struct Taken {
     /// How the program ended.
     pub status: ExitStatus,
-    ring: Ring,
+    ending: Ending,
     spool: Spool,
     survey: Survey,
     limits: Limits,
@@ -156,12 +179,12 @@ pub struct Taken {
 impl Taken {
     /// The program recorded something.
     pub fn is_recorded(&self) -> bool {
-        self.ring.writer().ok().flatten().is_some()
+        self.ending.recorded
     }
 
     /// What the program asked for that differs from run to run by itself.
     pub fn sources(&self) -> Vec<&'static str> {
-        let bits = self.ring.state().unwrap_or(0);
+        let bits = self.ending.state;
         let all = [
             (state::READS_CLOCK, "the clock"),
             (state::USES_RANDOM, "random bytes of the kernel"),
@@ -178,44 +201,65 @@ impl Taken {
 
     /// The names of the program's code.
     pub fn symbols(&self) -> Symbols {
-        Symbols::load(self.survey.modules())
+        Symbols::load(self.survey.modules(), std::env::current_dir().ok())
     }
 
     /// Makes the trace.
-    pub fn write(self, mut writer: Box<dyn TraceWriter>, output: &Path, run: &Run) -> Result<Recording, Failure> {
-        let Taken { status, ring, spool, survey, limits } = self;
-        let (facts, filter) = survey.finish(ring.state().unwrap_or(0) & state::TELLS_BRANCHES != 0);
-        let mut notes = what_is_missing(&ring, &spool, status);
-        if let Some(library) = facts.modules.iter().find_map(|module| open_mp(&module.path)) {
-            notes.push(format!(
-                "the program uses {library}, whose critical sections, barriers and ends of parallel regions are not seen: what only \
-                 they order looks unordered"
-            ));
-        }
-        let symbols = Symbols::load(&facts.modules);
-        let constant = constant_calls(&symbols, &facts.pcs);
-        let failed = |error| Failure::at(output, error);
-        let keeps_part = writer.keep_part();
-        writer.attach(attachment::RUN, &run.to_bytes()).map_err(failed)?;
-        if let Some(input) = &run.stdin {
-            writer.attach(attachment::STDIN, input).map_err(failed)?;
-        }
-        let mut lowering = Lowering::new(spool.replay(filter), facts, symbols, constant, limits);
-        match mayhap_trace::format::copy(&mut lowering, writer, |_| {}) {
-            Ok(new) => notes.extend(new),
-            Err(error) if keeps_part && is_full(&error) => notes.push(format!("the trace ends early: {error}")),
-            Err(error) => return Err(failed(error)),
-        }
-        notes.extend(lowering.unlifted());
-        if lowering.excluded() > 0 {
-            let n = lowering.excluded();
-            notes.push(format!("{n} accesses in functions or files that were not chosen are not in the trace"));
-        }
-        if lowering.dropped() > 0 {
-            notes.push(format!("{} events broke a rule of locks or threads and were left out", lowering.dropped()));
-        }
-        Ok(Recording { status, events: lowering.events(), notes })
+    pub fn write(self, writer: Box<dyn TraceWriter>, output: &Path, run: &Run) -> Result<Recording, Failure> {
+        let notes = self.ending.notes();
+        let mut recording =
+            make(writer, output, run, (self.spool, self.survey, &self.ending, self.limits), &mut |_| {})?;
+        recording.notes.splice(..0, notes);
+        Ok(recording)
     }
+}
+
+/// Makes the trace of a run that was surveyed.
+pub(super) fn make(
+    mut writer: Box<dyn TraceWriter>,
+    output: &Path,
+    run: &Run,
+    (spool, survey, ending, limits): (Spool, Survey, &Ending, Limits),
+    watch: &mut dyn FnMut(u64),
+) -> Result<Recording, Failure> {
+    let (facts, filter) = survey.finish(ending.tells_branches());
+    let mut notes = Vec::new();
+    if let Some(library) = facts.modules.iter().find_map(|module| open_mp(&module.path)) {
+        notes.push(format!(
+            "the program uses {library}, whose critical sections, barriers and ends of parallel regions are not seen: what only \
+             they order looks unordered"
+        ));
+    }
+    let symbols = Symbols::load(&facts.modules, run.folder.clone());
+    let constant = constant_calls(&symbols, &facts.pcs);
+    let failed = |error| Failure::at(output, error);
+    let keeps_part = writer.keep_part();
+    writer.attach(attachment::RUN, &run.to_bytes()).map_err(failed)?;
+    if let Some(input) = &run.stdin {
+        writer.attach(attachment::STDIN, input).map_err(failed)?;
+    }
+    let mut lowering = Lowering::new(spool.replay(filter), facts, symbols, constant, limits);
+    let mut chunks = 0;
+    let count = |_: &dyn mayhap_trace::Source| {
+        chunks += 1;
+        watch(chunks * mayhap_trace::CHUNK as u64);
+    };
+    match mayhap_trace::format::copy(&mut lowering, writer, count) {
+        Ok(new) => notes.extend(new),
+        Err(error) if keeps_part && matches!(&error.kind, ErrorKind::Io(error) if is_full(error)) => {
+            notes.push(format!("the trace ends early: {error}"))
+        }
+        Err(error) => return Err(failed(error)),
+    }
+    notes.extend(lowering.unlifted());
+    if lowering.excluded() > 0 {
+        let n = lowering.excluded();
+        notes.push(format!("{n} accesses in functions or files that were not chosen are not in the trace"));
+    }
+    if lowering.dropped() > 0 {
+        notes.push(format!("{} events broke a rule of locks or threads and were left out", lowering.dropped()));
+    }
+    Ok(Recording { status: ending.status(), events: lowering.events(), notes })
 }
 
 /// The name of a library of OpenMP, if a file is one.
@@ -224,26 +268,21 @@ fn open_mp(path: &Path) -> Option<&'static str> {
     ["libgomp", "libomp", "libiomp5"].into_iter().find(|library| name.starts_with(&format!("{library}.so")))
 }
 
-/// There is no more room for the trace.
-fn is_full(error: &mayhap_trace::Error) -> bool {
-    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-    match &error.kind {
-        mayhap_trace::ErrorKind::Io(error) => matches!(error.kind(), StorageFull | FileTooLarge | QuotaExceeded),
-        _ => false,
-    }
+/// There is no more room on the disk.
+pub(super) fn is_full(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | FileTooLarge | QuotaExceeded)
 }
 
 /// Takes words until the program has ended and all were taken.
 fn drain(
     mut child: Child,
-    mut ring: Ring,
-    mut spool: Spool,
-    limits: Limits,
+    ring: &mut Ring,
     monitor: &mut dyn Monitor,
-) -> Result<Taken, Failure> {
+    take: &mut dyn FnMut(&[u64]),
+) -> Result<ExitStatus, Failure> {
     let broken = |error| Failure::new(format_args!("the recording's shared memory: {error}"));
     let signals = Signals::catch();
-    let mut survey = Survey::default();
     let mut words = Vec::new();
     let mut nap = Duration::from_micros(50);
     let mut ended = None;
@@ -255,20 +294,19 @@ fn drain(
         }
         let writing = match (ended, ring.writer().map_err(broken)?) {
             (None, _) => true,
-            (Some(_), Some(pid)) if pid != child.id() => is_writing(pid, &ring),
+            (Some(_), Some(pid)) if pid != child.id() => is_writing(pid, ring),
             _ => false,
         };
         signals.forward(&child);
         let mut took = false;
         while ring.take(PIECE, &mut words).map_err(broken)? {
-            survey.take(&words, &mut spool);
+            take(&words);
             count += words.len() as u64;
             took = true;
         }
         monitor.look(&mut child, count)?;
         if let (false, Some(status)) = (writing, ended) {
-            spool.complete();
-            return Ok(Taken { status, ring, spool, survey, limits });
+            return Ok(status);
         }
         nap = if took { Duration::from_micros(50) } else { (nap * 2).min(NAP) };
         std::thread::sleep(nap);
@@ -324,47 +362,4 @@ impl Signals {
             }
         }
     }
-}
-
-fn what_is_missing(ring: &Ring, spool: &Spool, status: ExitStatus) -> Vec<String> {
-    let mut notes = Vec::new();
-    let state_bits = ring.state().unwrap_or(0);
-    if ring.writer().ok().flatten().is_none() {
-        notes.push("the program recorded nothing: build it with `mayhap cc`, `mayhap c++`, `mayhap cargo` or -fsanitize=thread".into());
-        return notes;
-    }
-    if let Some(signal) = status.signal() {
-        notes.push(format!("the program was ended by signal {signal}; the trace has all events up to that moment"));
-        if signal == SIGSYS {
-            notes.push(format!(
-                "that signal is a seccomp filter's: it may have met a system call of the recording, which needs {SYSTEM_CALLS}"
-            ));
-        }
-    } else if state_bits & (state::EXITED | state::EXITED_AT_ONCE) == 0 {
-        notes.push(if state_bits & state::EXECUTED != 0 {
-            "the program replaced itself by exec; what came after that is not recorded".into()
-        } else {
-            "the program did not end through exit; the trace has all events up to its end".into()
-        });
-    }
-    if state_bits & state::FORKED != 0 {
-        notes.push("the program forked; its child processes are not recorded".into());
-    }
-    if state_bits & state::TOO_MANY_THREADS != 0 {
-        notes.push("the program had more threads than a trace can number; those beyond 65,534 are not recorded".into());
-    }
-    match ring.unrecorded() {
-        Ok(n) if n > 0 => {
-            notes.push(format!("{n} steps of signal handlers that interrupted the runtime are not recorded"))
-        }
-        _ => {}
-    }
-    match (spool.failure(), spool.left_out()) {
-        (Some(error), n) => {
-            notes.push(format!("the trace ends early: {error}; {n} steps of the program are not in it"))
-        }
-        (None, 0) => {}
-        (None, n) => notes.push(format!("only the last steps are in the trace; {n} accesses before them are not")),
-    }
-    notes
 }

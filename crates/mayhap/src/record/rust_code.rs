@@ -16,7 +16,7 @@ pub(super) fn rust_library(symbols: &Symbols, pcs: &[u64]) -> (HashSet<u64>, Has
     let (mut moves, mut silent) = (HashSet::new(), HashSet::new());
     for module in symbols.modules() {
         let wanted: Vec<u64> = pcs.iter().copied().filter(|pc| (module.low..module.end).contains(pc)).collect();
-        let Ok(bytes) = std::fs::read(&module.path) else { continue };
+        let Ok(bytes) = module.read() else { continue };
         let Ok(file) = object::File::parse(&*bytes) else { continue };
         let functions = functions(&file);
         if wanted.is_empty() || functions.is_empty() {

@@ -5,19 +5,21 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Seek};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 
+use mayhap_wire::checksum;
 use mayhap_wire::ring::{BRANCHED, MAX_SITE, SiteKind, Tag, split_access, split_record};
 
 use super::limits::Limits;
-use super::modules::Sites;
+use super::modules::{Module, Sites};
 use super::packing::{Packer, Unpacker, word};
 use super::shadow::{Granules, granules};
+use super::survey::Survey;
 use super::words::{Word, Words, following};
 
 /// Bytes kept in memory.
@@ -48,19 +50,30 @@ fn whole_length(words: &[u64], least: usize) -> usize {
 
 /// A packed piece of the run.
 struct Piece {
+    /// Where it begins in the file, or in memory.
     start: u64,
+    in_file: bool,
     bytes: usize,
     steps: u64,
+    /// Of a piece that was put into a file for keeping.
+    sum: Option<u32>,
     brief: Option<Brief>,
 }
 
 /// What there is of a piece where none of its accesses is worth keeping. The branch of a read before the piece is that of the first
 /// access behind it that tells of a basic block, so the first behind each record stays.
-struct Brief {
+pub(super) struct Brief {
     /// The numbers of the pages that its accesses touch.
-    pages: Vec<u64>,
+    pub(super) pages: Vec<u64>,
     /// The records, and behind each and at the beginning the first access that tells of a basic block.
-    words: Vec<u64>,
+    pub(super) words: Vec<u64>,
+}
+
+impl Brief {
+    /// What is worth keeping: one that is brief.
+    fn new(brief: Brief) -> Option<Brief> {
+        (brief.words.len() <= BRIEF && brief.pages.len() <= BRIEF).then_some(brief)
+    }
 }
 
 /// The last pieces of a run of which no more is wanted.
@@ -96,9 +109,9 @@ pub(super) struct Spool {
     folder: PathBuf,
     packer: Packer,
     pieces: Vec<Piece>,
-    /// The first bytes; the file has the rest.
-    memory: Vec<u8>,
-    file: Option<File>,
+    stored: Stored,
+    /// The file is there for all of it: memory is used only once the disk is full.
+    file_first: bool,
     bytes: u64,
     /// The most bytes that it may hold.
     limit: u64,
@@ -111,6 +124,56 @@ pub(super) struct Spool {
     left_out: u64,
 }
 
+/// The bytes of all pieces, some of them in memory and some in a file.
+#[derive(Default)]
+struct Stored {
+    memory: Vec<u8>,
+    file: Option<File>,
+    /// Where the pieces in the file begin and end.
+    from: u64,
+    to: u64,
+    /// Why the file takes no more.
+    full: Option<io::Error>,
+}
+
+impl Stored {
+    /// The bytes of a piece, in memory or read into `buffer`.
+    fn get<'a>(&'a self, piece: &Piece, buffer: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+        match &self.file {
+            _ if !piece.in_file => Ok(&self.memory[piece.start as usize..piece.start as usize + piece.bytes]),
+            Some(file) => {
+                buffer.resize(piece.bytes, 0);
+                file.read_exact_at(buffer, piece.start)?;
+                if piece.sum.is_some_and(|sum| checksum(buffer) != sum) {
+                    let message = format!("byte {}: a piece of the recording has a wrong checksum", piece.start);
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+                }
+                Ok(buffer)
+            }
+            None => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
+    /// Puts a piece into memory if there is room for it there; where it begins.
+    fn remember(&mut self, packed: &[u8]) -> Option<u64> {
+        let start = self.memory.len();
+        (start + packed.len() <= MEMORY).then(|| self.memory.extend_from_slice(packed))?;
+        Some(start as u64)
+    }
+
+    /// Puts a piece into the file, which is made in the folder if there is none yet; where it begins.
+    fn write(&mut self, packed: &[u8], folder: &Path) -> io::Result<u64> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(tempfile::tempfile_in(folder)?),
+        };
+        let start = self.to;
+        file.write_all_at(packed, start)?;
+        self.to += packed.len() as u64;
+        Ok(start)
+    }
+}
+
 impl Spool {
     /// An empty spool, whose file will be in this folder.
     pub(super) fn create(folder: &Path, limits: &Limits) -> Spool {
@@ -118,8 +181,8 @@ impl Spool {
             folder: folder.to_path_buf(),
             packer: Packer::new(),
             pieces: Vec::new(),
-            memory: Vec::new(),
-            file: None,
+            stored: Stored::default(),
+            file_first: false,
             bytes: 0,
             limit: limits.max_size.unwrap_or(u64::MAX),
             latest: limits.last.map(|wanted| Latest {
@@ -134,12 +197,77 @@ impl Spool {
         }
     }
 
-    /// Appends whole accesses and records; once that fails, only counts them. `brief` and `pages` are those of their [`Brief`].
-    pub(super) fn append(&mut self, mut words: &[u64], brief: Vec<u64>, pages: Vec<u64>) {
+    /// An empty spool that puts all its pieces into a file, from where the file is now.
+    pub(super) fn in_file(mut file: File) -> io::Result<Spool> {
+        let from = file.stream_position()?;
+        let stored = Stored { file: Some(file), from, to: from, ..Stored::default() };
+        Ok(Spool { stored, file_first: true, ..Spool::create(Path::new("."), &Limits::default()) })
+    }
+
+    /// A spool that was put into a file: where its pieces begin there, and the bytes, steps and checksum of each.
+    pub(super) fn reopen(file: File, from: u64, pieces: &[(u64, u64, u32)]) -> Spool {
+        let mut spool = Spool::create(Path::new("."), &Limits::default());
+        spool.packer = Packer::idle();
+        spool.stored = Stored { file: Some(file), from, to: from, ..Stored::default() };
+        for &(bytes, steps, sum) in pieces {
+            let start = spool.stored.to;
+            let (bytes, sum) = (bytes as usize, Some(sum));
+            spool.pieces.push(Piece { start, in_file: true, bytes, steps, sum, brief: None });
+            spool.stored.to += bytes as u64;
+        }
+        spool
+    }
+
+    /// All of it is in the file, which ends there.
+    pub(super) fn end_in_file(&self) -> Option<u64> {
+        (self.pieces.iter().all(|piece| piece.in_file) && self.full.is_none()).then_some(self.stored.to)
+    }
+
+    /// The bytes, steps and checksum of each piece.
+    pub(super) fn pieces(&self) -> Vec<(u64, u64, u32)> {
+        self.pieces.iter().map(|piece| (piece.bytes as u64, piece.steps, piece.sum.unwrap_or(0))).collect()
+    }
+
+    /// Appends the accesses and records that are whole; how many words they are.
+    pub(super) fn append_whole(&mut self, words: &[u64]) -> usize {
+        self.append_piece(words, None)
+    }
+
+    /// The files that were loaded in what was packed so far.
+    pub(super) fn modules(&self) -> &[Module] {
+        self.packer.modules()
+    }
+
+    /// Lets a survey look at all pieces, in order, as if the program ran.
+    pub(super) fn survey(&mut self, survey: &mut Survey) -> io::Result<()> {
+        let Spool { stored, pieces, .. } = self;
+        let (stored, list) = (&*stored, &pieces[..]);
+        let briefs = std::thread::scope(|scope| {
+            let (send, receive) = sync_channel::<Unpacked>(AHEAD);
+            scope.spawn(move || {
+                let (mut unpacker, mut buffer) = (Unpacker::new(), Vec::new());
+                for piece in list {
+                    let words = stored.get(piece, &mut buffer).and_then(|bytes| unpacker.words(bytes));
+                    let failed = words.is_err();
+                    if send.send(words).is_err() || failed {
+                        return;
+                    }
+                }
+            });
+            receive.iter().map(|words| Ok(Brief::new(survey.look(&words?).1))).collect::<io::Result<Vec<_>>>()
+        })?;
+        for (piece, brief) in pieces.iter_mut().zip(briefs) {
+            piece.brief = brief;
+        }
+        Ok(())
+    }
+
+    /// Appends whole accesses and records; once that fails, only counts them.
+    pub(super) fn append(&mut self, mut words: &[u64], brief: Brief) {
         // Where only a part is kept, pieces are small, so that it is not much more or less than was asked for.
         if self.latest.is_none() && self.limit == u64::MAX {
-            let is_brief = brief.len() <= BRIEF && pages.len() <= BRIEF;
-            return self.append_piece(words, is_brief.then_some(Brief { pages, words: brief }));
+            self.append_piece(words, Brief::new(brief));
+            return;
         }
         while !words.is_empty() {
             let (piece, rest) = words.split_at(whole_length(words, SMALL_PIECE));
@@ -148,14 +276,15 @@ impl Spool {
         }
     }
 
-    fn append_piece(&mut self, words: &[u64], brief: Option<Brief>) {
-        let steps = words.len() as u64;
+    /// Appends what is whole of the words; how many they are.
+    fn append_piece(&mut self, words: &[u64], brief: Option<Brief>) -> usize {
         if self.full.is_some() {
-            self.left_out += steps;
-            return;
+            self.left_out += words.len() as u64;
+            return words.len();
         }
         let mut packer = std::mem::replace(&mut self.packer, Packer::idle());
-        let packed = packer.pack(words);
+        let (packed, whole) = packer.pack(words);
+        let (words, steps) = (&words[..whole], whole as u64);
         match &mut self.latest {
             None => self.store(packed, steps, brief),
             Some(latest) => {
@@ -166,6 +295,7 @@ impl Spool {
             }
         }
         self.packer = packer;
+        whole
     }
 
     /// Moves pieces that are older than what is wanted to the store, without their accesses.
@@ -181,7 +311,7 @@ impl Spool {
             stripped.calls.put(&mut stripped.words);
             let records = stripped.words;
             self.left_out += steps.saturating_sub(records.len() as u64);
-            self.store(packer.pack(&records), records.len() as u64, None);
+            self.store(packer.pack(&records).0, records.len() as u64, None);
             self.whole_from = self.pieces.len();
         }
     }
@@ -192,41 +322,67 @@ impl Spool {
             self.left_out += steps;
             return;
         }
-        let piece = Piece { start: self.bytes, bytes: packed.len(), steps, brief };
-        if self.file.is_none() && self.memory.len() + packed.len() <= MEMORY {
-            self.memory.extend_from_slice(packed);
-        } else {
-            let written = match &mut self.file {
-                Some(file) => file.write_all(packed),
-                None => tempfile::tempfile_in(&self.folder).and_then(|mut file| {
-                    file.write_all(packed)?;
-                    self.file = Some(file);
-                    Ok(())
-                }),
-            };
-            if let Err(error) = written {
+        let stored = &mut self.stored;
+        let remembered = if self.file_first || stored.file.is_some() { None } else { stored.remember(packed) };
+        let written = match (remembered, &stored.full) {
+            (Some(start), _) => Ok((start, false)),
+            (None, None) => stored.write(packed, &self.folder).map(|start| (start, true)),
+            (None, Some(error)) => Err(io::Error::new(error.kind(), error.to_string())),
+        };
+        let placed = written.or_else(|error| match stored.remember(packed).filter(|_| self.file_first) {
+            Some(start) => {
+                stored.full.get_or_insert(error);
+                Ok((start, false))
+            }
+            None => Err(error),
+        });
+        match placed {
+            Ok((start, in_file)) => {
+                let sum = self.file_first.then(|| checksum(packed));
+                self.pieces.push(Piece { start, in_file, bytes: packed.len(), steps, sum, brief });
+                self.bytes += packed.len() as u64;
+            }
+            Err(error) => {
                 self.full = Some(error);
                 self.left_out += steps;
-                return self.make_room();
+                self.make_room();
             }
         }
-        self.pieces.push(piece);
-        self.bytes += packed.len() as u64;
     }
 
-    /// Gives a quarter of the file back: the trace, which is smaller, must fit on the same disk.
-    fn make_room(&mut self) {
-        let Some(file) = &self.file else { return };
-        let kept = (self.bytes - self.memory.len() as u64) / 4 * 3;
-        // Where even that fails the trace ends where there is no more room for it.
-        if file.set_len(kept).is_err() {
+    /// Gives a quarter of the file back, or all of it if memory can hold it: the trace, which is smaller, must fit on the same disk.
+    pub(super) fn make_room(&mut self) {
+        if self.stored.to - self.stored.from <= MEMORY as u64 && self.come_into_memory().is_ok() {
             return;
         }
-        let end = self.memory.len() as u64 + kept;
-        while let Some(piece) = self.pieces.pop_if(|piece| piece.start + piece.bytes as u64 > end) {
-            self.left_out += piece.steps;
-            self.bytes = piece.start;
+        let Stored { file: Some(file), from, to, .. } = &mut self.stored else { return };
+        let end = *from + (*to - *from) / 4 * 3;
+        // Where even that fails the trace ends where there is no more room for it.
+        if file.set_len(end).is_err() {
+            return;
         }
+        // What came after that in memory goes with it.
+        let first = self.pieces.iter().position(|piece| piece.in_file && piece.start + piece.bytes as u64 > end);
+        *to = end;
+        for piece in self.pieces.drain(first.unwrap_or(self.pieces.len())..) {
+            self.left_out += piece.steps;
+            self.bytes -= piece.bytes as u64;
+            self.full.get_or_insert_with(|| io::ErrorKind::StorageFull.into());
+        }
+    }
+
+    fn come_into_memory(&mut self) -> io::Result<()> {
+        let Stored { memory, file: Some(file), from, to, .. } = &mut self.stored else { return Ok(()) };
+        let mut bytes = vec![0; (*to - *from) as usize];
+        file.read_exact_at(&mut bytes, *from)?;
+        file.set_len(0)?;
+        for piece in &mut self.pieces {
+            let moved = if piece.in_file { piece.start - *from } else { piece.start + bytes.len() as u64 };
+            (piece.start, piece.in_file) = (moved, false);
+        }
+        bytes.append(memory);
+        (*memory, *to) = (bytes, *from);
+        Ok(())
     }
 
     /// Why the spool does not hold everything, if it does not.
@@ -252,7 +408,7 @@ impl Spool {
     /// Reads from the beginning what `filter` lets pass.
     pub(super) fn replay(self, filter: Filter) -> Replay {
         let whole_from = self.whole_from;
-        let store = Arc::new(Store { memory: self.memory, file: self.file, pieces: self.pieces, filter });
+        let store = Arc::new(Store { stored: self.stored, pieces: self.pieces, filter });
         let mut unpackers = Vec::new();
         for first in 0..UNPACKERS.min(store.pieces.len()) {
             let (send, receive) = sync_channel(AHEAD);
@@ -365,8 +521,7 @@ impl Passed<'_> {
 }
 
 struct Store {
-    memory: Vec<u8>,
-    file: Option<File>,
+    stored: Stored,
     pieces: Vec<Piece>,
     filter: Filter,
 }
@@ -380,17 +535,8 @@ impl Store {
         }
         // Whether a read came just before the piece is not known here.
         let mut passed = Passed { filter: &self.filter, words: Vec::new(), dirty: true, calls: Calls::default() };
-        let end = piece.start + piece.bytes as u64;
         let mut buffer = Vec::new();
-        let bytes = match &self.file {
-            _ if end <= self.memory.len() as u64 => &self.memory[piece.start as usize..end as usize],
-            Some(file) => {
-                buffer.resize(piece.bytes, 0);
-                file.read_exact_at(&mut buffer, piece.start - self.memory.len() as u64)?;
-                &buffer
-            }
-            None => return Err(io::ErrorKind::UnexpectedEof.into()),
-        };
+        let bytes = self.stored.get(piece, &mut buffer)?;
         let whole = unpacker.unpack(bytes, &mut passed, Passed::access, Passed::record);
         passed.calls.put(&mut passed.words);
         if whole { Ok(passed.words) } else { Err(io::ErrorKind::InvalidData.into()) }

@@ -228,7 +228,7 @@ impl Steps {
     #[cold]
     fn look_up(&mut self, view: &View<'_>, address: u64) -> Object {
         let place = match view.blocks.containing(address).copied() {
-            Some(Block { kind: BlockKind::Stack, thread, start, end, .. }) => {
+            Some(Block { kind: BlockKind::Stack(_), thread, start, end, .. }) => {
                 let Lane { id, stack, .. } = *self.lane(thread);
                 Place { start, end, class: class::STACK, index: id, zero: stack }
             }

@@ -6,13 +6,14 @@
 //! Cost: constant time an access (a cached table lookup), time linear in a block's pages that were ever touched when it is freed.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 
 use mayhap_wire::ring::{AtomicKind, BRANCHED, MAX_SITE, SiteKind, Tag, access_word, record_word, split_atomic};
 
 use super::granule::{CUTS, Owners};
 use super::modules::{Block, Blocks, Module, Sites};
 use super::shadow::{GRANULE, Granules, granules, page};
-use super::spool::{BRIEF, Calls, Filter, Spool, is_call};
+use super::spool::{BRIEF, Brief, Calls, Filter, Spool, is_call};
 use super::words::{Word, Words, following};
 
 /// Granules of a block that are worth keeping: the number within the block, and the cuts.
@@ -122,7 +123,7 @@ impl Survey {
         }
         if spool.failure().is_some() {
             // What is not kept need not be known; it is only counted.
-            return spool.append(words, Vec::new(), Vec::new());
+            return spool.append(words, Brief { pages: Vec::new(), words: Vec::new() });
         }
         // Nearly always nothing was carried over.
         let mut joined = std::mem::take(&mut self.carried);
@@ -132,11 +133,19 @@ impl Survey {
             joined.extend_from_slice(words);
             &joined
         };
+        let (whole, brief) = self.look(all);
+        let (whole, rest) = all.split_at(whole);
+        spool.append(whole, brief);
+        self.carried = rest.to_vec();
+    }
+
+    /// Learns from the next words of the run, as far as they are whole: how many they are, and what there is of them in brief.
+    pub(super) fn look(&mut self, words: &[u64]) -> (usize, Brief) {
         self.owners.next_piece();
         self.stretch += 1;
         let (mut brief, mut calls) = (Vec::new(), Calls::default());
         let mut wants_branch = true;
-        let mut split = Words::new(all);
+        let mut split = Words::new(words);
         for word in split.by_ref() {
             match word {
                 Word::Access(site, address) => {
@@ -162,9 +171,7 @@ impl Survey {
         }
         calls.put(&mut brief);
         self.broken = split.is_broken();
-        let (whole, rest) = all.split_at(split.done());
-        spool.append(whole, brief, self.owners.next_piece());
-        self.carried = rest.to_vec();
+        (split.done(), Brief { pages: self.owners.next_piece(), words: brief })
     }
 
     /// Takes an access; of what kind it is.
@@ -219,7 +226,7 @@ impl Survey {
             Tag::Module => self.modules.push(Module::decode(argument, body)),
             Tag::Begin => {
                 self.retire_overlapping(first, second);
-                self.blocks.stack(argument as u16, first, second);
+                self.blocks.stack(argument as u16, first, second, second);
             }
             Tag::Alloc => {
                 self.retire_overlapping(first, first.saturating_add(second.max(1)));
@@ -275,6 +282,13 @@ impl Survey {
     /// The files that were loaded so far.
     pub(super) fn modules(&self) -> &[Module] {
         &self.modules
+    }
+
+    /// These files are not what they were when they were loaded.
+    pub(super) fn distrust(&mut self, files: &[PathBuf]) {
+        for module in &mut self.modules {
+            module.changed = files.contains(&module.path);
+        }
     }
 
     /// The run is over: what the second pass needs to know, and what of the words it needs to see.

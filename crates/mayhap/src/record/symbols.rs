@@ -56,8 +56,8 @@ impl std::fmt::Display for Place {
 }
 
 impl Symbols {
-    /// Opens the files of these modules. Paths below the current folder are shown relative to it.
-    pub(super) fn load(modules: &[Module]) -> Symbols {
+    /// Opens the files of these modules. Paths below the folder are shown relative to it.
+    pub(super) fn load(modules: &[Module], folder: Option<PathBuf>) -> Symbols {
         let mut unique: Vec<Module> = Vec::new();
         for module in modules {
             if !unique.contains(module) {
@@ -65,7 +65,7 @@ impl Symbols {
             }
         }
         let modules = unique.into_iter().map(Loaded::open).collect();
-        Symbols { modules, folder: std::env::current_dir().ok() }
+        Symbols { modules, folder }
     }
 
     /// Where an address lies; of overlapping modules the one loaded last.
@@ -75,7 +75,7 @@ impl Symbols {
 
     /// The names in files that are not loaded anywhere: [`Self::place_in`] and [`Self::data_in`] find them by number.
     pub fn of_files(paths: &[PathBuf]) -> Symbols {
-        let module = |path: &PathBuf| Module { base: 0, low: 0, end: 0, path: path.clone() };
+        let module = |path: &PathBuf| Module { base: 0, low: 0, end: 0, path: path.clone(), changed: false };
         let modules = paths.iter().map(|path| Loaded::open(module(path))).collect();
         Symbols { modules, folder: std::env::current_dir().ok() }
     }
@@ -217,13 +217,13 @@ fn data_of(loaded: &Loaded, offset: u64) -> String {
 
 impl Loaded {
     fn open(module: Module) -> Loaded {
-        let loader = addr2line::Loader::new(&module.path).ok();
-        let data = std::fs::read(&module.path).map(|bytes| data_symbols(&bytes)).unwrap_or_default();
+        let loader = if module.changed { None } else { addr2line::Loader::new(&module.path).ok() };
+        let data = module.read().map(|bytes| data_symbols(&bytes)).unwrap_or_default();
         Loaded { module, loader, data, members: OnceCell::new() }
     }
 
     fn members(&self) -> &Members {
-        let read = || std::fs::read(&self.module.path).map(|bytes| Members::of(&bytes)).unwrap_or_default();
+        let read = || self.module.read().map(|bytes| Members::of(&bytes)).unwrap_or_default();
         self.members.get_or_init(read)
     }
 }

@@ -182,6 +182,7 @@ pub fn replay(program: &[OsString], steps: &Steps, plan: &Plan, mut options: Opt
         slice: 20_000,
         inputs: false,
         limits: record::Limits::default(),
+        finish: true,
     };
     let mut watch = Watch::new(&image, plan, &options, &mut readers);
     let taken = record::execute(command, &recording, &std::env::temp_dir(), &mut watch)?;

@@ -41,7 +41,7 @@ pub(crate) fn check(
 ) -> Result<Trace, String> {
     let started = Instant::now();
     let run: Run = Command::new(env!("CARGO_BIN_EXE_mayhap"))
-        .args(["record", "-o", trace.to_str().unwrap()])
+        .args(["record", "--finish", "-o", trace.to_str().unwrap()])
         .args(schedule)
         .arg("--")
         .args(program)

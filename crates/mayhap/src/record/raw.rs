@@ -1,0 +1,249 @@
+//! Recordings that are not traces yet: what a program's runtime told, packed, as it was when the program ended. Turning it
+//! into events costs more than recording it and can wait until somebody reads the trace: [`finish`] puts the trace in the
+//! recording's place.
+//!
+//! | part | what |
+//! |---|---|
+//! | beginning | [`RECORDING`] |
+//! | pieces | as [`super::packing`] packs them, one behind the other |
+//! | standard input | as far as it was kept |
+//! | end | JSON: the lengths of the others, how the program was started and ended, which files it had loaded |
+//! | last 24 bytes | where the end begins, its checksum, [`RECORDING`] |
+//!
+//! Names, lines and machine code are read from the program's files when the recording is finished. A file that is another by then
+//! is not looked at, and the user is told.
+
+use std::fs::{File, Permissions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use mayhap_trace::format::{self, Compression, Format};
+use mayhap_wire::checksum;
+use mayhap_wire::frame::RECORDING;
+use object::{Object, ReadCache};
+use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
+
+use super::ending::Ending;
+use super::limits::Limits;
+use super::program::{Recording, is_full, make};
+use super::ring::Ring;
+use super::run::Run;
+use super::spool::Spool;
+use super::survey::Survey;
+use crate::Failure;
+
+/// Bytes behind the JSON at the end.
+const FOOTER: u64 = 24;
+/// The most that the JSON at the end may take.
+const LONGEST_END: u64 = 1 << 30;
+
+/// What stands at the end.
+#[derive(Serialize, Deserialize)]
+struct End {
+    /// Bytes, steps and checksum of each piece.
+    pieces: Vec<(u64, u64, u32)>,
+    /// Bytes of the standard input, if it was kept, and their checksum.
+    stdin: Option<(u64, u32)>,
+    run: Run,
+    ending: Ending,
+    /// The program's files as they were.
+    files: Vec<(PathBuf, Option<Identity>)>,
+}
+
+/// What tells whether a file is still the same.
+#[derive(PartialEq, Serialize, Deserialize)]
+enum Identity {
+    /// What the linker put in for this purpose.
+    Build(Vec<u8>),
+    /// Bytes, and when it was changed.
+    Seen(u64, Option<std::time::SystemTime>),
+}
+
+impl Identity {
+    fn of(path: &Path) -> Option<Identity> {
+        let mut file = File::open(path).ok()?;
+        let cache = ReadCache::new(&mut file);
+        let build = object::File::parse(&cache).ok().and_then(|parsed| Some(parsed.build_id().ok()??.to_vec()));
+        match build {
+            Some(build) => Some(Identity::Build(build)),
+            None => {
+                let seen = path.metadata().ok()?;
+                Some(Identity::Seen(seen.len(), seen.modified().ok()))
+            }
+        }
+    }
+}
+
+/// A recording being made. It appears under its name when it is complete.
+pub(super) struct Writer {
+    file: NamedTempFile,
+    spool: Spool,
+    /// Words of a record that is not all there yet.
+    carried: Vec<u64>,
+    words: u64,
+}
+
+impl Writer {
+    /// One for this output, if recordings can be kept there as they are.
+    pub(super) fn create(output: &Path) -> Result<Option<Writer>, Failure> {
+        let plain = Format::of(output).is_ok_and(|kind| kind == (Format::Native, Compression::None));
+        if !plain || output.symlink_metadata().is_ok_and(|there| !there.is_file()) {
+            return Ok(None);
+        }
+        let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut named = tempfile::Builder::new();
+        let created = named.prefix(".mayhap").permissions(Permissions::from_mode(0o666)).tempfile_in(folder);
+        let begun = created.and_then(|mut file| {
+            file.write_all(&RECORDING)?;
+            let spool = Spool::in_file(file.as_file().try_clone()?)?;
+            Ok(Writer { file, spool, carried: Vec::new(), words: 0 })
+        });
+        begun.map(Some).map_err(|error| Failure::at(output, error))
+    }
+
+    /// Takes the next words of the run.
+    pub(super) fn take(&mut self, words: &[u64]) {
+        self.words += words.len() as u64;
+        if self.carried.is_empty() {
+            let whole = self.spool.append_whole(words);
+            self.carried.extend_from_slice(&words[whole..]);
+        } else {
+            let mut all = std::mem::take(&mut self.carried);
+            all.extend_from_slice(words);
+            let whole = self.spool.append_whole(&all);
+            self.carried = all.split_off(whole);
+        }
+    }
+
+    /// The program has ended. Where there is no room for the recording, a trace is made of it at once, which takes less.
+    pub(super) fn complete(
+        mut self,
+        ring: &Ring,
+        run: &Run,
+        status: ExitStatus,
+        output: &Path,
+    ) -> Result<Recording, Failure> {
+        let failed = |error| Failure::at(output, error);
+        let ending = Ending::of(status, ring, &self.spool);
+        let kept = match self.spool.end_in_file() {
+            Some(at) => self.write_end(at, &ending, run),
+            None => Err(io::ErrorKind::StorageFull.into()),
+        };
+        match kept {
+            Ok(()) => {
+                self.file.persist(output).map_err(|error| failed(error.error))?;
+                Ok(Recording { status, events: self.words, notes: ending.notes() })
+            }
+            Err(error) if is_full(&error) => {
+                let mut spool = self.spool;
+                spool.make_room();
+                let ending = Ending::of(status, ring, &spool);
+                let mut survey = Survey::default();
+                spool.survey(&mut survey).map_err(failed)?;
+                let writer = format::create(output).map_err(|error| Failure::at(output, error))?;
+                let mut recording =
+                    make(writer, output, run, (spool, survey, &ending, Limits::default()), &mut |_| {})?;
+                recording.notes.splice(..0, ending.notes());
+                Ok(recording)
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    fn write_end(&mut self, at: u64, ending: &Ending, run: &Run) -> io::Result<()> {
+        let mut files: Vec<PathBuf> = self.spool.modules().iter().map(|module| module.path.clone()).collect();
+        files.sort();
+        files.dedup();
+        let files = files.into_iter().map(|path| (path.clone(), Identity::of(&path))).collect();
+        let stdin = run.stdin.as_ref().map(|bytes| (bytes.len() as u64, checksum(bytes)));
+        let pieces = self.spool.pieces();
+        let file = self.file.as_file_mut();
+        file.seek(SeekFrom::Start(at))?;
+        file.write_all(run.stdin.as_deref().unwrap_or_default())?;
+        let end = End { pieces, stdin, run: run.clone(), ending: ending.clone(), files };
+        let end = serde_json::to_vec(&end).map_err(io::Error::other)?;
+        let mut footer = (at + stdin.map_or(0, |(length, _)| length)).to_le_bytes().to_vec();
+        footer.extend(u64::from(checksum(&end)).to_le_bytes());
+        footer.extend(RECORDING);
+        file.write_all(&[end, footer].concat())
+    }
+}
+
+/// Whether a file is a recording that is not finished.
+pub fn is_unfinished(path: &Path) -> bool {
+    let mut head = [0; RECORDING.len()];
+    path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == RECORDING
+}
+
+/// Makes a trace of an unfinished recording, in its place.
+///
+/// `watch` sees the number of events now and then.
+pub fn finish(path: &Path, watch: &mut dyn FnMut(u64)) -> Result<Recording, Failure> {
+    let failed = |error: io::Error| Failure::at(path, error);
+    let file = File::open(path).map_err(failed)?;
+    let (end, stdin) = read_end(&file).map_err(failed)?;
+    let changed: Vec<PathBuf> =
+        end.files.into_iter().filter(|(path, was)| Identity::of(path) != *was).map(|(path, _)| path).collect();
+    let mut run = end.run;
+    run.stdin = stdin;
+    let mut spool = Spool::reopen(file, RECORDING.len() as u64, &end.pieces);
+    let mut survey = Survey::default();
+    spool.survey(&mut survey).map_err(failed)?;
+    survey.distrust(&changed);
+    let writer = format::create(path).map_err(|error| Failure::at(path, error))?;
+    let mut recording = make(writer, path, &run, (spool, survey, &end.ending, Limits::default()), watch)?;
+    recording.notes.extend(changed.iter().map(|file| {
+        format!(
+            "{} is no longer what it was when the program ran: its functions and variables have no names",
+            file.display()
+        )
+    }));
+    Ok(recording)
+}
+
+/// The end of a recording, and its standard input. What does not add up is an error.
+fn read_end(file: &File) -> io::Result<(End, Option<Vec<u8>>)> {
+    let cut_off = || {
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the recording has no end: the recorder was killed, or the file was cut off",
+        )
+    };
+    let size = file.metadata()?.len();
+    let mut footer = [0; FOOTER as usize];
+    let end_at = size.checked_sub(FOOTER).filter(|&at| at >= RECORDING.len() as u64).ok_or_else(cut_off)?;
+    file.read_exact_at(&mut footer, end_at)?;
+    let (numbers, mark) = footer.split_at(16);
+    let number = |at: usize| u64::from_le_bytes(numbers[at..at + 8].try_into().unwrap_or_default());
+    let (start, sum) = (number(0), number(8));
+    let length = end_at.checked_sub(start).filter(|&length| length <= LONGEST_END);
+    let Some(length) = length.filter(|_| mark == RECORDING) else { return Err(cut_off()) };
+    let mut json = vec![0; length as usize];
+    file.read_exact_at(&mut json, start)?;
+    let wrong =
+        |what: String| io::Error::new(io::ErrorKind::InvalidData, format!("byte {start}: the recording's end {what}"));
+    if u64::from(checksum(&json)) != sum {
+        return Err(wrong("has a wrong checksum".into()));
+    }
+    let end: End = serde_json::from_slice(&json).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let lengths = end.pieces.iter().map(|&(bytes, _, _)| bytes).chain(end.stdin.map(|(bytes, _)| bytes));
+    let total = lengths.fold(Some(RECORDING.len() as u64), |sum, bytes| sum?.checked_add(bytes));
+    if total != Some(start) {
+        return Err(wrong("does not fit what stands before it".into()));
+    }
+    let stdin = match end.stdin {
+        Some((length, sum)) => {
+            let mut bytes = vec![0; length as usize];
+            file.read_exact_at(&mut bytes, start - length)?;
+            if checksum(&bytes) != sum {
+                return Err(wrong("says that the program's input has a wrong checksum".into()));
+            }
+            Some(bytes)
+        }
+        None => None,
+    };
+    Ok((end, stdin))
+}

@@ -1,0 +1,111 @@
+//! Recordings that are made traces when they are first read.
+
+mod common;
+
+use std::path::Path;
+
+use mayhap::record::raw;
+use mayhap_trace::format;
+
+const PROGRAM: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+static int shared;
+static void *work(void *argument) {
+    for (int i = 0; i < 50; i++) shared += *(int *)argument;
+    return 0;
+}
+int main(void) {
+    pthread_t thread;
+    int line = getchar();
+    pthread_create(&thread, 0, work, &line);
+    work(&line);
+    pthread_join(thread, 0);
+    return 3;
+}
+"#;
+
+/// Records the program with these options into `t.mhp`.
+fn record(folder: &Path, options: &[&str]) {
+    std::fs::write(folder.join("p.c"), PROGRAM).unwrap();
+    if !folder.join("p").exists() {
+        common::mayhap_in(folder, &["cc", "-O1", "-g", "-pthread", "p.c", "-o", "p"]);
+    }
+    let script = format!("echo 7 | \"$0\" record {} -o t.mhp -- ./p", options.join(" "));
+    let mut shell = std::process::Command::new("sh");
+    let run = shell.args(["-c", &script, env!("CARGO_BIN_EXE_mayhap")]).current_dir(folder).output().unwrap();
+    assert_eq!(run.status.code(), Some(3), "{run:?}");
+}
+
+/// The trace as text.
+fn text(folder: &Path) -> String {
+    let converted = common::mayhap_in(folder, &["convert", "t.mhp", "t.std"]);
+    assert_eq!(converted.code, Some(0), "{}", converted.stderr);
+    std::fs::read_to_string(folder.join("t.std")).unwrap()
+}
+
+#[test]
+fn the_first_command_that_reads_a_recording_makes_it_a_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    record(folder.path(), &["--finish"]);
+    let trace = folder.path().join("t.mhp");
+    assert!(!raw::is_unfinished(&trace));
+    let (at_once, size) = (text(folder.path()), trace.metadata().unwrap().len());
+    for command in [&["stats"][..], &["detect", "--order", "hb"], &["predict"], &["predict", "--window", "0"]] {
+        record(folder.path(), &[]);
+        assert!(raw::is_unfinished(&trace), "{command:?}");
+        let refused = format::read(&trace).unwrap_err().to_string();
+        assert!(refused.contains("recording, not a trace yet"), "{refused}");
+        // Where the commands are run does not matter.
+        let elsewhere = tempfile::tempdir().unwrap();
+        let run = common::mayhap_in(elsewhere.path(), &[command, &[trace.to_str().unwrap()]].concat());
+        assert!(matches!(run.code, Some(0 | 1)), "{command:?}: {}", run.stderr);
+        assert!(!raw::is_unfinished(&trace), "{command:?}");
+        assert_eq!(text(folder.path()), at_once, "{command:?}");
+        assert!(trace.metadata().unwrap().len().abs_diff(size) < 200, "with all that goes with it");
+    }
+    // With its program, its end and its standard input.
+    record(folder.path(), &[]);
+    raw::finish(&trace, &mut |_| {}).unwrap();
+    let run = mayhap::record::Run::load(&trace).unwrap();
+    assert_eq!((run.program, run.code, run.stdin), (vec!["./p".to_owned()], Some(3), Some(b"7\n".to_vec())));
+}
+
+#[test]
+fn a_program_that_is_another_by_then_lends_no_names() {
+    let folder = tempfile::tempdir().unwrap();
+    record(folder.path(), &[]);
+    let other = PROGRAM.replace("shared", "different");
+    std::fs::write(folder.path().join("other.c"), other).unwrap();
+    common::mayhap_in(folder.path(), &["cc", "-O1", "-g", "-pthread", "other.c", "-o", "p"]);
+    let run = common::mayhap_in(folder.path(), &["predict", "t.mhp"]);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    assert!(run.stderr.contains("p is no longer what it was when the program ran"), "{}", run.stderr);
+    assert!(!run.stdout.contains("different") && run.stdout.contains("p+0x"), "{}", run.stdout);
+}
+
+#[test]
+fn a_recording_that_was_cut_off_or_changed_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    record(folder.path(), &[]);
+    let trace = folder.path().join("t.mhp");
+    let whole = std::fs::read(&trace).unwrap();
+    for length in (8..whole.len()).step_by(whole.len() / 50) {
+        std::fs::write(&trace, &whole[..length]).unwrap();
+        let refused = raw::finish(&trace, &mut |_| {}).unwrap_err().to_string();
+        assert!(refused.contains("cut off"), "{refused}");
+    }
+    let run = common::mayhap_in(folder.path(), &["stats", "t.mhp"]);
+    assert_eq!(run.code, Some(2));
+    assert!(run.stderr.contains("the recording has no end"), "{}", run.stderr);
+    for at in (8..whole.len()).step_by(whole.len() / 100 + 1) {
+        let mut changed = whole.clone();
+        changed[at] ^= 0x55;
+        std::fs::write(&trace, changed).unwrap();
+        let refused = raw::finish(&trace, &mut |_| {}).unwrap_err().to_string();
+        assert!(
+            ["checksum", "does not fit", "cut off"].iter().any(|why| refused.contains(why)),
+            "byte {at}: {refused}"
+        );
+    }
+}
