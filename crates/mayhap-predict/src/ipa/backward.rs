@@ -196,7 +196,7 @@ impl<'t> Backward<'t> {
     /// The section that undoing opens is still open at the start.
     fn keeps(&self, me: &Side<'_>) -> bool {
         let acquire = me.last.and_then(|release| self.table.relations.partner(release));
-        acquire.is_some_and(|acquire| me.history.location(acquire) < me.start)
+        acquire.is_some_and(|acquire| self.table.histories.location(acquire) < me.start)
     }
 }
 
@@ -233,10 +233,11 @@ mod tests {
                     let table = Table {
                         trace: &trace,
                         relations: &relations,
+                        histories: &histories,
                         a,
                         b,
                         events: (x, y),
-                        target: Pair { a: a.location(x), b: b.location(y) },
+                        target: Pair { a: histories.location(x), b: histories.location(y) },
                         bystanders: &[],
                         literal: false,
                         straight: true,

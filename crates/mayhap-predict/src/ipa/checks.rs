@@ -11,17 +11,26 @@
 //!
 //! Cost of one check: two clock lookups, the locks held, two binary searches; row 7: the same per third thread.
 
+use std::hash::{Hash, Hasher};
+
 use mayhap_trace::{EventId, LockId, LocksetId, Mode, Relations, Trace};
 
-use super::history::{History, blocks, mode_of};
+use super::history::{Histories, History, blocks, mode_of};
 
 /// A pair of locations.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Pair {
     /// Location of the first thread.
     pub a: u32,
     /// Location of the second thread.
     pub b: u32,
+}
+
+/// As one word: searches do little else than look pairs up.
+impl Hash for Pair {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(u64::from(self.a) << 32 | u64::from(self.b));
+    }
 }
 
 impl Pair {
@@ -143,6 +152,8 @@ pub(crate) struct Bystander {
 pub(crate) struct Table<'a> {
     pub(super) trace: &'a Trace,
     pub(super) relations: &'a Relations,
+    pub(super) histories: &'a Histories,
+    /// Those of the two threads.
     pub(super) a: &'a History,
     pub(super) b: &'a History,
     /// The target events.
@@ -254,8 +265,17 @@ impl Table<'_> {
         }
     }
 
+    /// Row 7 as far as it is settled before a search from `start`.
+    pub(super) fn interfered_from(&self, start: Pair) -> bool {
+        match self.straight {
+            _ if self.bystanders.is_empty() => false,
+            true => self.way_interfered(start),
+            false => self.target_interfered(),
+        }
+    }
+
     /// Row 7 on the target itself: the terminal test of the printed table comes before it and would never ask.
-    pub(super) fn target_interfered(&self) -> bool {
+    fn target_interfered(&self) -> bool {
         let (a, b) = self.sides(self.target);
         !self.literal && self.interfered(&a, &b)
     }
@@ -263,7 +283,7 @@ impl Table<'_> {
     /// Row 7 anywhere on the way from a start to the target. Every path passes all locations of both threads in between,
     /// so no path avoids a lock that a third thread holds; and what must wait for a third thread's next lock event has the
     /// target after it. So row 7 is settled before the search, once.
-    pub(super) fn way_interfered(&self, start: Pair) -> bool {
+    fn way_interfered(&self, start: Pair) -> bool {
         let (a, b) = self.sides(start);
         let met = |side: &Side<'_>, held: &(LockId, Mode)| side.history.wants(held.0, held.1, side.at) < side.end;
         let on_the_way = |t: &Bystander| t.held.iter().any(|held| met(&a, held) || met(&b, held));
@@ -283,7 +303,8 @@ impl Table<'_> {
     }
 
     pub(super) fn before(&self, x: EventId, y: EventId) -> bool {
-        self.relations.ordered(self.trace, x, y)
+        // What must come first came first, which is quickly seen.
+        x < y && self.relations.ordered(self.trace, x, y)
     }
 
     fn step(&self, id: EventId) -> Step {
@@ -319,7 +340,7 @@ impl Table<'_> {
 
     /// The location from which on the section that the next lock event opens may be closed.
     fn kept_until(&self, me: &Side<'_>) -> u32 {
-        self.relations.partner(me.next).map_or(u32::MAX, |release| me.history.location(release))
+        self.relations.partner(me.next).map_or(u32::MAX, |release| self.histories.location(release))
     }
 
     /// A third thread would have to move, or holds a lock that the two hold.

@@ -4,16 +4,14 @@ use hashbrown::HashMap;
 use mayhap_trace::{EventId, LockId, Relations, ThreadId, Trace};
 use mayhap_witness::{Checked, Checker, Model, Target, Witness};
 
-use super::checks::{Bystander, Check, Pair, Table};
+use super::checks::{Check, Pair};
 use super::counters::IpaCounters;
 use super::history::Histories;
+use super::question::{Ground, Kept, Question};
 use super::schedule::{Others, Scheduler};
-use super::search::{Found, Memory, Run, Search};
-use super::start::{Start, Starts, bystanders};
+use super::search::Memory;
+use super::start::Starts;
 use crate::{Budget, Engine, EngineCounters, Refutation, Rung, Undecided, Verdict};
-
-/// Searches kept per two threads and kind of start; the oldest goes first.
-const KEPT: usize = 16;
 
 /// Calls of searches from scratch that are made for comparison at most.
 const FRESH_CALLS: u64 = 1_000_000;
@@ -56,78 +54,46 @@ pub enum Reach {
     OutOfBudget,
 }
 
-/// A search with the third threads it assumes.
-struct Kept {
-    search: Search,
-    snapshot: Option<EventId>,
-    bystanders: Vec<Bystander>,
-}
-
-/// One search to be made.
-struct Question {
-    events: (EventId, EventId),
-    threads: (ThreadId, ThreadId),
-    target: Pair,
-    start: Start,
-    from: From,
-}
-
-impl Question {
-    fn table<'t>(&self, ipa: &'t Ipa<'_>, bystanders: &'t [Bystander]) -> Table<'t> {
-        let (a, b) = (ipa.histories.of(self.threads.0), ipa.histories.of(self.threads.1));
-        Table {
-            trace: ipa.trace,
-            relations: ipa.relations,
-            a,
-            b,
-            events: self.events,
-            target: self.target,
-            bystanders,
-            literal: ipa.literal,
-            straight: ipa.memory == Memory::Full && !ipa.literal,
-        }
-    }
-}
-
-/// Two threads and the kind of start.
-type Key = (ThreadId, ThreadId, From);
-
 /// The engine. It keeps its searches between questions.
 pub struct Ipa<'a> {
-    trace: &'a Trace,
-    relations: &'a Relations,
-    strategy: Strategy,
-    histories: Histories,
-    starts: Starts,
-    kept: HashMap<Key, Vec<Kept>, foldhash::fast::FixedState>,
-    memory: Memory,
+    ground: Ground<'a>,
+    /// Where the searches of two threads are kept.
+    meetings: HashMap<(ThreadId, ThreadId), usize, foldhash::fast::FixedState>,
+    /// The two threads asked about last, whose searches come first.
+    latest: Option<((ThreadId, ThreadId), usize)>,
+    /// Searches of two threads, by the kind of start.
+    kept: Vec<[Vec<Kept>; 3]>,
     compare: bool,
-    literal: bool,
     counters: IpaCounters,
-    checker: Checker<'a>,
+    /// Made for the first success.
+    checker: Option<Checker<'a>>,
 }
 
 impl<'a> Ipa<'a> {
     /// An engine for one trace.
     pub fn new(trace: &'a Trace, relations: &'a Relations, strategy: Strategy) -> Self {
         Ipa {
-            trace,
-            relations,
-            strategy,
-            histories: Histories::new(trace, relations),
-            starts: Starts::new(trace, relations),
-            kept: HashMap::default(),
-            memory: Memory::Full,
+            ground: Ground {
+                trace,
+                relations,
+                strategy,
+                histories: Histories::new(trace, relations),
+                starts: Starts::new(trace, relations),
+                memory: Memory::Full,
+                literal: false,
+            },
+            meetings: HashMap::default(),
+            latest: None,
+            kept: Vec::new(),
             compare: true,
-            literal: false,
             counters: IpaCounters::default(),
-            checker: Checker::new(trace, relations),
+            checker: None,
         }
     }
 
     /// How much of a search is kept for later targets; everything unless this says otherwise.
     pub fn memory(mut self, memory: Memory) -> Self {
-        self.memory = memory;
+        self.ground.memory = memory;
         self
     }
 
@@ -141,7 +107,7 @@ impl<'a> Ipa<'a> {
     /// Whether the table, the stored pairs and the start pair are taken as printed, errors included. For comparison: a
     /// failure then refutes nothing.
     pub fn literal(mut self, literal: bool) -> Self {
-        self.literal = literal;
+        self.ground.literal = literal;
         self
     }
 
@@ -152,45 +118,35 @@ impl<'a> Ipa<'a> {
 
     /// The lock histories.
     pub fn histories(&self) -> &Histories {
-        &self.histories
+        &self.ground.histories
     }
 
     /// The pairs kept for later targets of these two threads, oldest first, of the first search kept from this start.
     pub fn stored_pairs(&self, a: EventId, b: EventId, from: From) -> Vec<Pair> {
-        let key = (self.trace.event(a).thread, self.trace.event(b).thread, from);
-        self.kept.get(&key).and_then(|kept| kept.first()).map_or_else(Vec::new, |kept| kept.search.stored())
+        let kept = self.meetings.get(&self.ground.threads(a, b)).and_then(|&at| self.kept[at][from as usize].first());
+        kept.map_or_else(Vec::new, |kept| kept.search.stored())
     }
 
     /// The locations of two events.
     pub fn locations(&self, a: EventId, b: EventId) -> Pair {
-        let location = |event| self.histories.of(self.trace.event(event).thread).location(event);
-        Pair { a: location(a), b: location(b) }
+        self.ground.locations(a, b)
     }
 
     /// The start pair of a kind for two events.
     pub fn start_pair(&self, a: EventId, b: EventId, from: From) -> Option<Pair> {
-        self.start(a, b, from).map(|start| start.pair)
-    }
-
-    fn start(&self, a: EventId, b: EventId, from: From) -> Option<Start> {
-        match from {
-            From::Signal => self.starts.signalled(self.trace, &self.histories, a, b),
-            From::Snapshot => self.starts.snapshot(self.trace, &self.histories, a, b),
-            From::Beginning => Some(Starts::sound(self.trace, self.relations, &self.histories, a, b)),
-        }
+        self.ground.start(a, b, from).map(|start| start.pair)
     }
 
     /// Must-order and locksets: what a runtime detector asks before any search.
     #[inline]
     pub fn basic_check(&self, a: EventId, b: EventId) -> Option<Reach> {
-        if self.relations.ordered(self.trace, a, b) {
-            return Some(Reach::Ordered(a, b));
+        let (trace, relations) = (self.ground.trace, self.ground.relations);
+        // What must come first came first.
+        let (first, second) = (a.min(b), a.max(b));
+        if relations.ordered(trace, first, second) {
+            return Some(Reach::Ordered(first, second));
         }
-        if self.relations.ordered(self.trace, b, a) {
-            return Some(Reach::Ordered(b, a));
-        }
-        let common = self.relations.locksets().common(self.relations.held(a), self.relations.held(b));
-        common.map(Reach::CommonLock)
+        relations.locksets().common(relations.held(a), relations.held(b)).map(Reach::CommonLock)
     }
 
     /// `check_reach`: whether the threads of two events can stand before them at the same time, by the lock histories
@@ -211,12 +167,12 @@ impl<'a> Ipa<'a> {
 
     /// The kinds of start that the strategy tries. As printed, the latest there is stands for all.
     fn order(&self, a: EventId, b: EventId) -> &'static [From] {
-        let all: &[From] = match self.strategy {
+        let all: &[From] = match self.ground.strategy {
             Strategy::One => &[From::Signal, From::Beginning],
             Strategy::Two => &[From::Signal, From::Snapshot, From::Beginning],
         };
-        let published = all.iter().position(|&from| self.start(a, b, from).is_some());
-        match published.filter(|_| self.literal) {
+        let published = || all.iter().position(|&from| self.ground.start(a, b, from).is_some());
+        match self.ground.literal.then(published).flatten() {
             Some(at) => &all[at..=at],
             None => all,
         }
@@ -246,133 +202,50 @@ impl<'a> Ipa<'a> {
         budget: &Budget,
         observe: &mut dyn FnMut(Pair, Check),
     ) -> Reach {
-        let Some(start) = self.start(a, b, from) else {
+        let Some(start) = self.ground.start(a, b, from) else {
             return Reach::Unreached { exact: false };
         };
-        let threads = (self.trace.event(a).thread, self.trace.event(b).thread);
+        let threads = self.ground.threads(a, b);
         let question = Question { events: (a, b), threads, target: self.locations(a, b), start, from };
         let compare = self.compare && self.counters.fresh_calls < FRESH_CALLS;
         if compare {
             self.count_fresh(&question, budget);
         }
-        let before = self.counters.calls();
-        let key = (threads.0, threads.1, from);
-        let mut kept = self.kept.remove(&key).unwrap_or_default();
-        if self.memory == Memory::None {
+        let before = if compare { self.counters.calls() } else { 0 };
+        let at = self.meeting(threads);
+        let kept = &mut self.kept[at][from as usize];
+        if self.ground.memory == Memory::None {
             kept.clear();
         }
-        let mut counters = std::mem::take(&mut self.counters);
-        let answer = self.search_in(&mut kept, &question, &mut counters, budget, observe);
-        self.counters = counters;
+        let answer = self.ground.search_in(kept, &question, &mut self.counters, budget, observe);
         if compare {
             self.counters.compared_calls += self.counters.calls() - before;
         }
-        self.kept.insert(key, kept);
         answer
     }
 
-    fn search_in(
-        &self,
-        kept: &mut Vec<Kept>,
-        question: &Question,
-        counters: &mut IpaCounters,
-        budget: &Budget,
-        observe: &mut dyn FnMut(Pair, Check),
-    ) -> Reach {
-        let at = self.choose(kept, question);
-        let chosen = &mut kept[at];
-        let mut table = question.table(self, &chosen.bystanders);
-        let interfered =
-            if table.straight { table.way_interfered(chosen.search.start) } else { table.target_interfered() };
-        if interfered {
-            counters.count(Check::StrategyTwo);
-            observe(question.target, Check::StrategyTwo);
-            return Reach::Unreached { exact: false };
-        }
-        if table.straight {
-            table.bystanders = &[];
-        }
-        let found = match chosen.search.known(question.target) {
-            Some(found) => {
-                counters.by_memory += 1;
-                if found { Found::Reached } else { Found::Unreached }
-            }
-            None => {
-                counters.potential_moves += grid(chosen.search.start, question.target);
-                let alone = table.straight && chosen.bystanders.is_empty();
-                let observed = if alone { self.observed_pairs(question) } else { Vec::new() };
-                let mut run = Run { table: &table, observed: &observed, left: budget.nodes, counters, observe };
-                chosen.search.run(&mut run)
-            }
-        };
-        let exact = question.from == From::Beginning && !chosen.search.interfered && !self.literal;
-        match found {
-            Found::Reached => Reach::Reached(question.from),
-            Found::Unreached => Reach::Unreached { exact },
-            Found::OutOfBudget => {
-                kept.remove(at);
-                Reach::OutOfBudget
+    /// Where the searches of two threads are kept.
+    fn meeting(&mut self, threads: (ThreadId, ThreadId)) -> usize {
+        match self.latest {
+            Some((same, at)) if same == threads => at,
+            _ => {
+                let at = *self.meetings.entry(threads).or_insert_with(|| {
+                    self.kept.push(Default::default());
+                    self.kept.len() - 1
+                });
+                self.latest = Some((threads, at));
+                at
             }
         }
-    }
-
-    /// Where the two threads stood when the observed run came to the first of the two events, and when its thread took
-    /// the locks that it holds there, outermost last; each with the event before.
-    fn observed_pairs(&self, question: &Question) -> Vec<(Pair, EventId)> {
-        let first = question.events.0.min(question.events.1);
-        let thread = self.trace.event(first).thread;
-        let history = self.histories.of(thread);
-        let held = self.relations.locksets().get(self.relations.held(first));
-        let mut stops: Vec<EventId> = held.iter().filter_map(|&hold| history.acquire_before(hold, first)).collect();
-        stops.sort_unstable();
-        stops.push(first);
-        let stood = |stop: EventId| {
-            let at = |thread| self.histories.of(thread).location(stop);
-            let pair = Pair { a: at(question.threads.0), b: at(question.threads.1) };
-            let last = EventId::new(stop.index().checked_sub(1)?)?;
-            pair.covers(question.start.pair).then_some((pair, last))
-        };
-        stops.into_iter().rev().filter_map(stood).collect()
-    }
-
-    /// The kept search that can serve a target: one that knows it, else the one from the same start, else a new one.
-    fn choose(&self, kept: &mut Vec<Kept>, question: &Question) -> usize {
-        let target = question.target;
-        let same = |k: &Kept| k.search.start == question.start.pair && k.snapshot == question.start.snapshot;
-        // What was reached stays reached, also from another start, unless a third thread stands in the way there.
-        let knows = |k: &Kept| match k.search.known(target) {
-            Some(true) => {
-                let table = question.table(self, &k.bystanders);
-                !if table.straight { table.way_interfered(k.search.start) } else { table.target_interfered() }
-            }
-            Some(false) => same(k),
-            None => false,
-        };
-        if let Some(at) = kept.iter().position(knows) {
-            return at;
-        }
-        if let Some(at) = kept.iter().position(same) {
-            return at;
-        }
-        if kept.len() == KEPT {
-            kept.remove(0);
-        }
-        let bystanders = match self.strategy {
-            Strategy::One => Vec::new(),
-            Strategy::Two => bystanders(self.relations, &self.histories, question.threads, question.start.snapshot),
-        };
-        let (search, snapshot) = (Search::new(question.start.pair, self.memory), question.start.snapshot);
-        kept.push(Kept { search, snapshot, bystanders });
-        kept.len() - 1
     }
 
     /// Searches from scratch to know what memory saves.
     fn count_fresh(&mut self, question: &Question, budget: &Budget) {
         let mut fresh = IpaCounters::default();
-        let memory = std::mem::replace(&mut self.memory, Memory::None);
+        let memory = std::mem::replace(&mut self.ground.memory, Memory::None);
         let limit = Budget { nodes: budget.nodes.min(FRESH_CALLS - self.counters.fresh_calls), ..*budget };
-        let _answer = self.search_in(&mut Vec::new(), question, &mut fresh, &limit, &mut |_, _| ());
-        self.memory = memory;
+        let _answer = self.ground.search_in(&mut Vec::new(), question, &mut fresh, &limit, &mut |_, _| ());
+        self.ground.memory = memory;
         self.counters.compared += 1;
         self.counters.fresh_calls += fresh.calls();
         self.counters.fresh_moves += fresh.moves;
@@ -381,19 +254,20 @@ impl<'a> Ipa<'a> {
     /// A schedule for a success, as the kernel accepts it.
     fn witness(&mut self, a: EventId, b: EventId, from: From, target: &Target) -> Option<Checked> {
         let pair = self.locations(a, b);
-        let key = (self.trace.event(a).thread, self.trace.event(b).thread, from);
-        let kept = self.kept.get(&key)?.iter().find(|k| k.search.has_reached(pair))?;
+        let at = *self.meetings.get(&self.ground.threads(a, b))?;
+        let kept = self.kept[at][from as usize].iter().find(|k| k.search.has_reached(pair))?;
         let (path, observed) = kept.search.path(pair);
         let snapshot = observed.or(kept.snapshot);
+        let checker = self.checker.get_or_insert_with(|| Checker::new(self.ground.trace, self.ground.relations));
         let attempts =
             [(snapshot, Others::Late), (snapshot, Others::Early), (None, Others::Late), (None, Others::Early)];
         for (i, &(snapshot, others)) in attempts.iter().enumerate() {
             if attempts[..i].contains(&(snapshot, others)) {
                 continue;
             }
-            let scheduler = Scheduler::new(self.trace, self.relations, (a, b));
-            if let Some(schedule) = scheduler.build(&self.histories, snapshot, &path, others)
-                && let Ok(checked) = self.checker.check(target, Model::Sync, Witness { schedule: schedule.into() })
+            let scheduler = Scheduler::new(self.ground.trace, self.ground.relations, (a, b));
+            if let Some(schedule) = scheduler.build(&self.ground.histories, snapshot, &path, others)
+                && let Ok(checked) = checker.check(target, Model::Sync, Witness { schedule: schedule.into() })
             {
                 return Some(checked);
             }
@@ -403,7 +277,7 @@ impl<'a> Ipa<'a> {
 
     fn decide_race(&mut self, target: &Target, a: EventId, b: EventId, budget: &Budget) -> Verdict {
         if let Some(answer) = self.ask(a, b) {
-            return Verdict::Refuted(refuted_at_once(self.trace, answer));
+            return Verdict::Refuted(refuted_at_once(self.ground.trace, answer));
         }
         let (mut reached, mut exhausted) = (false, false);
         for &from in self.order(a, b) {
@@ -425,7 +299,7 @@ impl<'a> Ipa<'a> {
                 "the lock histories of the two threads allow it, but no schedule with the other threads was found"
             }
             (_, true) => "the search ran out of its budget of pairs",
-            _ if self.literal => "the search as printed found no path, which proves nothing",
+            _ if self.ground.literal => "the search as printed found no path, which proves nothing",
             _ => "strategy II found no path beside the other threads, which proves nothing",
         };
         self.counters.without_witness += u64::from(reached);
@@ -442,12 +316,6 @@ impl<'a> Ipa<'a> {
     }
 }
 
-/// Moves of a search over the whole grid from `start` to `target`.
-fn grid(start: Pair, target: Pair) -> u64 {
-    let (m, n) = (u64::from(target.a.saturating_sub(start.a)), u64::from(target.b.saturating_sub(start.b)));
-    m * (n + 1) + n * (m + 1)
-}
-
 fn refuted_at_once(trace: &Trace, answer: Reach) -> Refutation {
     let (rung, reason) = match answer {
         Reach::CommonLock(lock) => {
@@ -462,7 +330,7 @@ fn refuted_at_once(trace: &Trace, answer: Reach) -> Refutation {
 
 impl Engine for Ipa<'_> {
     fn name(&self) -> &'static str {
-        match self.strategy {
+        match self.ground.strategy {
             Strategy::One => "ipa1",
             Strategy::Two => "ipa2",
         }
@@ -470,7 +338,7 @@ impl Engine for Ipa<'_> {
 
     fn decide(&mut self, target: &Target, model: Model, budget: &Budget) -> Verdict {
         let unknown = |reason: String| Verdict::Unknown(Undecided { reason, suspected: false });
-        if let Err(error) = target.validate(self.trace, self.relations) {
+        if let Err(error) = target.validate(self.ground.trace, self.ground.relations) {
             return unknown(error.to_string());
         }
         match target {
@@ -478,8 +346,8 @@ impl Engine for Ipa<'_> {
                 unknown(format!("{} knows the sync model only: it leaves values out of account", self.name()))
             }
             Target::Race(a, b) => {
-                let in_thread_order = self.trace.event(*a).thread <= self.trace.event(*b).thread;
-                let (a, b) = if in_thread_order { (*a, *b) } else { (*b, *a) };
+                let (t, u) = self.ground.threads(*a, *b);
+                let (a, b) = if t <= u { (*a, *b) } else { (*b, *a) };
                 self.decide_race(target, a, b, budget)
             }
             _ => unknown(format!("{} decides races only: whether two threads meet at two places", self.name())),

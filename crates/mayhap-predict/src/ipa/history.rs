@@ -4,22 +4,33 @@
 //! is no lock event has the location of the next lock event (iPA, section II; the paper's one sentence that says
 //! "preceding" contradicts its own Fig. 1, locksets and Table II). Clocks are those of must-order, locks left out.
 //!
-//! Cost: 4 bytes a lock event plus 8 or 16 for its entries by lock; a location takes one binary search.
+//! Cost: one pass over the trace and one over the locks; 4 bytes an event, 4 a lock event, 8 or 16 an acquire.
 
 use std::sync::OnceLock;
 
 use mayhap_trace::{EventId, LockId, Mode, Relations, ThreadId, Trace};
 
+/// A lock and a position in one word, so that one comparison orders both.
+fn entry(lock: LockId, position: u32) -> u64 {
+    (lock.index() as u64) << 32 | u64::from(position)
+}
+
+/// The first position from `from` on that a sorted list has for `lock`.
+fn next_of(list: &[u64], lock: LockId, from: u32) -> Option<u32> {
+    let next = *list.get(list.partition_point(|&e| e < entry(lock, from)))?;
+    (next >> 32 == lock.index() as u64).then_some(next as u32)
+}
+
 /// The lock events of one thread.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     events: Vec<EventId>,
-    /// (lock, position) of all acquires, sorted.
-    acquires: Vec<(LockId, u32)>,
-    /// (lock, position) of the exclusive ones, sorted; `None` if all are.
-    exclusive: Option<Vec<(LockId, u32)>>,
-    /// (lock, position) of all releases, and of the exclusive ones, sorted. Made when first asked for.
-    releases: OnceLock<[Vec<(LockId, u32)>; 2]>,
+    /// Entries of all acquires, sorted.
+    acquires: Vec<u64>,
+    /// Entries of the exclusive ones, sorted; `None` if all are.
+    exclusive: Option<Vec<u64>>,
+    /// Entries of all releases, and of the exclusive ones, sorted. Made when first asked for.
+    releases: OnceLock<[Vec<u64>; 2]>,
     /// What the thread holds after its last event.
     left_held: Vec<(LockId, Mode)>,
 }
@@ -30,8 +41,8 @@ impl History {
         &self.events
     }
 
-    /// How many lock events come before an event of this thread: its location.
-    pub fn location(&self, event: EventId) -> u32 {
+    /// How many lock events of this thread come before an event of any thread in the observed run.
+    pub fn stood(&self, event: EventId) -> u32 {
         self.events.partition_point(|&h| h < event) as u32
     }
 
@@ -43,43 +54,41 @@ impl History {
     /// The first position from `from` on at which the thread takes `lock` in a way that a holder in `mode` would block.
     pub fn wants(&self, lock: LockId, mode: Mode, from: u32) -> u32 {
         let list = if mode == Mode::Shared { self.exclusive() } else { &self.acquires };
-        let next = list.get(list.partition_point(|&entry| entry < (lock, from)));
-        next.filter(|(l, _)| *l == lock).map_or(u32::MAX, |&(_, position)| position)
+        next_of(list, lock, from).unwrap_or(u32::MAX)
     }
 
-    /// The last acquire of a lock in one mode before an event of this thread.
-    pub(crate) fn acquire_before(&self, (lock, mode): (LockId, Mode), event: EventId) -> Option<EventId> {
+    /// The position of the last acquire of a lock in one mode before a location.
+    pub(super) fn acquire_before(&self, (lock, mode): (LockId, Mode), location: u32) -> Option<u32> {
         let list = if mode == Mode::Exclusive { self.exclusive() } else { &self.acquires };
-        let at = list.partition_point(|&entry| entry < (lock, self.location(event))).checked_sub(1)?;
-        (list[at].0 == lock).then(|| self.events[list[at].1 as usize])
+        let last = list[list.partition_point(|&e| e < entry(lock, location)).checked_sub(1)?];
+        (last >> 32 == lock.index() as u64).then_some(last as u32)
     }
 
     /// The thread ends, at a position in `from..to`, a section of `lock` that one in `mode` would exclude.
     pub(super) fn gives_up(&self, trace: &Trace, lock: LockId, mode: Mode, from: u32, to: u32) -> bool {
         let [all, exclusive] = self.releases.get_or_init(|| self.gather_releases(trace));
         let list = if mode == Mode::Shared { exclusive } else { all };
-        let next = list.get(list.partition_point(|&entry| entry < (lock, from)));
-        next.is_some_and(|&(l, position)| l == lock && position < to)
+        next_of(list, lock, from).is_some_and(|position| position < to)
     }
-}
 
-impl History {
-    fn exclusive(&self) -> &[(LockId, u32)] {
+    fn exclusive(&self) -> &[u64] {
         self.exclusive.as_ref().unwrap_or(&self.acquires)
     }
 
-    fn gather_releases(&self, trace: &Trace) -> [Vec<(LockId, u32)>; 2] {
+    fn gather_releases(&self, trace: &Trace) -> [Vec<u64>; 2] {
         let releases = |modes: fn(bool) -> bool| {
             let event = |(position, &id): (usize, &EventId)| {
                 let event = trace.event(id);
                 let wanted = event.op.is_release() && modes(event.op.is_shared());
-                event.lock().filter(|_| wanted).map(|lock| (lock, position as u32))
+                event.lock().filter(|_| wanted).map(|lock| entry(lock, position as u32))
             };
-            let mut list: Vec<(LockId, u32)> = self.events.iter().enumerate().filter_map(event).collect();
+            let mut list: Vec<u64> = self.events.iter().enumerate().filter_map(event).collect();
             list.sort_unstable();
             list
         };
-        [releases(|_| true), releases(|shared| !shared)]
+        let all = releases(|_| true);
+        let exclusive = if self.exclusive.is_none() { all.clone() } else { releases(|shared| !shared) };
+        [all, exclusive]
     }
 }
 
@@ -87,13 +96,48 @@ impl History {
 #[derive(Clone, Debug)]
 pub struct Histories {
     threads: Vec<History>,
+    /// Of each event, how many lock events of its thread come before it.
+    locations: Vec<u32>,
+}
+
+/// An acquire as the one pass meets it.
+#[derive(Clone, Copy, Default)]
+struct Taken {
+    thread: u16,
+    shared: bool,
+    lock: u32,
+    position: u32,
 }
 
 impl Histories {
     /// Gathers the lock events of a trace.
     pub fn new(trace: &Trace, relations: &Relations) -> Self {
-        let threads = (0..relations.threads()).map(|t| gather(trace, relations, ThreadId::at(t))).collect();
-        Histories { threads }
+        let columns = trace.columns();
+        let mut threads = vec![History::default(); relations.threads()];
+        let mut locations = vec![0; columns.len()];
+        let mut counts = vec![0; threads.len()];
+        let mut taken = Vec::new();
+        let events = columns.ops.iter().zip(&columns.threads).zip(&mut locations);
+        for (i, ((&op, &thread), location)) in events.enumerate() {
+            let count = &mut counts[thread as usize];
+            *location = *count;
+            let id = EventId::at(i);
+            if !op.is_lock() || !relations.is_relevant(id) {
+                continue;
+            }
+            let history = &mut threads[thread as usize];
+            if op.is_acquire() {
+                let (shared, lock) = (op.is_shared(), columns.objects[i]);
+                taken.push(Taken { thread, shared, lock, position: *count });
+                if relations.partner(id).is_none() {
+                    history.left_held.push((LockId::at(lock as usize), mode_of(shared)));
+                }
+            }
+            history.events.push(id);
+            *count += 1;
+        }
+        enter(&mut threads, &taken, trace.tables().locks.len());
+        Histories { threads, locations }
     }
 
     /// The history of a thread.
@@ -102,38 +146,39 @@ impl Histories {
         &self.threads[thread.index()]
     }
 
+    /// How many lock events of its thread come before an event: its location.
+    #[inline]
+    pub fn location(&self, event: EventId) -> u32 {
+        self.locations[event.index()]
+    }
+
     /// Threads that have lock events, with their histories.
     pub fn locking(&self) -> impl Iterator<Item = (ThreadId, &History)> {
         self.threads.iter().enumerate().filter(|(_, h)| !h.events.is_empty()).map(|(t, h)| (ThreadId::at(t), h))
     }
 }
 
-fn gather(trace: &Trace, relations: &Relations, thread: ThreadId) -> History {
-    let mut history = History::default();
-    let (mut exclusive, mut shared) = (Vec::new(), false);
-    for &id in relations.thread_events(thread) {
-        let event = trace.event(id);
-        if let Some(lock) = event.lock() {
-            let (position, mode) = (history.events.len() as u32, mode_of(event.op.is_shared()));
-            if event.op.is_acquire() {
-                history.acquires.push((lock, position));
-                match mode {
-                    Mode::Exclusive => exclusive.push((lock, position)),
-                    Mode::Shared => shared = true,
-                }
-                history.left_held.push((lock, mode));
-            } else {
-                history.left_held.retain(|&held| held != (lock, mode));
-            }
-            history.events.push(id);
+/// Enters acquires, given in observed order, into the lists of their threads, lock by lock.
+fn enter(threads: &mut [History], taken: &[Taken], locks: usize) {
+    let mut ends = vec![0u32; locks + 1];
+    taken.iter().for_each(|t| ends[t.lock as usize + 1] += 1);
+    for lock in 0..locks {
+        ends[lock + 1] += ends[lock];
+    }
+    let mut by_lock = vec![Taken::default(); taken.len()];
+    for t in taken {
+        let at = &mut ends[t.lock as usize];
+        by_lock[*at as usize] = *t;
+        *at += 1;
+    }
+    taken.iter().filter(|t| t.shared).for_each(|t| threads[t.thread as usize].exclusive = Some(Vec::new()));
+    for t in by_lock {
+        let (history, entry) = (&mut threads[t.thread as usize], entry(LockId::at(t.lock as usize), t.position));
+        history.acquires.push(entry);
+        if let Some(exclusive) = history.exclusive.as_mut().filter(|_| !t.shared) {
+            exclusive.push(entry);
         }
     }
-    history.acquires.sort_unstable();
-    if shared {
-        exclusive.sort_unstable();
-        history.exclusive = Some(exclusive);
-    }
-    history
 }
 
 /// The mode of a lock operation.

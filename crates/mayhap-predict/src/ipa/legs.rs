@@ -11,26 +11,26 @@ use super::checks::{Pair, Table};
 use super::history::History;
 
 impl Table<'_> {
-    /// The pairs after `from` at which the legs turn, the target last.
-    pub(super) fn legs(&self, from: Pair) -> Option<Vec<Pair>> {
+    /// The pairs after `from` at which the legs turn, the target last (where one turn is enough, it stands twice).
+    pub(super) fn legs(&self, from: Pair) -> Option<[Pair; 3]> {
         let to = self.target;
         let simple = [Pair { a: from.a, b: to.b }, Pair { a: to.a, b: from.b }];
         if let Some(&turn) = simple.iter().find(|&&turn| self.runs(from, turn) && self.runs(turn, to)) {
-            return Some(vec![turn, to]);
+            return Some([turn, turn, to]);
         }
-        let b_waits = self.stops(self.b, self.events.1).filter(|&b| b > from.b);
+        let b_waits = self.stops(self.b, self.events.1, to.b).filter(|&b| b > from.b);
         let b_waits = b_waits.map(|b| [Pair { a: from.a, b }, Pair { a: to.a, b }]);
-        let a_waits = self.stops(self.a, self.events.0).filter(|&a| a > from.a);
+        let a_waits = self.stops(self.a, self.events.0, to.a).filter(|&a| a > from.a);
         let a_waits = a_waits.map(|a| [Pair { a, b: from.b }, Pair { a, b: to.b }]);
         let mut ways = b_waits.chain(a_waits);
         let [first, second] = ways.find(|&[x, y]| self.runs(from, x) && self.runs(x, y) && self.runs(y, to))?;
-        Some(vec![first, second, to])
+        Some([first, second, to])
     }
 
     /// Where a thread took the locks that it holds at its target.
-    fn stops<'h>(&self, history: &'h History, target: EventId) -> impl Iterator<Item = u32> + use<'h> {
-        let held = self.relations.locksets().get(self.relations.held(target)).to_vec();
-        held.into_iter().filter_map(move |hold| history.acquire_before(hold, target)).map(|a| history.location(a))
+    fn stops<'h>(&'h self, history: &'h History, target: EventId, location: u32) -> impl Iterator<Item = u32> + 'h {
+        let held = self.relations.locksets().get(self.relations.held(target));
+        held.iter().filter_map(move |&hold| history.acquire_before(hold, location))
     }
 
     /// One thread gets from one location to another while the other stands still.

@@ -27,6 +27,7 @@ mod counters;
 mod engine;
 mod history;
 mod legs;
+mod question;
 mod schedule;
 mod search;
 mod start;

@@ -18,6 +18,8 @@
 //! Cost: at most one check a pair and target, O(m·n) pairs for histories of m and n lock events; close to m+n where the
 //! default check is rare, and close to the distance from the nearest reached pair where that leads on.
 
+use std::collections::VecDeque;
+
 use hashbrown::{HashMap, HashSet};
 use mayhap_trace::EventId;
 
@@ -94,7 +96,7 @@ pub(crate) struct Search {
     /// Targets that the way back showed to be unreachable.
     unreachable: HashSet<Pair, foldhash::fast::FixedState>,
     /// Targets reached so far, latest last.
-    reached: Vec<Pair>,
+    reached: VecDeque<Pair>,
     /// Row 7 cut a search from the start somewhere: a failure proves nothing.
     pub(super) interfered: bool,
 }
@@ -102,8 +104,8 @@ pub(crate) struct Search {
 /// What goes along with one search.
 pub(crate) struct Run<'r> {
     pub(super) table: &'r Table<'r>,
-    /// Pairs where the observed run stood, each with the last event before.
-    pub(super) observed: &'r [(Pair, EventId)],
+    /// Pairs where the observed run stood count as reached.
+    pub(super) observed: bool,
     /// Calls left.
     pub(super) left: u64,
     pub(super) counters: &'r mut IpaCounters,
@@ -123,7 +125,7 @@ impl Search {
             rounds: 0,
             observed: HashMap::default(),
             unreachable: HashSet::default(),
-            reached: Vec::new(),
+            reached: VecDeque::new(),
             interfered: false,
         }
     }
@@ -151,54 +153,59 @@ impl Search {
 
     /// Searches for the table's target.
     pub(super) fn run(&mut self, run: &mut Run<'_>) -> Found {
-        let full = self.memory == Memory::Full;
-        let near = full && run.table.straight && (self.try_from_observed(run) || self.try_from_near(run));
-        let both_ways = full && run.table.straight;
+        let both_ways = self.memory == Memory::Full && run.table.straight;
         let found = match () {
-            _ if near => Found::Reached,
+            _ if both_ways && self.try_from_near(run) => Found::Reached,
             _ if both_ways => self.run_both_ways(run),
             _ => self.run_from_start(run),
         };
         if found == Found::Reached {
-            self.reached.push(run.table.target);
-            if self.reached.len() > NEAR {
-                self.reached.remove(0);
-            }
+            self.note_reached(run.table.target);
         }
         found
     }
 
-    /// A few calls from the reached target nearest before this one.
-    fn try_from_near(&mut self, run: &mut Run<'_>) -> bool {
-        let target = run.table.target;
-        let before = self.reached.iter().copied().filter(|p| target.covers(*p));
-        let Some(near) = before.max_by_key(|p| p.sum()) else { return false };
-        self.try_from(near, run)
+    /// Keeps a target that was reached for tries from there.
+    pub(super) fn note_reached(&mut self, target: Pair) {
+        if self.reached.len() == NEAR {
+            self.reached.pop_front();
+        }
+        self.reached.push_back(target);
     }
 
-    /// The observed run up to the first of the two events, or up to where its thread took a lock that is in the way; then
-    /// straight legs.
-    fn try_from_observed(&mut self, run: &mut Run<'_>) -> bool {
-        for &(pair, last) in run.observed {
-            let legs = run.table.legs(pair);
-            let check = if legs.is_some() { Check::Lcc3 } else { Check::Lcc2 };
-            run.counters.roots += 1;
-            run.counters.count(check);
-            (run.observe)(pair, check);
-            run.left = run.left.saturating_sub(1);
-            if let Some(legs) = legs {
-                self.enter(pair, Some(last));
-                let mut from = pair;
-                for to in legs.into_iter().filter(|&to| to != pair) {
-                    if to != from {
-                        self.go_straight(from, to, run.counters);
-                    }
-                    from = to;
-                }
-                return true;
+    /// The reached target nearest before this one.
+    fn nearest(&self, target: Pair) -> Option<Pair> {
+        self.reached.iter().copied().filter(|p| target.covers(*p)).max_by_key(|p| p.sum())
+    }
+
+    /// A few calls from the reached target nearest before this one.
+    fn try_from_near(&mut self, run: &mut Run<'_>) -> bool {
+        self.nearest(run.table.target).is_some_and(|near| self.try_from(near, run))
+    }
+
+    /// One look from a reached pair, or one where the observed run stood after an event: straight legs to the target.
+    pub(super) fn try_legs(&mut self, pair: Pair, last: Option<EventId>, run: &mut Run<'_>) -> bool {
+        let legs = run.table.legs(pair);
+        let check = if legs.is_some() { Check::Lcc3 } else { Check::Lcc2 };
+        run.counters.roots += 1;
+        run.counters.count(check);
+        (run.observe)(pair, check);
+        run.left = run.left.saturating_sub(1);
+        let Some(legs) = legs else { return false };
+        self.enter(pair, last);
+        let mut from = pair;
+        for to in legs {
+            if to != from {
+                self.go_straight(from, to, run.counters);
             }
+            from = to;
         }
-        false
+        true
+    }
+
+    /// One look from the reached target nearest before this one.
+    pub(super) fn try_legs_from_near(&mut self, run: &mut Run<'_>) -> bool {
+        self.nearest(run.table.target).is_some_and(|near| self.try_legs(near, None, run))
     }
 
     fn try_from(&mut self, near: Pair, run: &mut Run<'_>) -> bool {
@@ -221,7 +228,7 @@ impl Search {
         let mut slice = 2 * (target.sum() - self.start.sum()) + SLACK;
         while run.left > 0 {
             let granted = run.left.min(slice);
-            let mut backward = Backward::new(run.table, self.start, !run.observed.is_empty());
+            let mut backward = Backward::new(run.table, self.start, run.observed);
             match backward.run(granted, run.counters) {
                 Found::Reached => {
                     let (path, last) = backward.path();

@@ -42,8 +42,9 @@ pub(crate) struct Start {
 impl Starts {
     pub(super) fn new(trace: &Trace, relations: &Relations) -> Self {
         let mut starts = Starts { signals: HashMap::default(), snapshots: Vec::new() };
-        for (id, event) in trace.events() {
-            let unblock = match event.op {
+        for (i, &op) in trace.columns().ops.iter().enumerate() {
+            let id = EventId::at(i);
+            let unblock = match op {
                 Op::Wait => relations.partner(id).map(|notify| (notify, id)),
                 Op::Fork => relations.partner(id).map(|first| (id, first)),
                 Op::Join => relations.partner(id).map(|last| (last, id)),
@@ -69,9 +70,11 @@ impl Starts {
         let candidates = &list[..list.partition_point(|s| s.block < a.max(b))];
         let signal = candidates.iter().rev().find(|s| before(s.block) && before(s.unblock))?;
         // A fork blocks the first event itself, which may be a lock event still to run.
-        let here = |event: EventId| histories.of(trace.event(event).thread).location(event);
         let place = |thread| if trace.event(signal.unblock).thread == thread { signal.unblock } else { signal.block };
-        Some(Start { pair: Pair { a: here(place(t)), b: here(place(u)) }, snapshot: Some(signal.unblock) })
+        Some(Start {
+            pair: Pair { a: histories.location(place(t)), b: histories.location(place(u)) },
+            snapshot: Some(signal.unblock),
+        })
     }
 
     /// The start from which a failure is a proof.
@@ -80,7 +83,7 @@ impl Starts {
         let forced = |of: ThreadId, by: ThreadId| {
             let first = relations.thread_events(by)[0];
             let count = relations.before(trace, first, of);
-            relations.thread_events(of).get(count).map_or(0, |&next| histories.of(of).location(next))
+            relations.thread_events(of).get(count).map_or(0, |&next| histories.location(next))
         };
         Start { pair: Pair { a: forced(t, u), b: forced(u, t) }, snapshot: None }
     }
