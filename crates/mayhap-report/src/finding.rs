@@ -24,12 +24,16 @@ pub struct Finding {
     pub distance: u64,
     /// The events that collide, in the order of the target's definition.
     pub events: Vec<Side>,
-    /// The whole schedule; event numbers in the JSON.
+    /// The schedule; event numbers in the JSON.
     #[serde(with = "numbers")]
     pub witness: Schedule,
-    /// Of a trace that was taken in windows: the schedule comes after this many events, which run as they were recorded.
+    /// Of a long schedule, or a trace that was taken in windows: it comes after this many events, which run as they were
+    /// recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witness_after: Option<u64>,
+    /// How many steps a long schedule has, with those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub witness_steps: Option<u64>,
     /// What a suspicion rests on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -75,6 +79,11 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// How many steps its schedule has.
+    pub fn steps(&self) -> u64 {
+        self.witness_steps.unwrap_or(self.witness.len() as u64)
+    }
+
     /// Neither a suppression nor the baseline hides it.
     pub fn is_shown(&self) -> bool {
         self.suppressed_by.is_none() && self.baseline != Some(Baseline::Known)

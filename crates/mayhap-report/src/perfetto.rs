@@ -24,7 +24,7 @@ pub fn document(report: &Report) -> Value {
         let Some(schedules) = &finding.schedules else { continue };
         let observed: Vec<&Row> = schedules.rows.iter().collect();
         lane(&mut events, finding, schedules, 2 * i as u64 + 1, "recorded run", &observed, 0);
-        if !schedules.witness.is_empty() || !finding.witness.is_empty() {
+        if !schedules.witness.is_empty() || finding.steps() > 0 {
             let ran: Vec<&Row> = schedules.witness.iter().filter_map(|&i| schedules.rows.get(i as usize)).collect();
             lane(&mut events, finding, schedules, 2 * i as u64 + 2, "possible run", &ran, schedules.witness_skipped);
         }

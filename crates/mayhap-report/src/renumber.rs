@@ -13,6 +13,7 @@ impl Finding {
             side.locks.iter_mut().for_each(|lock| lock.event = whole(lock.event));
             side.created.iter_mut().for_each(|created| created.event = whole(created.event));
         }
+        let after = self.witness_after.map_or(after, |within| after.max(whole(within)));
         let numbers = self.witness.iter().map(|event| whole(event.number())).filter(|&number| number > after);
         self.witness = numbers.filter_map(EventId::from_number).collect();
         self.witness_after = Some(after);

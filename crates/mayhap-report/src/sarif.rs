@@ -88,7 +88,7 @@ fn result(report: &Report, finding: &Finding) -> Value {
         "occurrenceCount": finding.occurrences.max(1),
         "rank": rank,
         "properties": {"verdict": finding.verdict, "engine": finding.engine, "model": finding.model,
-                       "distance": finding.distance, "steps": finding.witness.len()},
+                       "distance": finding.distance, "steps": finding.steps()},
     });
     let flows = flows(report, finding);
     if !flows.is_empty() {
@@ -216,7 +216,7 @@ struct FlowStep {
 
 /// The possible run, then the recorded one.
 fn flows(report: &Report, finding: &Finding) -> Vec<Value> {
-    if finding.witness.is_empty() && finding.story.is_none() {
+    if finding.steps() == 0 && finding.story.is_none() {
         return Vec::new();
     }
     let story = finding.story.as_ref();

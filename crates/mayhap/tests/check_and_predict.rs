@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use mayhap_trace::{EventId, Relations, Trace, format};
+use mayhap_witness::{Checker, Model, Target, Witness};
 use serde_json::Value;
 
 fn corpus(name: &str) -> PathBuf {
@@ -102,6 +104,40 @@ fn lock_histories_can_be_asked_as_printed() {
         let suspected = document["suspected"].as_bool().unwrap_or_default();
         assert_eq!(suspected, reason.starts_with("but"), "{arguments:?}: {document}");
     }
+}
+
+/// Long schedules are told from where they leave the recorded run; with what comes before, the kernel accepts them.
+#[test]
+fn long_schedules_are_told_from_where_they_leave_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.mhp");
+    let trace = path.to_str().unwrap();
+    let made = mayhap(&["generate", "--events", "60k", "--races", "12", "--seed", "1", "-o", trace]);
+    assert_eq!(code(&made), 0);
+    let (exit, document) = json(&["predict", trace, "--kinds", "race"]);
+    assert_eq!(exit, 1);
+    let trace = Trace::from_source(format::open(&path).unwrap()).unwrap();
+    let relations = Relations::derive(&trace).unwrap();
+    let mut checker = Checker::new(&trace, &relations);
+    let event = |number: &Value| EventId::from_number(number.as_u64().unwrap()).unwrap();
+    let (mut long, mut steps) = (0, 0);
+    for finding in document["findings"].as_array().unwrap() {
+        let after = finding["witness_after"].as_u64().unwrap_or(0) as usize;
+        let told = finding["witness"].as_array().unwrap();
+        let before = (0..after).map(EventId::at).filter(|&e| relations.is_relevant(e));
+        let witness = Witness { schedule: before.chain(told.iter().map(event)).collect() };
+        if let Some(all) = finding["witness_steps"].as_u64() {
+            assert_eq!(witness.schedule.len() as u64, all);
+            assert!(all > 10_000, "{finding}");
+            long += 1;
+            steps += told.len();
+        } else {
+            assert_eq!(after, 0);
+        }
+        let target = Target::Race(event(&finding["events"][0]["event"]), event(&finding["events"][1]["event"]));
+        checker.check(&target, Model::Data, witness).unwrap();
+    }
+    assert!(long > 3 && steps / long < 10_000, "{long} long schedules, told by {steps} steps");
 }
 
 #[test]

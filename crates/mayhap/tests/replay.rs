@@ -61,6 +61,15 @@ fn a_violation_of_atomicity_fails_the_assertion() {
 }
 
 #[test]
+fn what_the_budget_leaves_open_is_told_and_not_replayed() {
+    let (code, report) = run("atomicity", &["--kinds", "atomicity", "--budget-region", "0"]);
+    assert_eq!((code, &report["summary"]["unknown"]), (Some(3), &1.into()), "{report:#}");
+    assert_eq!(report["findings"], Value::Array(Vec::new()));
+    let why = report["summary"]["first_unknown"].as_str().unwrap_or_default();
+    assert!(why.starts_with("more than 0 events, the budget, would have to be taken out"), "{why}");
+}
+
+#[test]
 fn a_use_before_initialisation_crashes_and_failed_attempts_fail_again() {
     let (_, report) = run("order", &["--replays", "3"]);
     let (verdict, confirmed, runs, effect) = finding(&report, "order");

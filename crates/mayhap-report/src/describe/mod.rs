@@ -1,5 +1,6 @@
 //! From a target and its proof to a finding that says everything there is to say.
 
+mod recorded;
 mod story;
 mod window;
 pub(crate) mod words;
@@ -12,6 +13,8 @@ use mayhap_witness::{Checked, Model, Schedule, Target};
 use crate::finding::{Creation, Finding, Kind, Lock, Replay, Severity, Side, Source, Verdict};
 use crate::fingerprint;
 use crate::places;
+
+pub use recorded::Recorded;
 
 /// What is known of one target.
 #[derive(Clone, Debug)]
@@ -64,6 +67,7 @@ impl<'a> Describer<'a> {
             target.events().into_iter().zip(&roles).map(|(event, role)| self.side(event, role)).collect();
         let verdict = if evidence.proof.is_some() { Verdict::Proven } else { Verdict::Suspected };
         let schedule = evidence.proof.map(|p| &p.witness().schedule);
+        let recorded = schedule.and_then(|schedule| Recorded::of(schedule, self.relations));
         let story = schedule.map(|schedule| story::tell(self, target, schedule));
         let mut finding = Finding {
             id: fingerprint::id(kind, &sides),
@@ -73,8 +77,9 @@ impl<'a> Describer<'a> {
             model: evidence.model.name().to_string(),
             occurrences: evidence.occurrences,
             distance: evidence.distance,
-            witness: schedule.cloned().unwrap_or_default(),
-            witness_after: None,
+            witness_after: recorded.as_ref().map(|r| r.after),
+            witness_steps: recorded.as_ref().and(schedule).map(|s| s.len() as u64),
+            witness: recorded.map(|r| r.rest).or_else(|| schedule.cloned()).unwrap_or_default(),
             reason: evidence.suspicion.map(str::to_string),
             fingerprint: fingerprint::fingerprint(kind, &sides),
             title: words::title(kind, target, &sides),
@@ -190,7 +195,7 @@ fn severity(kind: Kind, target: &Target, verdict: Verdict) -> Severity {
 
 /// How sure a finding is, and by whose word.
 fn certainty(finding: &Finding) -> String {
-    let steps = words::counted(finding.witness.len() as u64, "step");
+    let steps = words::counted(finding.steps(), "step");
     match (&finding.verdict, &finding.replay) {
         (Verdict::Suspected, _) => {
             let reason = finding.reason.as_deref().unwrap_or("nothing that proves it was found");

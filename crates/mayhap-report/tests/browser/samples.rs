@@ -69,6 +69,7 @@ pub(crate) fn finding_of(kind: Kind, lines: &[Line<'_>], events: &[u64], witness
         distance: 4,
         events: events.iter().zip(roles).map(|(&e, role)| side(lines, e, role)).collect(),
         witness_after: None,
+        witness_steps: None,
         witness: witness.iter().filter_map(|&number| EventId::from_number(number)).collect(),
         reason: None,
         fingerprint: "f".repeat(16),

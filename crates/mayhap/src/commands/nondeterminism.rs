@@ -5,7 +5,8 @@ use std::io::{self, Write};
 
 use mayhap_detect::candidates::place;
 use mayhap_predict::choice;
-use mayhap_trace::{EventId, Trace};
+use mayhap_report::Recorded;
+use mayhap_trace::{EventId, Relations, Trace};
 use mayhap_witness::{Kind, Target};
 use serde::Serialize;
 
@@ -122,6 +123,9 @@ struct PlaceJson {
     sees: Vec<SeenJson>,
     /// The shortest schedule, after which the read is next.
     witness: Vec<u64>,
+    /// If it is long: it comes after this many events of the trace, which run as they were recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    witness_after: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -154,7 +158,7 @@ struct TableJson {
 }
 
 impl ReadsJson {
-    pub(super) fn new(trace: &Trace, prediction: &Prediction, reads: &Reads) -> Self {
+    pub(super) fn new(trace: &Trace, relations: &Relations, prediction: &Prediction, reads: &Reads) -> Self {
         let event = |id: EventId| EventJson::of(trace, id);
         let seen = |finding: &&Finding| {
             let (write, read, other) = triplet(finding);
@@ -170,12 +174,15 @@ impl ReadsJson {
         let place = |place: &Place<'_>| {
             let shortest = place.shortest();
             let (_, read, _) = triplet(shortest);
-            let proof = shortest.proof.iter();
+            let schedule = shortest.proof.as_ref().map(|proof| &proof.witness().schedule);
+            let recorded = schedule.and_then(|schedule| Recorded::of(schedule, relations));
+            let told = recorded.as_ref().map(|r| &r.rest).or(schedule);
             PlaceJson {
                 location: trace.tables().location(trace.event(read).location).map(str::to_string),
                 read: event(read),
                 sees: place.findings.iter().map(seen).collect(),
-                witness: proof.flat_map(|p| p.witness().schedule.iter().map(|e| e.number())).collect(),
+                witness: told.map_or_else(Vec::new, |told| told.iter().map(EventId::number).collect()),
+                witness_after: recorded.as_ref().map(|r| r.after),
             }
         };
         let verdict = match reads {

@@ -227,7 +227,7 @@ fn report(
     let mut report = report::report(path, &loaded.trace, &loaded.relations, options, prediction, steps);
     if let Some(reads) = &prediction.reads {
         report.summary.determinism = Some(nondeterminism::verdict(reads));
-        let reads = ReadsJson::new(&loaded.trace, prediction, reads);
+        let reads = ReadsJson::new(&loaded.trace, &loaded.relations, prediction, reads);
         report.nondeterminism = Some(serde_json::to_value(reads).map_err(Failure::new)?);
     }
     Ok(report)

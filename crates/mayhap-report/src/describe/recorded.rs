@@ -1,0 +1,79 @@
+//! What a long schedule has in common with the recorded run.
+//!
+//! A schedule mostly runs the recorded events one after the other and differs near its end, so a long one is told by how
+//! far it follows the run, and what comes then. Nothing is lost, and a finding takes what it differs, not what it is long.
+
+use mayhap_trace::{EventId, Relations};
+use mayhap_witness::Schedule;
+
+/// Steps up to which a schedule is told whole.
+const WHOLE: usize = 10_000;
+
+/// A long schedule after the events of the run that it begins with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Recorded {
+    /// So many events of the trace run first, as they were recorded.
+    pub after: u64,
+    /// Then these.
+    pub rest: Schedule,
+}
+
+impl Recorded {
+    /// The beginning that a schedule shares with the run; `None` where it is told whole.
+    pub fn of(schedule: &Schedule, relations: &Relations) -> Option<Recorded> {
+        if schedule.len() <= WHOLE {
+            return None;
+        }
+        let (mut events, mut steps) = (0, 0);
+        for range in schedule.ranges() {
+            let skipped = events..range.start;
+            if range.start < events || skipped.into_iter().any(|i| relations.is_relevant(EventId::at(i))) {
+                break;
+            }
+            events = range.end;
+            steps += range.len();
+        }
+        Some(Recorded { after: events as u64, rest: schedule.skip(steps).collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mayhap_trace::format::parse_std;
+
+    use super::*;
+
+    /// Threads that write to themselves, with marks between, which no schedule has.
+    fn trace(events: usize) -> String {
+        let line = |i: usize| match i % 5 {
+            0 => format!("T{}|br\n", i % 2),
+            1 => format!("T{}|w(x)\n", i % 2),
+            _ => format!("T{}|begin\n", i % 2),
+        };
+        (0..events).map(line).collect()
+    }
+
+    #[test]
+    fn short_schedules_are_told_whole() {
+        let relations = Relations::derive(&parse_std("A|w(x)\nB|w(x)\n").unwrap()).unwrap();
+        assert_eq!(Recorded::of(&(0..2).map(EventId::at).collect(), &relations), None);
+    }
+
+    #[test]
+    fn long_ones_are_told_from_where_they_leave_the_run() {
+        let trace = parse_std(&trace(50_000)).unwrap();
+        let relations = Relations::derive(&trace).unwrap();
+        let mut events: Vec<EventId> =
+            (0..trace.len()).map(EventId::at).filter(|&e| relations.is_relevant(e)).collect();
+        let last = events.len() - 1;
+        events.swap(last - 2, last);
+        let schedule: Schedule = events.iter().copied().collect();
+        let recorded = Recorded::of(&schedule, &relations).unwrap();
+        assert_eq!(recorded.rest.iter().collect::<Vec<_>>(), &events[last - 2..]);
+        let before = (0..recorded.after as usize).map(EventId::at).filter(|&e| relations.is_relevant(e));
+        assert_eq!(before.chain(recorded.rest.iter()).collect::<Schedule>(), schedule);
+        // One that leaves an event out at its very beginning has nothing in common with the run.
+        let left_out = Recorded::of(&events[1..].iter().copied().collect(), &relations).unwrap();
+        assert_eq!((left_out.after, left_out.rest.len()), (0, last));
+    }
+}
