@@ -14,7 +14,12 @@ pub(crate) struct Tool {
     path: PathBuf,
     /// What one run may take; see [`SLOW`].
     pub(crate) limit: Duration,
+    /// When runs are to be over, but for some seconds.
+    pub(crate) until: Instant,
 }
+
+/// What a run may take when there is no time left: most take less.
+const LAST: Duration = Duration::from_secs(10);
 
 /// How the error of a run begins that took longer than it may.
 pub(crate) const SLOW: &str = "it takes too long";
@@ -75,7 +80,7 @@ impl Tool {
         let own = std::env::current_exe().map_err(|e| format!("where am I? {e}"))?;
         let path = own.with_file_name("mayhap");
         match path.exists() {
-            true => Ok(Tool { path, limit: Duration::from_secs(120) }),
+            true => Ok(Tool { path, limit: Duration::from_secs(120), until: Instant::now() }),
             false => Err(format!("{} is missing; bench/run builds both", path.display())),
         }
     }
@@ -89,10 +94,11 @@ impl Tool {
     pub(crate) fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Result<Run, String> {
         let args: Vec<OsString> = args.into_iter().map(|a| a.as_ref().to_os_string()).collect();
         let mut command = Command::new("timeout");
-        let run = run(command.arg(self.limit.as_secs().to_string()).arg(&self.path).args(&args))?;
+        let limit = self.until.saturating_duration_since(Instant::now()).clamp(LAST, self.limit);
+        let run = run(command.arg(limit.as_secs().to_string()).arg(&self.path).args(&args))?;
         match run.code {
             Some(0 | 1 | 3) => Ok(run),
-            Some(124) => Err(format!("{SLOW}: mayhap {args:?} ran for more than {} s", self.limit.as_secs())),
+            Some(124) => Err(format!("{SLOW}: mayhap {args:?} ran for more than {} s", limit.as_secs())),
             code => Err(format!("mayhap {args:?} ended with {code:?}: {}", run.err.trim())),
         }
     }

@@ -6,4 +6,5 @@ pub(crate) mod nondeterminism;
 pub(crate) mod peers;
 pub(crate) mod polygraph;
 pub(crate) mod seqcheck;
+pub(crate) mod slowdown;
 pub(crate) mod wcp;

@@ -4,20 +4,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Bench;
-use crate::programs::{Bundled, bundled};
 use crate::sheet::Sheet;
-use crate::tool::{run, seconds};
+use crate::tool::{Run, run, seconds};
 
 const NOTE: &str = "One run of each tool. `found` on a program with a bug is right, on its correct twin it is a false alarm. libtsan, helgrind and drd report what is \
 unordered in the order that ran, so that they miss bugs that a lock or the start of a thread happened to order; helgrind and libtsan also report lock-order \
 inversions, whether or not they can happen, and drd reports what it takes for races around conditions. mayhap proves its findings from the same kind of run, which is \
 why it finds more and raises no false alarm here; what it misses needs code that the run did not execute, or is not a bug of the kinds it knows. Times are wall clock, \
 the program built with the tool's own flags; mayhap's is recording and prediction together, the peers' the run. Most programs sleep for tens of milliseconds on \
-purpose, so times say little here; the next table has what recording costs.";
-
-const SLOWDOWN: &str = "Wall clock of the best of three runs (helgrind and drd: one), as a multiple of the program built by gcc -O1 alone; `mayhap` is `mayhap record` to its end, trace on disk included. Threads run one \
-at a time under mayhap, helgrind and drd, at once under libtsan, which is therefore the fastest by far on programs that compute in parallel. mayhap pays for writing down \
-every access that may matter, helgrind for looking each up at once; which is dearer depends on how many accesses of a program are shared.";
+purpose, so times say little here; the next table has what recording costs. `hung` is a run that was ended after 10 s: nested_monitor really deadlocks under libtsan, which \
+reports the inverted order before and not that nobody moves.";
 
 const RAPID: &str = "RAPID is run on the same traces where RAPID_HOME names its folder.";
 
@@ -45,12 +41,10 @@ pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
             continue;
         }
         let correct = name.ends_with("_fixed");
-        let said = [
-            mayhap(bench, &file)?,
-            libtsan(bench, &file)?,
-            valgrind(bench, &file, "helgrind")?,
-            valgrind(bench, &file, "drd")?,
-        ];
+        let native = bench.scratch.path().join("peer-native");
+        build(&mut Command::new(compiler(&file).0), &file, &native)?;
+        let said =
+            [mayhap(bench, &file)?, libtsan(bench, &file)?, valgrind(&native, "helgrind")?, valgrind(&native, "drd")?];
         programs[usize::from(correct)] += 1;
         for (total, said) in totals[usize::from(correct)].iter_mut().zip(&said) {
             *total += u32::from(said.as_ref().is_some_and(|s| s.found));
@@ -82,82 +76,7 @@ pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
         sheet.row([label.to_string(), none(), of(0), none(), of(1), none(), of(2), none(), of(3), none()]);
     }
     bench.results.keep(&sheet)?;
-    slowdown(bench)?;
     rapid(bench)
-}
-
-/// How much longer the bundled programs take under each tool.
-fn slowdown(bench: &Bench) -> Result<(), String> {
-    let columns = ["program", "alone", "mayhap", "libtsan", "helgrind", "drd"];
-    let mut sheet = Sheet::new("slowdown", "Times as long as the program alone", &columns, SLOWDOWN);
-    for Bundled { name, source, settings } in bundled(bench)? {
-        let arguments = settings.last().ok_or_else(|| format!("{name} has no setting"))?;
-        let label = format!("{name} {}", arguments.join(" "));
-        let made = slowdown_row(bench, &label, &source, arguments, &mut sheet);
-        sheet.tolerate(&label, made)?;
-    }
-    bench.results.keep(&sheet)
-}
-
-fn slowdown_row(
-    bench: &Bench,
-    label: &str,
-    source: &Path,
-    arguments: &[String],
-    sheet: &mut Sheet,
-) -> Result<(), String> {
-    bench.in_time()?;
-    let file = |name: &str| bench.scratch.path().join(name);
-    let (alone, tsan, recorded) = (file("slow-alone"), file("slow-tsan"), file("slow-mayhap"));
-    build(&mut Command::new("gcc"), source, &alone)?;
-    build(Command::new(bench.tool.path()).arg("cc"), source, &recorded)?;
-    let with_tsan = build(Command::new("gcc").arg("-fsanitize=thread"), source, &tsan).is_ok();
-    // The best of some runs: what else the machine does only adds.
-    let best = |runs: u32, command: &dyn Fn() -> Command| {
-        let mut least: Option<f64> = None;
-        for _ in 0..runs {
-            let done = run(command().args(arguments))?;
-            if matches!(done.code, Some(124 | 127)) {
-                return Ok(None);
-            }
-            let time = done.wall.as_secs_f64();
-            least = Some(least.map_or(time, |t| t.min(time)));
-        }
-        Ok::<_, String>(least)
-    };
-    let plain = |program: &Path| {
-        let program = program.to_path_buf();
-        move || {
-            let mut command = timed();
-            command.arg(&program);
-            command
-        }
-    };
-    let under = |tool: &str| {
-        let (tool, program) = (format!("--tool={tool}"), alone.clone());
-        move || {
-            let mut command = timed();
-            command.args(["valgrind", &tool]).arg(&program);
-            command
-        }
-    };
-    let trace = file("slow.mhp");
-    let recording = || {
-        let mut command = timed();
-        command.arg(bench.tool.path()).args(["record", "-o"]).arg(&trace).arg("--").arg(&recorded);
-        command
-    };
-    let base = best(5, &plain(&alone))?.ok_or("it takes too long: alone")?;
-    let times = |time: Option<f64>| time.map_or("-".to_string(), |t| format!("{:.1}", t / base));
-    sheet.row([
-        label.to_string(),
-        seconds(std::time::Duration::from_secs_f64(base)),
-        times(best(3, &recording)?),
-        times(if with_tsan { best(3, &plain(&tsan))? } else { None }),
-        times(best(1, &under("helgrind"))?),
-        times(best(1, &under("drd"))?),
-    ]);
-    Ok(())
 }
 
 fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
@@ -175,7 +94,7 @@ fn compiler(file: &Path) -> (&'static str, &'static str) {
     }
 }
 
-fn build(command: &mut Command, file: &Path, to: &Path) -> Result<(), String> {
+pub(super) fn build(command: &mut Command, file: &Path, to: &Path) -> Result<(), String> {
     let built = run(command.args(["-g", "-O1", "-pthread", "-o"]).arg(to).arg(file))?;
     match built.code {
         Some(0) => Ok(()),
@@ -184,16 +103,26 @@ fn build(command: &mut Command, file: &Path, to: &Path) -> Result<(), String> {
 }
 
 /// A command that a program under observation cannot hang.
-fn timed() -> Command {
+pub(super) fn timed(seconds: u32) -> Command {
     let mut command = Command::new("timeout");
-    command.arg("60");
+    command.arg(seconds.to_string());
     command
+}
+
+/// Seconds after which a program hangs: on its own, each ends within one.
+const HANGS: u32 = 10;
+/// How `timeout` ends then.
+const HUNG: Option<i32> = Some(124);
+
+/// The time of a run, or that it hung.
+fn time(run: &Run) -> String {
+    if run.code == HUNG { "hung".to_string() } else { seconds(run.wall) }
 }
 
 fn mayhap(bench: &Bench, file: &Path) -> Result<Option<Said>, String> {
     let (program, trace) = (bench.scratch.path().join("peer"), bench.scratch.path().join("peer.mhp"));
     build(Command::new(bench.tool.path()).arg(compiler(file).1), file, &program)?;
-    let record = run(timed().arg(bench.tool.path()).args(["record", "-o"]).arg(&trace).arg("--").arg(&program))?;
+    let record = run(timed(HANGS).arg(bench.tool.path()).args(["record", "-o"]).arg(&trace).arg("--").arg(&program))?;
     let kinds = ["--kinds", "race,deadlock,atomicity,order"].map(AsRef::as_ref);
     let predict = bench.tool.run(["predict".as_ref(), trace.as_os_str()].into_iter().chain(kinds))?;
     Ok(Some(Said { found: predict.code == Some(1), time: seconds(record.wall + predict.wall) }))
@@ -204,21 +133,21 @@ fn libtsan(bench: &Bench, file: &Path) -> Result<Option<Said>, String> {
     if build(Command::new(compiler(file).0).arg("-fsanitize=thread"), file, &program).is_err() {
         return Ok(None);
     }
-    let done = run(timed().arg(&program).env("TSAN_OPTIONS", "detect_deadlocks=1:second_deadlock_stack=1"))?;
-    Ok(Some(Said { found: done.err.contains("WARNING: ThreadSanitizer"), time: seconds(done.wall) }))
+    let done = run(timed(HANGS).arg(&program).env("TSAN_OPTIONS", "detect_deadlocks=1:second_deadlock_stack=1"))?;
+    Ok(Some(Said { found: done.err.contains("WARNING: ThreadSanitizer"), time: time(&done) }))
 }
 
-fn valgrind(bench: &Bench, file: &Path, tool: &str) -> Result<Option<Said>, String> {
-    let program = bench.scratch.path().join("peer-native");
-    build(&mut Command::new(compiler(file).0), file, &program)?;
-    let Ok(done) = run(timed().args(["valgrind", &format!("--tool={tool}"), "--error-exitcode=99"]).arg(&program))
+fn valgrind(program: &Path, tool: &str) -> Result<Option<Said>, String> {
+    let Ok(done) = run(timed(HANGS).args(["valgrind", &format!("--tool={tool}"), "--error-exitcode=99"]).arg(program))
     else {
         return Ok(None);
     };
-    // `timeout` says 127 where there is no such command.
+    // `timeout` says 127 where there is no such command. Whoever hangs has no exit code to tell by.
+    let words = ["lock order", "Possible data race", "Conflicting"];
+    let found = if done.code == HUNG { words.iter().any(|w| done.err.contains(w)) } else { done.code == Some(99) };
     match done.code {
         Some(127) => Ok(None),
-        code => Ok(Some(Said { found: code == Some(99), time: seconds(done.wall) })),
+        _ => Ok(Some(Said { found, time: time(&done) })),
     }
 }
 
@@ -235,7 +164,7 @@ fn rapid(bench: &Bench) -> Result<(), String> {
         bench.tool.run(["convert".as_ref(), path.as_os_str(), plain.as_os_str()])?;
         for (order, class) in [("hb", "HBEpoch"), ("shb", "SHB"), ("wcp", "WCP"), ("syncp", "SyncPreserving")] {
             let classpath = format!("{0}/rapid.jar:{0}/lib/*:{0}/lib/jgrapht/*", home.display());
-            let theirs = run(timed()
+            let theirs = run(timed(HANGS)
                 .args(["java", "-classpath", &classpath, class, "-f=std"])
                 .arg(format!("-p={}", plain.display())))?;
             let ours = bench.tool.run(["detect".as_ref(), plain.as_os_str(), "--order".as_ref(), order.as_ref()])?;
