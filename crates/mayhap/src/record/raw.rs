@@ -229,8 +229,8 @@ fn read_end(file: &File) -> io::Result<(End, Option<Vec<u8>>)> {
         return Err(wrong("has a wrong checksum".into()));
     }
     let end: End = serde_json::from_slice(&json).map_err(|error| wrong(format!("cannot be read: {error}")))?;
-    let lengths = end.pieces.iter().map(|&(bytes, _, _)| bytes).chain(end.stdin.map(|(bytes, _)| bytes));
-    let total = lengths.fold(Some(RECORDING.len() as u64), |sum, bytes| sum?.checked_add(bytes));
+    let mut lengths = end.pieces.iter().map(|&(bytes, _, _)| bytes).chain(end.stdin.map(|(bytes, _)| bytes));
+    let total = lengths.try_fold(RECORDING.len() as u64, |sum, bytes| sum.checked_add(bytes));
     if total != Some(start) {
         return Err(wrong("does not fit what stands before it".into()));
     }
