@@ -5,22 +5,29 @@
 //! all older ones of that thread are, and the thread is done. So the pairs looked at are near in the trace, and their number
 //! is bounded by accesses × classes, not by the square of the accesses.
 //!
+//! Most variables need none of this: one lock is held at every access, and alone at every write, so that no two of them can
+//! be candidates. That is seen first, from locksets. Of the others, which classes can be partners at all is settled when a
+//! class is first met, so that an access costs nothing for those that a lock keeps apart from it.
+//!
 //! Left out: far instances of a pair of locations beyond [`Limits::instances`], or beyond the [`RECENT`] latest accesses of
-//! a class; they are counted. A thread that accesses a variable in more than [`CLASSES`] ways is a gap in the answer.
+//! a class; they are counted. A thread that accesses a variable in more than [`CLASSES`] ways that could race with an
+//! access is a gap in the answer.
 //! [`all_races`] leaves out nothing.
 //!
 //! Cost: O(accesses × classes that are unordered with them).
 
 use hashbrown::HashMap;
-use mayhap_trace::{EventId, LocksetId, Op, Relations, Trace};
+use mayhap_trace::{EventId, LockId, LocksetId, Mode, Op, Relations, Trace};
 use mayhap_witness::{Kind, Target};
 
 use super::{Candidates, Group, Limits, Nearest, place, shared_accesses};
 
 /// Latest accesses of a class that are tried with each later one.
 const RECENT: usize = 4;
-/// Classes of one thread that are tried with each later access.
+/// Partners of one thread that are tried with each later access.
 const CLASSES: usize = 256;
+/// Classes of a variable of which it is kept which are partners, in words of 64; of later ones it is asked anew.
+const WORDS: usize = 16;
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
@@ -34,6 +41,17 @@ struct Class {
     count: u8,
     /// All accesses so far.
     total: u64,
+    /// Some class is a partner.
+    has_partners: bool,
+}
+
+impl Class {
+    /// Their accesses conflict, and no lock keeps them apart.
+    fn is_partner(&self, other: &Class, relations: &Relations) -> bool {
+        self.thread != other.thread
+            && (self.is_write || other.is_write)
+            && relations.locksets().common(self.lockset, other.lockset).is_none()
+    }
 }
 
 /// The classes of one variable.
@@ -45,6 +63,29 @@ struct Classes {
     of_thread: Vec<(u16, Vec<u32>)>,
     /// Group of a pair of classes.
     groups: Map<(u32, u32), u32>,
+    /// Of each of the first classes, which others are partners.
+    partners: Vec<[u64; WORDS]>,
+}
+
+/// A lock is held at every access and alone at every write: whatever conflicts is kept apart.
+fn is_protected(trace: &Trace, relations: &Relations, accesses: &[EventId]) -> bool {
+    let ops = &trace.columns().ops;
+    let locksets = relations.locksets();
+    let mut common: Vec<LockId> = locksets.get(relations.held(accesses[0])).iter().map(|&(lock, _)| lock).collect();
+    let mut last = None;
+    for &access in accesses {
+        let (set, is_write) = (relations.held(access), ops[access.index()] == Op::Write);
+        if last == Some((set, is_write)) {
+            continue;
+        }
+        last = Some((set, is_write));
+        let held = locksets.get(set);
+        common.retain(|&lock| held.iter().any(|&(l, mode)| l == lock && (mode == Mode::Exclusive || !is_write)));
+        if common.is_empty() {
+            return false;
+        }
+    }
+    true
 }
 
 /// Candidates by unordered pair of locations, in the order of their first instance.
@@ -55,11 +96,12 @@ pub fn races(trace: &Trace, relations: &Relations, limits: &Limits) -> Candidate
     let mut by_places: Map<(u64, u64), u32> = Map::default();
     let mut classes = Classes::default();
     for variable in bounds.windows(2).filter(|w| w[0] < w[1]) {
-        classes.all.clear();
-        classes.index.clear();
-        classes.of_thread.clear();
-        classes.groups.clear();
-        for &access in &accesses[variable[0] as usize..variable[1] as usize] {
+        let accesses = &accesses[variable[0] as usize..variable[1] as usize];
+        if is_protected(trace, relations, accesses) {
+            continue;
+        }
+        classes.clear();
+        for &access in accesses {
             let class = classes.enter(trace, relations, access);
             skipped += classes.pair(trace, relations, access, class, &mut |classes, other, partner| {
                 let group = *classes.groups.entry((other, class)).or_insert_with(|| {
@@ -93,23 +135,72 @@ enum Partner {
 }
 
 impl Classes {
+    fn clear(&mut self) {
+        self.all.clear();
+        self.index.clear();
+        self.of_thread.clear();
+        self.groups.clear();
+        self.partners.clear();
+    }
+
     fn enter(&mut self, trace: &Trace, relations: &Relations, access: EventId) -> u32 {
         let columns = trace.columns();
         let thread = columns.threads[access.index()];
         let is_write = columns.ops[access.index()] == Op::Write;
         let (lockset, place) = (relations.held(access), place(trace, access));
-        *self.index.entry((thread, is_write, lockset, place)).or_insert_with(|| {
-            let number = self.all.len() as u32;
-            self.all.push(Class { thread, is_write, lockset, place, recent: [0; RECENT], count: 0, total: 0 });
-            match self.of_thread.iter_mut().find(|(t, _)| *t == thread) {
-                Some((_, classes)) => classes.push(number),
-                None => self.of_thread.push((thread, vec![number])),
-            }
-            number
-        })
+        let key = (thread, is_write, lockset, place);
+        if let Some(&known) = self.index.get(&key) {
+            return known;
+        }
+        let number = self.all.len() as u32;
+        self.index.insert(key, number);
+        let none = [0; RECENT];
+        self.all.push(Class {
+            thread,
+            is_write,
+            lockset,
+            place,
+            recent: none,
+            count: 0,
+            total: 0,
+            has_partners: false,
+        });
+        match self.of_thread.iter_mut().find(|(t, _)| *t == thread) {
+            Some((_, classes)) => classes.push(number),
+            None => self.of_thread.push((thread, vec![number])),
+        }
+        self.acquaint(relations, number);
+        number
     }
 
-    /// Calls `found` with each class and earlier access that the access may race with. Returns how many classes it passed over.
+    /// Finds the partners of a new class.
+    fn acquaint(&mut self, relations: &Relations, number: u32) {
+        let new = number as usize;
+        if new >= 64 * WORDS {
+            let known = if new == 64 * WORDS { 0 } else { new };
+            self.all[known..].iter_mut().for_each(|class| class.has_partners = true);
+            return;
+        }
+        self.partners.push([0; WORDS]);
+        for other in 0..new {
+            if self.all[new].is_partner(&self.all[other], relations) {
+                for (a, b) in [(new, other), (other, new)] {
+                    self.partners[a][b / 64] |= 1 << (b % 64);
+                    self.all[a].has_partners = true;
+                }
+            }
+        }
+    }
+
+    fn are_partners(&self, relations: &Relations, a: u32, b: u32) -> bool {
+        match self.partners.get(a as usize) {
+            Some(row) if (b as usize) < 64 * WORDS => row[b as usize / 64] >> (b % 64) & 1 == 1,
+            _ => self.all[a as usize].is_partner(&self.all[b as usize], relations),
+        }
+    }
+
+    /// Calls `found` with each class and earlier access that the access may race with. Returns how many
+    /// threads had more classes than are tried.
     fn pair(
         &mut self,
         trace: &Trace,
@@ -119,27 +210,32 @@ impl Classes {
         found: &mut dyn FnMut(&mut Classes, u32, Partner),
     ) -> u64 {
         let mut skipped = 0;
-        let (me, is_write) = (self.all[class as usize].thread, self.all[class as usize].is_write);
-        let lockset = self.all[class as usize].lockset;
+        let Class { thread: me, has_partners, .. } = self.all[class as usize];
+        if !has_partners {
+            return 0;
+        }
         for thread in 0..self.of_thread.len() {
             if self.of_thread[thread].0 == me {
                 continue;
             }
-            let count = self.of_thread[thread].1.len();
-            let mut passed_over = count.saturating_sub(CLASSES) as u64;
-            for i in (0..count).rev().take(CLASSES) {
+            let mut tried = 0;
+            for i in (0..self.of_thread[thread].1.len()).rev() {
                 let other = self.of_thread[thread].1[i];
+                if !self.are_partners(relations, class, other) {
+                    continue;
+                }
+                tried += 1;
                 let c = &self.all[other as usize];
                 if c.count == 0 {
                     continue;
                 }
                 let newest = EventId::at(c.recent[c.count as usize - 1] as usize);
                 if relations.ordered(trace, newest, access) {
-                    passed_over = 0;
                     break;
                 }
-                if !(is_write || c.is_write) || relations.locksets().common(c.lockset, lockset).is_some() {
-                    continue;
+                if tried > CLASSES {
+                    skipped += 1;
+                    break;
                 }
                 let (recent, count) = (c.recent, c.count as usize);
                 let mut older = c.total - count as u64;
@@ -155,7 +251,6 @@ impl Classes {
                     found(self, other, Partner::Older(older));
                 }
             }
-            skipped += passed_over;
         }
         skipped
     }
