@@ -20,9 +20,6 @@ fn atomic<T>(address: u64, order: c_int, size: u8, operate: impl FnOnce() -> (At
         replay::check_atomic(hook.thread(), kind as u8, pc, address);
         // Bits above the order are hints (`__ATOMIC_HLE_…`).
         hook.record(Tag::Atomic, pc, &[address, atomic_word(kind, (order & 7) as u8, size)]);
-        if kind != AtomicKind::Store {
-            hook.thread().dirty.store(1, Ordering::Relaxed);
-        }
         hook.sync_point();
     }
     result
@@ -76,7 +73,6 @@ macro_rules! widths {
                     if let Some(hook) = &hook {
                         replay::check_atomic(hook.thread(), kind as u8, pc, p as u64);
                         hook.record(Tag::Atomic, pc, &[p as u64, atomic_word(kind, (order & 7) as u8, $size)]);
-                        hook.thread().dirty.store(1, Ordering::Relaxed);
                         hook.sync_point();
                     }
                     match result {

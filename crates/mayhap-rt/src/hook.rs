@@ -109,8 +109,6 @@ impl Hook {
             self.follow(tag, pc, following);
         }
         let site = self.site(pc);
-        self.thread.last_read.store(0, Ordering::Relaxed);
-        self.thread.pending.store(0, Ordering::Relaxed);
         // SAFETY: a hook holds the token.
         unsafe {
             access::put_branch(self.thread);
@@ -157,7 +155,7 @@ impl Hook {
 
     /// Gives the token up before a call that may block. Until [`Self::resume`], hooks of this thread are on their own.
     pub(crate) fn suspend(&self) {
-        self.thread.pending.store(0, Ordering::Relaxed);
+        self.thread.announced.store(0, Ordering::Relaxed);
         replay::in_call(self.thread, true);
         sched::leave(self.thread);
         self.thread.busy.store(0, Ordering::Relaxed);

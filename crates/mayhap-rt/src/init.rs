@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use mayhap_wire::ring::ENVIRONMENT;
 
 use crate::hook::{self, Hook};
-use crate::{conditions, modules, process, replay, ring, sched, sys, threads, tls};
+use crate::{conditions, modules, process, real, replay, ring, sched, sys, threads, tls};
 
 static DONE: AtomicBool = AtomicBool::new(false);
 
@@ -35,6 +35,7 @@ extern "C" fn init() {
     if !open_ring() {
         return;
     }
+    real::find_all();
     open_schedule();
     sys::register_barrier();
     process::prepare();

@@ -81,9 +81,6 @@ impl Ranges {
             let bytes = n() as u64;
             if bytes > 0 {
                 hook.record(tag, *pc, &[address, bytes]);
-                if tag == Tag::RangeRead {
-                    hook.thread().dirty.store(1, core::sync::atomic::Ordering::Relaxed);
-                }
             }
         }
     }

@@ -2,7 +2,7 @@
 //! linked statically there is no loader: there the linker knows them as `__real_NAME`.
 
 #[cfg(not(feature = "archive"))]
-pub(crate) use looked_up::Real;
+pub(crate) use looked_up::{Real, find_all};
 
 /// Where the real function of a name is.
 #[cfg(not(feature = "archive"))]
@@ -14,6 +14,9 @@ macro_rules! real_address {
                 Err(_) => panic!("an identifier holds no zero"),
             };
         static REAL: $crate::real::Real = $crate::real::real_address!(@new NAME $(, $version)?);
+        #[used]
+        #[unsafe(link_section = "mayhap_reals")]
+        static LISTED: &$crate::real::Real = &REAL;
         REAL.get()
     }};
     (@new $name:ident) => { $crate::real::Real::new($name) };
@@ -64,15 +67,19 @@ mod looked_up {
             if found.is_null() { self.find() } else { found }
         }
 
-        #[cold]
-        fn find(&self) -> *mut c_void {
+        fn look_up(&self) -> *mut c_void {
             // SAFETY: names end in zero; the loader does not call back.
-            let found = unsafe {
+            unsafe {
                 match self.version {
                     Some(version) => libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), version.as_ptr()),
                     None => libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()),
                 }
-            };
+            }
+        }
+
+        #[cold]
+        fn find(&self) -> *mut c_void {
+            let found = self.look_up();
             if found.is_null() {
                 // The program called a function that its own libc does not have: the loader would have refused to start it.
                 // SAFETY: no precondition.
@@ -82,7 +89,30 @@ mod looked_up {
             found
         }
     }
+
+    unsafe extern "C" {
+        #[link_name = "__start_mayhap_reals"]
+        static FIRST: u8;
+        #[link_name = "__stop_mayhap_reals"]
+        static END: u8;
+    }
+
+    /// Finds all functions that there are, while the program has one thread. Later the loader's lock may be held by a thread that waits
+    /// for the token, and whoever asks the loader may be the one that has it.
+    pub(crate) fn find_all() {
+        let (mut at, end) = ((&raw const FIRST).cast::<&Real>(), (&raw const END).cast::<&Real>());
+        while at < end {
+            // SAFETY: the linker puts the list between these two.
+            unsafe {
+                (*at).found.store((*at).look_up(), Ordering::Relaxed);
+                at = at.add(1);
+            }
+        }
+    }
 }
+
+#[cfg(feature = "archive")]
+pub(crate) fn find_all() {}
 
 /// Declares the real functions: `real::name(args)` calls what the program would have called.
 macro_rules! real {

@@ -6,20 +6,18 @@
 
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
-use mayhap_wire::ring::{DATA_OFFSET, Header, MAGIC, MAX_FOLLOWING, Tag, record_word};
+use mayhap_wire::ring::{DATA_OFFSET, Header, MAGIC, MAX_FOLLOWING, Tag, WORDS, record_word};
 
 use crate::sys;
 
 /// Words that stay free for records while slices are measured out.
 const RESERVE: u64 = 4 * (MAX_FOLLOWING as u64 + 1);
 
-static HEADER: AtomicPtr<Header> = AtomicPtr::new(core::ptr::null_mut());
-static DATA: AtomicPtr<u64> = AtomicPtr::new(core::ptr::null_mut());
-static MASK: AtomicU64 = AtomicU64::new(0);
+pub(crate) static HEADER: AtomicPtr<Header> = AtomicPtr::new(core::ptr::null_mut());
 /// How far the reader is known to have come.
 static TAIL: AtomicU64 = AtomicU64::new(0);
 /// The head may come up to here: where the tail was when last looked at, plus the words of the ring.
-static LIMIT: AtomicU64 = AtomicU64::new(0);
+pub(crate) static LIMIT: AtomicU64 = AtomicU64::new(0);
 /// The thread whose events the reader believes to read, as its scheduler number.
 static CURRENT: AtomicU32 = AtomicU32::new(0);
 
@@ -34,16 +32,13 @@ pub(crate) unsafe fn claim(address: *mut u8, bytes: usize) -> bool {
     let header = address.cast::<Header>();
     // SAFETY: at least a page is mapped, and a page is larger and better aligned than the header.
     let ring = unsafe { &*header };
-    let fits = ring.words.is_power_of_two() && ring.words >= 4 * RESERVE;
+    let fits = ring.words == WORDS && WORDS >= 4 * RESERVE;
     if ring.magic != MAGIC || !fits || bytes as u64 != DATA_OFFSET as u64 + ring.words * 8 {
         return false;
     }
     if ring.writer.0.compare_exchange(0, sys::process_id(), Ordering::AcqRel, Ordering::Acquire).is_err() {
         return false;
     }
-    // SAFETY: the words start a page in, which the size just checked covers.
-    DATA.store(unsafe { address.add(DATA_OFFSET) }.cast(), Ordering::Relaxed);
-    MASK.store(ring.words - 1, Ordering::Relaxed);
     LIMIT.store(tail(ring) + ring.words, Ordering::Relaxed);
     VISIBLE.store(sys::process_exists(ring.recorder), Ordering::Relaxed);
     HEADER.store(header, Ordering::Release);
@@ -70,28 +65,52 @@ pub(crate) unsafe fn put(word: u64) {
         if head == LIMIT.load(Ordering::Relaxed) {
             make_room(1);
         }
-        DATA.load(Ordering::Relaxed).add((head & MASK.load(Ordering::Relaxed)) as usize).write(word);
+        cell(core::ptr::from_ref(header).cast_mut(), head).write(word);
         header.head.0.store(head + 1, Ordering::Release);
     }
 }
 
-/// Appends one word to the ring in use if there is room that is known of.
+/// Appends one word to the ring in use if there is room that is known of, and the last word is another.
 ///
 /// # Safety
 /// The caller holds the token.
 #[inline(always)]
 pub(crate) unsafe fn try_put(word: u64) -> bool {
-    // SAFETY: hooks only get here after `claim`; the mask keeps the cell inside the ring.
+    // SAFETY: hooks only get here after `claim`; the mask keeps the cells inside the ring.
     unsafe {
-        let header = &*HEADER.load(Ordering::Relaxed);
-        let head = header.head.0.load(Ordering::Relaxed);
-        if head == LIMIT.load(Ordering::Relaxed) {
+        let header = HEADER.load(Ordering::Relaxed);
+        let head = (*header).head.0.load(Ordering::Relaxed);
+        if head == LIMIT.load(Ordering::Relaxed) || cell(header, head.wrapping_sub(1)).read() == word {
             return false;
         }
-        DATA.load(Ordering::Relaxed).add((head & MASK.load(Ordering::Relaxed)) as usize).write(word);
-        header.head.0.store(head + 1, Ordering::Release);
+        cell(header, head).write(word);
+        (*header).head.0.store(head + 1, Ordering::Release);
         true
     }
+}
+
+/// Where the word of this number is.
+#[inline(always)]
+fn cell(header: *mut Header, number: u64) -> *mut u64 {
+    header.cast::<u64>().wrapping_add(DATA_OFFSET / 8).wrapping_add((number & (WORDS - 1)) as usize)
+}
+
+/// How many words were written.
+pub(crate) fn head() -> u64 {
+    header().map_or(0, |header| header.head.0.load(Ordering::Relaxed))
+}
+
+/// The last word that was written.
+pub(crate) fn last() -> u64 {
+    let Some(header) = header() else { return 0 };
+    let head = header.head.0.load(Ordering::Relaxed);
+    // SAFETY: the cell is inside the ring, which stays; whoever holds no token may see any word there.
+    unsafe { cell(core::ptr::from_ref(header).cast_mut(), head.wrapping_sub(1)).read_volatile() }
+}
+
+/// The reader believes to read events of this thread, by its scheduler number.
+pub(crate) fn is_current(owner: u32) -> bool {
+    CURRENT.load(Ordering::Relaxed) == owner
 }
 
 /// Appends a record and makes room for it first. The head moves once: a reader sees all of it or nothing.
@@ -101,16 +120,15 @@ pub(crate) unsafe fn try_put(word: u64) -> bool {
 pub(crate) unsafe fn record(tag: Tag, argument: u32, following: &[u64]) {
     let Some(header) = header() else { return };
     make_room(following.len() as u64 + 1);
-    let (data, mask) = (DATA.load(Ordering::Relaxed), MASK.load(Ordering::Relaxed));
     let mut head = header.head.0.load(Ordering::Relaxed);
     // SAFETY: the mask keeps the cells inside the ring.
-    let mut cell = |word| unsafe {
-        data.add((head & mask) as usize).write(word);
+    let mut put = |word| unsafe {
+        cell(core::ptr::from_ref(header).cast_mut(), head).write(word);
         head += 1;
     };
-    cell(record_word(tag, following.len(), argument));
+    put(record_word(tag, following.len(), argument));
     for &word in following {
-        cell(word);
+        put(word);
     }
     header.head.0.store(head, Ordering::Release);
 }

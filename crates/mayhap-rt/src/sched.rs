@@ -93,8 +93,6 @@ pub(crate) fn forget() {
 #[inline(never)]
 pub(crate) fn ensure(thread: &'static Thread, may_pass: bool) {
     let me = thread.owner.load(Ordering::Relaxed);
-    // Others may have run: the next read starts a new run of repeats (see `access`).
-    thread.last_read.store(0, Ordering::Relaxed);
     if replay::active() {
         return follow(thread, may_pass);
     }
@@ -345,7 +343,6 @@ pub(crate) fn yield_now(thread: &'static Thread) {
         None => {}
     }
     wait_for_grant(thread);
-    thread.last_read.store(0, Ordering::Relaxed);
     // SAFETY: this thread holds the token again.
     unsafe { ring::switch_to(thread.owner.load(Ordering::Relaxed)) };
 }

@@ -24,13 +24,28 @@ const EMPTY: Entry = Entry { key: AtomicU64::new(0), number: AtomicU32::new(0) }
 static CACHED: [Entry; CACHE] = [EMPTY; CACHE];
 static ENTRIES: AtomicPtr<Entry> = AtomicPtr::new(core::ptr::null_mut());
 static COUNT: AtomicU32 = AtomicU32::new(0);
+/// A bit for each number.
+static WRITES: [AtomicU64; MAX_SITE as usize / 64 + 1] = [const { AtomicU64::new(0) }; MAX_SITE as usize / 64 + 1];
 
-/// The number of the site at `pc` if it is at hand. The entry may change while it is read only if this thread does not hold the
+/// The number of the site at `pc` if it is at hand, else 0. The entry may change while it is read only if this thread does not hold the
 /// token, and then the number is not used.
 #[inline(always)]
-pub(crate) fn cached(pc: u64) -> Option<u32> {
+pub(crate) fn cached(pc: u64) -> u32 {
     let cached = &CACHED[slot(pc)];
-    (cached.key.load(Ordering::Relaxed) == pc).then(|| cached.number.load(Ordering::Relaxed))
+    if cached.key.load(Ordering::Relaxed) == pc { cached.number.load(Ordering::Relaxed) } else { 0 }
+}
+
+/// What happens at the site of this number is a write.
+pub(crate) fn writes(number: u32) -> bool {
+    WRITES.get(number as usize / 64).is_some_and(|word| word.load(Ordering::Relaxed) >> (number % 64) & 1 != 0)
+}
+
+fn note(number: u32, kind: SiteKind) {
+    if let Some(word) = WRITES.get(number as usize / 64) {
+        let bit = 1 << (number % 64);
+        let others = word.load(Ordering::Relaxed) & !bit;
+        word.store(if kind == SiteKind::Write { others | bit } else { others }, Ordering::Relaxed);
+    }
 }
 
 #[inline(always)]
@@ -62,12 +77,14 @@ unsafe fn look_up(pc: u64, kind: SiteKind, size: u8, cached: &Entry) -> u32 {
             COUNT.store(number, Ordering::Relaxed);
             entry.key.store(pc, Ordering::Relaxed);
             entry.number.store(number, Ordering::Relaxed);
+            note(number, kind);
             // SAFETY: the caller holds the token.
             unsafe { ring::record(Tag::Site, number, &[site_word(pc, kind, size)]) };
             number
         }
         // Out of numbers: the last one is redefined again and again, which the reader follows.
         _ => {
+            note(MAX_SITE, kind);
             // SAFETY: the caller holds the token.
             unsafe { ring::record(Tag::Site, MAX_SITE, &[site_word(pc, kind, size)]) };
             return MAX_SITE;

@@ -95,9 +95,9 @@ fn new_record() -> Option<&'static Thread> {
     thread.left.store(0, Ordering::Relaxed);
     thread.rounds.store(0, Ordering::Relaxed);
     thread.pthread.store(0, Ordering::Relaxed);
-    thread.dirty.store(0, Ordering::Relaxed);
     thread.branch.store(0, Ordering::Relaxed);
-    thread.pending.store(0, Ordering::Relaxed);
+    thread.announced.store(0, Ordering::Relaxed);
+    thread.repeat_at.store(0, Ordering::Relaxed);
     thread.untold.store(0, Ordering::Relaxed);
     thread.calls.clear();
     thread.lane.store(0, Ordering::Relaxed);

@@ -27,7 +27,7 @@ global_asm!(
 );
 
 /// The mark of a thread that takes no part in recording any more.
-const FINISHED: usize = 1;
+pub(crate) const FINISHED: usize = 1;
 
 /// What the runtime keeps of a thread. The thread itself and, where a field says so, others under the scheduler's lock.
 #[repr(C, align(64))]
@@ -40,17 +40,16 @@ pub(crate) struct Thread {
     pub(crate) owner: AtomicU32,
     /// Inside a hook.
     pub(crate) busy: AtomicU32,
-    /// A value was read since the last branch.
-    pub(crate) dirty: AtomicU32,
-    /// The basic block that was entered first since the last read, until the next record or access says so; 0: none.
+    /// The basic block that was entered last, until the next record or access says so; 0: none.
     pub(crate) branch: AtomicU64,
-    /// The last hook announced a write, which may not have happened yet when the next hook is a read (see [`crate::access`]).
-    pub(crate) pending: AtomicU32,
+    /// Where the ring's head is right behind a write of memory that was announced, see [`crate::access`].
+    pub(crate) announced: AtomicU64,
     /// Not 0: the ring has yet to be told what functions the thread is in (see [`crate::calls`]).
     pub(crate) untold: AtomicU32,
-    /// The last recorded access if it was a read and nothing but a branch came since, and how often it came in a row.
-    pub(crate) last_read: AtomicU64,
+    /// A read, how often it came in a row before, and where the ring's head is right behind it.
+    pub(crate) repeat: AtomicU64,
     pub(crate) repeats: AtomicU32,
+    pub(crate) repeat_at: AtomicU64,
     /// The kernel's number.
     pub(crate) tid: AtomicU32,
     /// Under the scheduler's lock: set when the token is handed to this thread.

@@ -27,6 +27,9 @@ pub const MAX_SITE: u32 = BRANCHED - 1;
 /// Added to the site number of an access: a value read before it may have decided that the thread came there.
 pub const BRANCHED: u32 = 1 << (63 - ADDRESS_BITS);
 
+/// Words of a ring: 2 MiB, which stay in the processor's cache until the recorder takes them.
+pub const WORDS: u64 = 1 << 18;
+
 /// The most words that may follow the first word of a record.
 pub const MAX_FOLLOWING: usize = 255;
 

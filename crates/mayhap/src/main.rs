@@ -13,6 +13,10 @@ use mayhap::output::Output;
 use mayhap::{Exit, Failure};
 
 fn main() -> ExitCode {
+    if called().as_deref() == Some("as") {
+        let assembled = mayhap::commands::assemble(std::env::args_os().skip(1).collect());
+        return assembled.map_or_else(|failure| fail(&failure), |exit| exit.code().into());
+    }
     let cli = match Cli::try_parse_from(arguments()) {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
@@ -28,11 +32,17 @@ fn main() -> ExitCode {
     }
 }
 
+/// What this was called as.
+fn called() -> Option<String> {
+    let path = std::env::args_os().next()?;
+    Path::new(&path).file_name()?.to_str().map(str::to_owned)
+}
+
 /// The command line; called `mayhap-cc` (through a link), `mayhap cc` is meant.
 fn arguments() -> Vec<OsString> {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
-    let name = arguments.first().and_then(|path| Path::new(path).file_name()).and_then(|name| name.to_str());
-    if let Some(command @ ("cc" | "c++" | "runner")) = name.and_then(|name| name.strip_prefix("mayhap-")) {
+    let name = called();
+    if let Some(command @ ("cc" | "c++" | "runner")) = name.as_deref().and_then(|name| name.strip_prefix("mayhap-")) {
         let command = OsString::from(command);
         arguments.insert(1, command);
     }

@@ -42,6 +42,24 @@ pub fn folder() -> Result<PathBuf, Failure> {
     Err(Failure::new(format_args!("no place for the runtime library: {}", failures.join("; "))))
 }
 
+/// The folder where this executable is called `as`, for gcc to find; `None` where there can be none.
+pub fn assembler(runtime: &Path) -> Option<PathBuf> {
+    use std::hash::{BuildHasher, Hasher};
+    let own = std::env::current_exe().ok()?;
+    let mut hasher = foldhash::quality::FixedState::with_seed(1).build_hasher();
+    hasher.write(own.as_os_str().as_encoded_bytes());
+    let folder = runtime.join(format!("as-{:016x}", hasher.finish()));
+    let link = folder.join("as");
+    if !link.exists() {
+        fs::create_dir_all(&folder).ok()?;
+        match symlink(&own, &link) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return None,
+            _ => {}
+        }
+    }
+    link.exists().then_some(folder)
+}
+
 fn candidates() -> impl Iterator<Item = PathBuf> {
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")));

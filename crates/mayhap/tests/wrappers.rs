@@ -42,6 +42,8 @@ fn shell(folder: &Path, script: &str) -> Run {
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
     let mut command = Command::new("sh");
     command.args(["-ec", script]).current_dir(folder).env("PATH", path).env("LC_ALL", "C");
+    // Where cargo looks for libraries is another build of the runtime.
+    command.env_remove("LD_LIBRARY_PATH");
     let run: Run = command.output().unwrap().into();
     assert_eq!(run.code, Some(0), "{script}\n{}{}", run.stdout, run.stderr);
     run
@@ -54,6 +56,77 @@ fn races(folder: &Path, program: &str) {
     let found = common::mayhap_in(folder, &["detect", "--order", "hb", "t.mhp"]);
     assert!(found.stdout.contains("(counter)"), "{program}: {}{}", found.stdout, run.stderr);
 }
+
+/// Code that jumps through tables, calls through pointers, tails off and throws, however it is assembled: no race is made up behind
+/// what only a branch keeps apart, and the real one is found.
+#[test]
+fn basic_blocks_are_told_however_the_code_is_assembled() {
+    let folder = tempfile::tempdir().unwrap();
+    symlink(env!("CARGO_BIN_EXE_mayhap"), folder.path().join("mayhap")).unwrap();
+    std::fs::write(folder.path().join("p.cc"), BLOCKS).unwrap();
+    let ways = [
+        "c++ -O2 -g -pthread p.cc -o p",
+        "c++ -O0 -pipe -pthread p.cc -o p",
+        "c++ -O3 -fno-plt -fcf-protection=none -save-temps -pthread p.cc -o p",
+        "c++ -O2 -masm=intel -pthread p.cc -o p",
+        "c++ -O1 -S -pthread p.cc -o p.s && mayhap c++ -pthread p.s -o p",
+        "c++ -Os -fno-pie -no-pie -fno-omit-frame-pointer -c p.cc -o p.o && mayhap c++ -no-pie -pthread p.o -o p",
+        "c++ -O2 -mindirect-branch=thunk -fcf-protection=none -pthread p.cc -o p",
+    ];
+    for way in ways {
+        let script = format!("rm -f p p.mhp; mayhap {way} && mayhap record -o p.mhp -- ./p");
+        shell(folder.path(), &script);
+        let found = common::mayhap_in(folder.path(), &["predict", "--kinds", "race", "p.mhp"]);
+        assert!(found.stdout.contains("Data race on `counter`"), "{way}: {}{}", found.stdout, found.stderr);
+        assert!(!found.stdout.contains("`guarded`"), "{way}: {}", found.stdout);
+    }
+}
+
+const BLOCKS: &str = r#"
+#include <atomic>
+#include <pthread.h>
+#include <stdexcept>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int ready, guarded, counter;
+static int (*volatile chosen)(int);
+static int even(int n) { return n % 2 == 0; }
+__attribute__((noinline)) static int is_ready() {
+    pthread_mutex_lock(&lock);
+    int seen = ready;
+    pthread_mutex_unlock(&lock);
+    if (seen) return 1;
+    return 0;
+}
+__attribute__((noinline)) static int tail(int n) { return chosen(n); }
+__attribute__((noinline)) static void count(int n) {
+    switch (n % 7) {
+    case 0: counter += 1; break;
+    case 1: counter += 2; break;
+    case 2: counter -= 3; break;
+    case 3: counter ^= 5; break;
+    case 4: counter += tail(n); break;
+    case 5: if (n > 100) throw std::runtime_error("large"); counter += 4; break;
+    default: break;
+    }
+}
+static void *consumer(void *) {
+    while (!is_ready()) sched_yield();
+    guarded += 1;
+    for (int i = 0; i < 9; i++) count(i);
+    return nullptr;
+}
+int main() {
+    pthread_t thread;
+    chosen = even;
+    pthread_create(&thread, nullptr, consumer, nullptr);
+    guarded = 7;
+    pthread_mutex_lock(&lock);
+    ready = 1;
+    pthread_mutex_unlock(&lock);
+    for (int i = 100; i < 109; i++) try { count(i); } catch (const std::exception &) { counter -= 1; }
+    pthread_join(thread, nullptr);
+}
+"#;
 
 fn there_is(command: &str) -> bool {
     let there = Command::new(command).arg("--version").output().is_ok();

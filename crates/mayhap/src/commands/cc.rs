@@ -28,7 +28,9 @@ pub struct Args {
 impl Args {
     pub(super) fn run(self, language: Language) -> Result<Exit, Failure> {
         let Compiler { program, arguments, family } = Compiler::find(language)?;
-        let call = translate(self.arguments, language, family, &runtime::folder()?);
+        let folder = runtime::folder()?;
+        let assembler = runtime::assembler(&folder);
+        let call = translate(self.arguments, language, family, &folder, assembler.as_deref());
         for line in call.notes {
             note(line);
         }

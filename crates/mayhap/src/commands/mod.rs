@@ -9,6 +9,9 @@ use clap::{Parser, Subcommand};
 
 use crate::{Exit, Failure};
 
+pub use assemble::assemble;
+
+mod assemble;
 pub mod cargo;
 pub mod cc;
 pub mod check;

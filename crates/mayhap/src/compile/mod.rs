@@ -6,6 +6,7 @@
 //! library path makes that the runtime. Where gcc does not (`-nostdlib`), and for clang, which is told to link no
 //! runtime of its own, the runtime is named. Programs linked statically get it as an archive ([`link_statically`]).
 
+pub mod assembly;
 mod response;
 
 use std::ffi::OsString;
@@ -63,12 +64,21 @@ struct Survey {
     linked_statically: bool,
     /// The C++ library is linked whatever the language.
     cxx: bool,
+    /// The assembly is not for the assembler that comes with the wrapper: it is asked for, or written in other ways.
+    other_assembly: bool,
     /// Why this call cannot be recorded.
     foreign: Option<String>,
 }
 
-/// The arguments with those that instrument and link; `folder` holds the runtime.
-pub fn translate(arguments: Vec<OsString>, language: Language, family: Family, folder: &Path) -> Call {
+/// The arguments with those that instrument and link; `folder` holds the runtime, and `assembler` is the folder of the assembler that
+/// tells basic blocks, where there is one.
+pub fn translate(
+    arguments: Vec<OsString>,
+    language: Language,
+    family: Family,
+    folder: &Path,
+    assembler: Option<&Path>,
+) -> Call {
     let mut notes = Vec::new();
     let kept = keep(arguments, &mut notes, 0);
     let survey = survey(&kept);
@@ -96,12 +106,15 @@ pub fn translate(arguments: Vec<OsString>, language: Language, family: Family, f
     // The user's own choices come later and win. gcc warns of fences that it does not instrument: with -Werror, or in a
     // configure script, that would change what happens.
     all.push("-g".into());
+    let assembler = assembler.filter(|_| family == Family::Gcc && !archive && !survey.other_assembly);
     if family == Family::Gcc {
         all.push("-Wno-tsan".into());
+        all.extend(assembler.map(|folder| joined("-B", &folder.join(""))));
     }
     all.extend(kept);
     match family {
         Family::Gcc if archive => all.push(joined("-specs=", &folder.join(runtime::SPECS_NAME))),
+        Family::Gcc if assembler.is_some() => all.push("-fsanitize=thread".into()),
         Family::Gcc => all.extend(["-fsanitize=thread", "-fsanitize-coverage=trace-pc"].map(OsString::from)),
         Family::Clang => {
             all.extend(["-fsanitize=thread", "-fsanitize-coverage=trace-pc-guard"].map(OsString::from));
@@ -257,6 +270,7 @@ impl Survey {
             if VALUED.contains(&&*text) {
                 let value = arguments.next().map(|value| value.to_string_lossy()).unwrap_or_default();
                 self.target(&format!("{text} {value}"));
+                self.other_assembly |= text == "-B";
                 continue;
             }
             self.one(&text);
@@ -266,7 +280,8 @@ impl Survey {
     fn one(&mut self, text: &str) {
         match text {
             "-E" | "-M" | "-MM" => self.stage = Stage::Preprocess,
-            "-c" | "-S" | "-fsyntax-only" | "--precompile" => self.stage = self.stage.min(Stage::Compile),
+            "-S" => (self.stage, self.other_assembly) = (self.stage.min(Stage::Compile), true),
+            "-c" | "-fsyntax-only" | "--precompile" => self.stage = self.stage.min(Stage::Compile),
             "-r" => self.stage = self.stage.min(Stage::Merge),
             "-nostdlib" | "-nodefaultlibs" => self.bare = true,
             "-static" | "-static-pie" | "--static" => self.linked_statically = true,
@@ -274,6 +289,9 @@ impl Survey {
             "-" => self.has_input = true,
             "-m32" | "-m16" | "-mx32" => self.foreign = Some(format!("{text}: not recorded, only x86-64 code is")),
             "-ffreestanding" => self.foreign = Some(format!("{text}: not recorded, the runtime needs a C library")),
+            _ if ["-B", "-masm=", "-mcmodel="].iter().any(|option| text.starts_with(option)) => {
+                self.other_assembly = true
+            }
             _ if text.starts_with("-l") => self.has_input = true,
             _ if text.starts_with('-') => self.target(text),
             _ => self.has_input = true,
@@ -303,7 +321,22 @@ mod tests {
 
     /// The call for arguments given as words.
     fn call(line: &str, family: Family) -> Call {
-        translate(words(line), Language::C, family, Path::new("/rt"))
+        translate(words(line), Language::C, family, Path::new("/rt"), None)
+    }
+
+    #[test]
+    fn gcc_gets_the_assembler_unless_the_assembly_is_another() {
+        let with = |line, family| {
+            text(&translate(words(line), Language::C, family, Path::new("/rt"), Some(Path::new("/rt/as"))))
+        };
+        assert_eq!(with("-c a.c", Family::Gcc), "-g -Wno-tsan -B/rt/as/ -c a.c -fsanitize=thread");
+        assert!(with("a.c -o a", Family::Gcc).contains("-B/rt/as/ a.c -o a -fsanitize=thread -Xlinker"));
+        for line in
+            ["-S a.c", "-B mine -c a.c", "-Bmine/ a.c", "-masm=intel -c a.c", "-mcmodel=large -c a.c", "-static a.c"]
+        {
+            assert_eq!(with(line, Family::Gcc), text(&call(line, Family::Gcc)));
+        }
+        assert_eq!(with("-c a.c", Family::Clang), text(&call("-c a.c", Family::Clang)));
     }
 
     fn text(call: &Call) -> String {
@@ -344,7 +377,7 @@ mod tests {
         }
         assert_eq!(text(&call("-static -c a.c", Family::Gcc)), format!("-g -Wno-tsan -static -c a.c {GCC}"));
         assert!(text(&call("-static a.o -lstdc++", Family::Gcc)).contains("-Wl,-u,_Znwm"));
-        let cxx = translate(words("-static a.o"), Language::Cxx, Family::Gcc, Path::new("/rt"));
+        let cxx = translate(words("-static a.o"), Language::Cxx, Family::Gcc, Path::new("/rt"), None);
         assert!(text(&cxx).contains("-Wl,-u,__cxa_guard_acquire"));
     }
 

@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, OpAccess, OpKind, Register,
 };
-use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
+use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget, SymbolKind};
 
 use super::symbols::Symbols;
 
@@ -41,6 +41,7 @@ fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> HashSet<u64> {
     let code = |start, size| file.sections().find_map(|section| section.data_range(start, size).ok().flatten());
     let mut functions = HashMap::new();
     let mut own = HashSet::new();
+    let mut harmless = slots(&file);
     // The cold part of a function is a symbol of its own and jumps back into the middle of the other part.
     let mut arrivals = HashSet::new();
     for symbol in file.symbols().chain(file.dynamic_symbols()) {
@@ -49,6 +50,9 @@ fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> HashSet<u64> {
         }
         let (start, size) = (symbol.address(), symbol.size());
         functions.insert(start, size);
+        if symbol.name() == Ok(HARMLESS) {
+            harmless.insert(start);
+        }
         if !symbol.name().is_ok_and(|name| HOOKS.iter().any(|hook| name.starts_with(hook))) {
             own.insert(start);
         }
@@ -65,14 +69,39 @@ fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> HashSet<u64> {
         if from < to
             && let Some(code) = code(start, size)
         {
-            in_function(code, start, &wanted[from..to], &arrivals, |at| own.contains(&at), &mut constant);
+            let places = Places { arrivals: &arrivals, own: &own, harmless: &harmless };
+            in_function(code, start, &wanted[from..to], &places, &mut constant);
         }
     }
     constant
 }
 
+/// The hook that changes no register.
+const HARMLESS: &str = "__mayhap_entered";
+
+/// Where the file has the address of [`HARMLESS`].
+fn slots(file: &object::File<'_>) -> HashSet<u64> {
+    let symbols = file.dynamic_symbol_table();
+    let name = |target| match target {
+        RelocationTarget::Symbol(index) => symbols.as_ref()?.symbol_by_index(index).ok()?.name().ok(),
+        _ => None,
+    };
+    let relocations = file.dynamic_relocations().into_iter().flatten();
+    relocations.filter(|(_, there)| name(there.target()) == Some(HARMLESS)).map(|(at, _)| at).collect()
+}
+
+/// What is known of places in a file.
+struct Places<'a> {
+    /// Where jumps of other parts of a function arrive.
+    arrivals: &'a HashSet<u64>,
+    /// Functions of the file itself.
+    own: &'a HashSet<u64>,
+    /// [`HARMLESS`], or where its address stands.
+    harmless: &'a HashSet<u64>,
+}
+
 /// How the functions begin that are the runtime's, also where it is linked into the program.
-const HOOKS: [&str; 5] = ["__tsan_", "pthread_", "mtx_", "cnd_", "sem_"];
+const HOOKS: [&str; 6] = ["__tsan_", "__mayhap_", "pthread_", "mtx_", "cnd_", "sem_"];
 
 fn decode(code: &[u8], start: u64) -> Vec<Instruction> {
     Decoder::with_ip(64, code, start, DecoderOptions::NONE).into_iter().collect()
@@ -106,14 +135,7 @@ const CLOBBERED: [Register; 9] = [
     Register::R11,
 ];
 
-fn in_function(
-    code: &[u8],
-    start: u64,
-    wanted: &[u64],
-    arrivals: &HashSet<u64>,
-    is_function: impl Fn(u64) -> bool,
-    constant: &mut HashSet<u64>,
-) {
+fn in_function(code: &[u8], start: u64, wanted: &[u64], places: &Places<'_>, constant: &mut HashSet<u64>) {
     let instructions = decode(code, start);
     let Some(targets) = targets(&instructions) else { return };
     let mut info = InstructionInfoFactory::new();
@@ -127,13 +149,17 @@ fn in_function(
             if let Some(others) = at.get(&instruction.ip()) {
                 meet(&mut known, others);
             }
-            if arrivals.contains(&instruction.ip()) {
+            if places.arrivals.contains(&instruction.ip()) {
                 known = [false; 16];
             }
             match instruction.flow_control() {
                 FlowControl::Next => step(instruction, &mut info, &mut known),
+                FlowControl::Call if places.harmless.contains(&instruction.near_branch_target()) => {}
+                FlowControl::IndirectCall
+                    if instruction.is_ip_rel_memory_operand()
+                        && places.harmless.contains(&instruction.ip_rel_memory_address()) => {}
                 FlowControl::Call | FlowControl::IndirectCall => {
-                    let own = instruction.is_call_near() && is_function(instruction.near_branch_target());
+                    let own = instruction.is_call_near() && places.own.contains(&instruction.near_branch_target());
                     if known[Register::RDI.number()] && !own && wanted.binary_search(&instruction.next_ip()).is_ok() {
                         found.push(instruction.next_ip());
                     }
@@ -205,7 +231,9 @@ mod tests {
 
     fn constants(code: &[u8], wanted: &[u64]) -> Vec<u64> {
         let mut constant = HashSet::new();
-        in_function(code, 0x1000, wanted, &HashSet::new(), |at| at == 0x5000, &mut constant);
+        let (own, harmless) = (HashSet::from([0x5000]), HashSet::from([0x2000, 0x3000]));
+        let places = Places { arrivals: &HashSet::new(), own: &own, harmless: &harmless };
+        in_function(code, 0x1000, wanted, &places, &mut constant);
         let mut constant: Vec<u64> = constant.into_iter().collect();
         constant.sort_unstable();
         constant
@@ -236,6 +264,17 @@ mod tests {
             0xe8, 0xf4, 0x3f, 0x00, 0x00, //             1007 call 5000
         ];
         assert_eq!(constants(&code, &[0x100c]), Vec::<u64>::new());
+    }
+
+    #[test]
+    fn the_hook_at_blocks_changes_no_register() {
+        let code = [
+            0x48, 0x8d, 0x3d, 0x10, 0x00, 0x00, 0x00, // 1000 lea rdi,[rip+16]
+            0xff, 0x15, 0xf3, 0x0f, 0x00, 0x00, //       1007 call [2000]
+            0xe8, 0xee, 0x1f, 0x00, 0x00, //             100d call 3000
+            0xe8, 0x00, 0x00, 0x00, 0x00, //             1012 call
+        ];
+        assert_eq!(constants(&code, &[0x1017]), [0x1017]);
     }
 
     #[test]

@@ -14,7 +14,7 @@
 
 use std::io;
 
-use mayhap_wire::ring::{Tag, access_word, split_access, split_record};
+use mayhap_wire::ring::{ADDRESS_BITS, Tag, access_word, split_access, split_record};
 
 use super::modules::Module;
 
@@ -33,6 +33,13 @@ struct Guess {
     stride: u64,
     /// The site that came next.
     next: u32,
+}
+
+/// An access that is guessed to come; without a site there is no guess.
+#[derive(Clone, Copy)]
+struct Expected {
+    site: u32,
+    address: u64,
 }
 
 /// What packer and unpacker know alike.
@@ -61,7 +68,21 @@ impl Guesses {
     #[inline]
     fn address(&self, site: u32) -> u64 {
         let guess = &self.slots[site as usize % SLOTS];
-        guess.address.wrapping_add(guess.stride)
+        guess.address.wrapping_add(guess.stride) & ((1 << ADDRESS_BITS) - 1)
+    }
+
+    /// What is guessed to come next.
+    #[inline]
+    fn expected(&self) -> Expected {
+        let site = self.site();
+        Expected { site, address: self.address(site) }
+    }
+
+    /// It came.
+    #[inline]
+    fn come_true(&mut self, expected: Expected) {
+        self.slots[expected.site as usize % SLOTS].address = expected.address;
+        self.site = expected.site;
     }
 
     /// What really came.
@@ -111,15 +132,16 @@ impl Packer {
         let mut guessed = 0u32;
         let mut i = 0;
         while let Some(&word) = words.get(i) {
-            if let Some((site, address)) = split_access(word) {
+            let expected = self.guesses.expected();
+            if expected.site != 0 && access_word(expected.site, expected.address) == word {
+                self.guesses.come_true(expected);
+                guessed += 1;
+                i += 1;
+            } else if let Some((site, address)) = split_access(word) {
                 let difference = address.wrapping_sub(self.guesses.address(site));
                 let known = self.guesses.site() == site;
                 self.guesses.learn(site, address);
                 i += 1;
-                if known && difference == 0 {
-                    guessed += 1;
-                    continue;
-                }
                 self.put_guessed(&mut guessed);
                 self.put_access(site, known, difference);
             } else {
@@ -218,10 +240,9 @@ impl Unpacker {
             at += 1;
             if tag & GUESSED != 0 {
                 for _ in 0..=tag & !GUESSED {
-                    let site = self.guesses.site();
-                    let address = self.guesses.address(site);
-                    self.guesses.learn(site, address);
-                    access(to, site, address);
+                    let expected = self.guesses.expected();
+                    self.guesses.come_true(expected);
+                    access(to, expected.site, expected.address);
                 }
                 continue;
             }
@@ -247,7 +268,7 @@ impl Unpacker {
                 at += 3;
             }
             let difference = difference >> 1 ^ (difference & 1).wrapping_neg();
-            let address = self.guesses.address(site).wrapping_add(difference);
+            let address = self.guesses.address(site).wrapping_add(difference) & ((1 << ADDRESS_BITS) - 1);
             self.guesses.learn(site, address);
             access(to, site, address);
         }

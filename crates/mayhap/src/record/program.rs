@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use mayhap_trace::ErrorKind;
 use mayhap_trace::format::TraceWriter;
 use mayhap_wire::attachment;
-use mayhap_wire::ring::{ENVIRONMENT, Schedule, state};
+use mayhap_wire::ring::{ENVIRONMENT, Schedule, WORDS, state};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use super::calls::constant_calls;
@@ -26,8 +26,6 @@ use super::survey::Survey;
 use super::symbols::Symbols;
 use crate::{Failure, runtime};
 
-/// Words of the ring: 2 MiB, which stay in the processor's cache until the recorder takes them.
-const RING_WORDS: u64 = 1 << 18;
 /// Words taken at a time, so that they stay in the processor's cache between their uses.
 const PIECE: u64 = 1 << 16;
 /// The longest the recorder sleeps when there is nothing to take.
@@ -154,7 +152,7 @@ fn drive(
     monitor: &mut dyn Monitor,
     take: &mut dyn FnMut(&[u64]),
 ) -> Result<(ExitStatus, Ring), Failure> {
-    let mut ring = Ring::create(RING_WORDS, options.seed, options.schedule, options.slice, options.inputs)
+    let mut ring = Ring::create(WORDS, options.seed, options.schedule, options.slice, options.inputs)
         .map_err(|error| Failure::new(format_args!("no shared memory for the recording: {error}")))?;
     command.env(ENVIRONMENT, ring.path());
     let child = command.spawn();

@@ -16,7 +16,6 @@ pub(super) struct Ring {
     name: Option<tempfile::TempPath>,
     words: u64,
     tail: u64,
-    bytes: Vec<u8>,
 }
 
 impl Ring {
@@ -38,7 +37,7 @@ impl Ring {
         put(offset::RECORDER, &std::process::id().to_le_bytes())?;
         put(offset::TAIL_CHECK, &u64::MAX.to_le_bytes())?;
         put(offset::MAGIC, &MAGIC.to_le_bytes())?;
-        Ok(Ring { file, name, words, tail: 0, bytes: Vec::new() })
+        Ok(Ring { file, name, words, tail: 0 })
     }
 
     /// How the program finds it: through this process, so that nobody in between need keep a file open.
@@ -85,7 +84,6 @@ impl Ring {
 
     /// Takes what is there, at most `limit` words, into `words`; `false` if nothing is.
     pub(super) fn take(&mut self, limit: u64, words: &mut Vec<u64>) -> io::Result<bool> {
-        words.clear();
         let head = self.head()?;
         let available = (head - self.tail).min(self.words);
         // Up to the end of the memory, the rest next time; a record may straddle, the splitter copes.
@@ -94,9 +92,8 @@ impl Ring {
         if n == 0 {
             return Ok(false);
         }
-        self.bytes.resize(n as usize * 8, 0);
-        self.file.read_exact_at(&mut self.bytes, DATA_OFFSET as u64 + start * 8)?;
-        words.extend(self.bytes.as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word)));
+        words.resize(n as usize, 0);
+        self.file.read_exact_at(bytemuck::cast_slice_mut(words), DATA_OFFSET as u64 + start * 8)?;
         self.tail += n;
         self.file.write_all_at(&self.tail.to_le_bytes(), offset::TAIL)?;
         self.file.write_all_at(&(!self.tail).to_le_bytes(), offset::TAIL_CHECK)?;

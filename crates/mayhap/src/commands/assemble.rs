@@ -1,0 +1,60 @@
+//! The assembler that `mayhap cc` has gcc call: the real one, behind [`crate::compile::assembly`].
+
+use std::ffi::{OsStr, OsString};
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::record::code;
+use crate::compile::assembly::rewrite;
+use crate::{Exit, Failure};
+
+/// Options whose value is the next argument.
+const WITH_VALUE: [&str; 6] = ["-o", "-I", "--defsym", "-MD", "--MD", "-D"];
+
+/// Assembles, with the arguments that an assembler gets.
+pub fn assemble(mut arguments: Vec<OsString>) -> Result<Exit, Failure> {
+    let real = real().ok_or_else(|| Failure::new("no assembler: `as` is not on the path"))?;
+    let input = input(&arguments);
+    let text = match input.map(|at| arguments[at].as_os_str()) {
+        Some(path) if path != "-" => std::fs::read(path).unwrap_or_default(),
+        _ => {
+            let mut text = Vec::new();
+            std::io::stdin().read_to_end(&mut text)?;
+            text
+        }
+    };
+    let from_stdin = input.is_none_or(|at| arguments[at] == "-");
+    let rewritten = std::str::from_utf8(&text).ok().and_then(rewrite);
+    if rewritten.is_none() && !from_stdin {
+        let error = Command::new(&real).args(arguments).exec();
+        return Err(Failure::at(&real, format_args!("cannot be run: {error}")));
+    }
+    let text = rewritten.map_or(text, String::into_bytes);
+    let mut file = tempfile::Builder::new().prefix("mayhap").suffix(".s").tempfile()?;
+    file.write_all(&text)?;
+    match input {
+        Some(at) => arguments[at] = file.path().into(),
+        None => arguments.push(file.path().into()),
+    }
+    let status = Command::new(&real).args(arguments).status();
+    let status = status.map_err(|error| Failure::at(&real, format_args!("cannot be run: {error}")))?;
+    Ok(Exit::Program(code(status)))
+}
+
+/// Where the one file to assemble stands among the arguments; none: it is standard input.
+fn input(arguments: &[OsString]) -> Option<usize> {
+    let is_value = |at: usize| at > 0 && WITH_VALUE.iter().any(|option| arguments[at - 1] == *option);
+    let is_file = |text: &OsStr| text == "-" || !text.as_encoded_bytes().starts_with(b"-");
+    (0..arguments.len()).find(|&at| is_file(&arguments[at]) && !is_value(at))
+}
+
+/// The first assembler on the path that is not this.
+fn real() -> Option<PathBuf> {
+    let own = std::env::current_exe().ok().and_then(|path| path.canonicalize().ok());
+    let path = std::env::var_os("PATH")?;
+    let found = std::env::split_paths(&path).map(|folder| folder.join("as"));
+    let is_other = |file: &Path| file.canonicalize().is_ok_and(|real| Some(real) != own) && file.is_file();
+    found.into_iter().find(|file| is_other(file))
+}
