@@ -17,6 +17,7 @@ use libc::{EINTR, EINVAL, ETIMEDOUT, c_int, c_uint, c_void, clockid_t, pthread_c
 use mayhap_wire::ring::Tag;
 
 use crate::hook::Hook;
+use crate::openmp;
 use crate::real::real;
 use crate::replay::{self, conditions as scheduled};
 use crate::tls::{self, exports};
@@ -225,7 +226,7 @@ fn waiting(
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     let pc = tls::caller();
-    let Some(hook) = Hook::enter() else { return call() };
+    let Some(hook) = openmp::own_call(pc, Hook::enter) else { return call() };
     if replay::active() {
         return following(&hook, condition, mutex, pc, call);
     }
@@ -375,6 +376,9 @@ unsafe extern "C-unwind" fn clockwait(c: Object, m: Object, k: clockid_t, t: *co
 fn notify(condition: Object, tag: Tag, call: impl FnOnce() -> c_int) -> c_int {
     let pc = tls::caller();
     let most = if tag == Tag::Notify { 1 } else { usize::MAX };
+    if openmp::is_library(pc) {
+        return call();
+    }
     let Some(hook) = Hook::enter() else {
         // Threads that began to wait while the run was recorded.
         (0..most).map_while(|_| wake(condition)).for_each(drop);

@@ -7,6 +7,7 @@ use libc::{c_int, c_void, size_t};
 use mayhap_wire::ring::Tag;
 
 use crate::hook::Hook;
+use crate::openmp;
 use crate::tls::{self, exports};
 
 type Block = *mut c_void;
@@ -164,7 +165,7 @@ unsafe extern "C" fn reallocate(block: Block, bytes: size_t) -> Block {
         // SAFETY: no precondition.
         return born(bytes, || unsafe { __libc_malloc(bytes) });
     }
-    let Some(hook) = Hook::enter_outermost() else {
+    let Some(hook) = Hook::enter_outermost().filter(|_| !openmp::is_library(pc)) else {
         // SAFETY: the caller's own block.
         return unsafe { __libc_realloc(block, bytes) };
     };
@@ -199,7 +200,7 @@ unsafe extern "C" fn release(block: Block) {
     if block.is_null() {
         return;
     }
-    let hook = Hook::enter_outermost();
+    let hook = if openmp::is_library(pc) { None } else { Hook::enter_outermost() };
     if let Some(hook) = &hook {
         hook.record(Tag::Free, pc, &[block as u64]);
     }

@@ -39,6 +39,7 @@ mod inputs;
 mod locks;
 mod memory;
 mod modules;
+mod openmp;
 mod process;
 mod real;
 mod replay;

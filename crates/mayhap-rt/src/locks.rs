@@ -7,6 +7,7 @@ use libc::{EBUSY, EOWNERDEAD, ETIMEDOUT, c_int, c_void, clockid_t, timespec};
 use mayhap_wire::ring::Tag;
 
 use crate::hook::Hook;
+use crate::openmp;
 use crate::real::real;
 use crate::replay::{self, Go};
 use crate::tls::{self, exports};
@@ -79,7 +80,7 @@ exports! {
 }
 
 /// Takes a lock: `attempt` never blocks and says `EBUSY` if it would have to, then `wait` is asked; `bounded` if not for ever.
-fn take(
+pub(crate) fn take(
     lock: Lock,
     tag: Tag,
     bounded: bool,
@@ -87,7 +88,7 @@ fn take(
     wait: Option<impl FnOnce() -> c_int>,
 ) -> c_int {
     let pc = tls::caller();
-    let Some((hook, go)) = Hook::enter_for(tag, pc, lock as u64) else {
+    let Some((hook, go)) = openmp::own_call(pc, || Hook::enter_for(tag, pc, lock as u64)) else {
         return match wait {
             Some(wait) => wait(),
             None => attempt(),
@@ -122,9 +123,9 @@ fn take(
 }
 
 /// Gives a lock up. Others can take it at once, but not record that before this thread passes the token on.
-fn give(lock: Lock, tag: Tag, call: impl FnOnce() -> c_int) -> c_int {
+pub(crate) fn give(lock: Lock, tag: Tag, call: impl FnOnce() -> c_int) -> c_int {
     let pc = tls::caller();
-    let Some((hook, _)) = Hook::enter_for(tag, pc, lock as u64) else { return call() };
+    let Some((hook, _)) = openmp::own_call(pc, || Hook::enter_for(tag, pc, lock as u64)) else { return call() };
     let result = call();
     // An unlock that fails changes nothing.
     if result == 0 {
@@ -158,7 +159,7 @@ pub(crate) fn retake(hook: &Hook, lock: Lock, pc: u64) -> c_int {
     result
 }
 
-const NO_WAIT: Option<fn() -> c_int> = None;
+pub(crate) const NO_WAIT: Option<fn() -> c_int> = None;
 
 /// Functions that take a lock: the attempt, and the wait where the function may wait, `within` a time or for ever.
 macro_rules! takes {

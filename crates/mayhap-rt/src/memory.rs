@@ -5,6 +5,7 @@ use libc::{c_char, c_int, c_void, size_t};
 use mayhap_wire::ring::Tag;
 
 use crate::hook::Hook;
+use crate::openmp;
 use crate::real::real;
 use crate::tls::{self, exports};
 
@@ -64,6 +65,9 @@ impl Ranges {
     #[inline(always)]
     fn begin() -> Ranges {
         let pc = tls::caller();
+        if openmp::is_library(pc) {
+            return Ranges(None);
+        }
         Ranges(Hook::enter_outermost().map(|hook| (hook, pc)))
     }
 

@@ -79,6 +79,7 @@ unsafe extern "C" fn record(info: *mut dl_phdr_info, _size: size_t, _data: *mut 
     let mut link = [0u8; 8 * (MAX_FOLLOWING - FIXED)];
     let path = if name.is_empty() { program(&mut link) } else { name };
     let path = &path[..path.len().min(8 * (MAX_FOLLOWING - FIXED))];
+    crate::openmp::loaded(path, low, end);
     let mut words = [0u64; MAX_FOLLOWING];
     (words[0], words[1], words[2]) = (base, low, end);
     for (i, bytes) in path.chunks(8).enumerate() {

@@ -12,7 +12,7 @@ use crate::hook::{self, Hook};
 use crate::real::real;
 use crate::replay::{self, Go};
 use crate::tls::{self, Thread, exports};
-use crate::{access, ring, sched, sys};
+use crate::{access, openmp, ring, sched, sys};
 
 type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
@@ -103,6 +103,8 @@ fn new_record() -> Option<&'static Thread> {
     thread.lane.store(0, Ordering::Relaxed);
     thread.children.store(0, Ordering::Relaxed);
     thread.in_step.store(0, Ordering::Relaxed);
+    thread.team.store(core::ptr::null_mut(), Ordering::Relaxed);
+    thread.starts.store(core::ptr::null_mut(), Ordering::Relaxed);
     Some(thread)
 }
 
@@ -191,7 +193,11 @@ unsafe extern "C-unwind" fn create(
     start: Start,
     argument: *mut c_void,
 ) -> c_int {
-    let pc = tls::caller();
+    let pc = openmp::starts_team().unwrap_or_else(|| {
+        let pc = tls::caller();
+        openmp::starts_thread(pc);
+        pc
+    });
     let hook = Hook::enter_for(Tag::Fork, pc, 0).map(|(hook, _)| hook);
     let child = hook.as_ref().and_then(|_| new_record());
     let (Some(hook), Some(child)) = (hook, child) else {
@@ -201,6 +207,7 @@ unsafe extern "C-unwind" fn create(
     replay::adopts(hook.thread(), child);
     child.start.store(start as usize, Ordering::Relaxed);
     child.argument.store(argument, Ordering::Relaxed);
+    child.starts.store(hook.thread().starts.load(Ordering::Relaxed), Ordering::Relaxed);
     let record = core::ptr::from_ref(child).cast_mut().cast();
     // The new thread inherits that signals are blocked: a handler that ran before it has its record would be another thread's.
     let mask = sys::block_signals(u64::MAX);
@@ -245,6 +252,10 @@ unsafe extern "C-unwind" fn run(record: *mut c_void) -> *mut c_void {
     if hook::is_recording() {
         sched::ensure(thread, true);
         begin(thread);
+        // A thread for an OpenMP team waits for the others first.
+        if !thread.starts.swap(core::ptr::null_mut(), Ordering::Relaxed).is_null() {
+            sched::leave(thread);
+        }
     }
     // SAFETY: `create` stored the program's own function.
     let start: Start = unsafe { core::mem::transmute(thread.start.load(Ordering::Relaxed)) };

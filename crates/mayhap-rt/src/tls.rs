@@ -86,6 +86,9 @@ pub(crate) struct Thread {
     pub(crate) once: AtomicPtr<c_void>,
     /// The word that the last raw futex call waited on, see [`crate::rust`].
     pub(crate) futex: AtomicU64,
+    /// The OpenMP team that it is in, and the one whose threads it is starting, see [`crate::openmp`].
+    pub(crate) team: AtomicPtr<c_void>,
+    pub(crate) starts: AtomicPtr<c_void>,
     /// The functions that it is in.
     pub(crate) calls: Calls,
     /// In a function of Rust's library that does its work by means of others that are stood in for, see [`crate::rust`].

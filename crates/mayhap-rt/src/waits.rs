@@ -6,6 +6,7 @@ use libc::{EAGAIN, EBUSY, ETIMEDOUT, c_int, c_uint, c_void, clockid_t, timespec}
 use mayhap_wire::ring::{AtomicKind, Tag, atomic_word, order};
 
 use crate::hook::Hook;
+use crate::openmp;
 use crate::real::real;
 use crate::replay::{self, Go};
 use crate::tls::{self, exports};
@@ -55,7 +56,7 @@ exports! {
 /// Begins or ends an object's life: from here on its address names another object.
 pub(crate) fn renew(object: Object, call: impl FnOnce() -> c_int) -> c_int {
     let pc = tls::caller();
-    let Some(hook) = Hook::enter() else { return call() };
+    let Some(hook) = openmp::own_call(pc, Hook::enter) else { return call() };
     let result = call();
     if result == 0 {
         hook.record(Tag::Renew, pc, &[object as u64]);

@@ -127,6 +127,10 @@ pub mod state {
     pub const TOO_MANY_THREADS: u32 = 1 << 4;
     /// The program tells its basic blocks.
     pub const TELLS_BRANCHES: u32 = 1 << 5;
+    /// The program synchronises in a way that the writer does not see.
+    pub const UNSEEN_ORDER: u32 = 1 << 6;
+    /// A library of OpenMP tells the writer what it does.
+    pub const OPENMP_TELLS: u32 = 1 << 7;
     /// The program reads the clock.
     pub const READS_CLOCK: u32 = 1 << 16;
     /// The program asks the kernel for random bytes.

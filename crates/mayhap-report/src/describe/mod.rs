@@ -223,10 +223,21 @@ fn certainty(finding: &Finding) -> String {
 impl Finding {
     /// Enters what replaying came to, and says so.
     pub fn replayed(&mut self, replay: Replay) {
-        if replay.confirmed > 0 && self.verdict == Verdict::Proven {
+        // Also what the trace alone could not prove, if there was a schedule to follow.
+        if replay.confirmed > 0 && (self.verdict == Verdict::Proven || self.story.is_some()) {
             self.verdict = Verdict::Confirmed;
         }
         self.replay = Some(replay);
         self.certainty = certainty(self);
+    }
+
+    /// Takes a proof back: it is of the trace, and there is a reason why the program may not be able to do so.
+    pub fn doubted(&mut self, why: &str) {
+        if self.verdict == Verdict::Proven {
+            self.verdict = Verdict::Suspected;
+            self.severity = self.severity.max(Severity::Warning);
+            self.reason = Some(why.to_string());
+            self.certainty = certainty(self);
+        }
     }
 }

@@ -315,11 +315,16 @@ impl Args {
                 report.summary.proven = 1;
                 let mut finding = described(Some(checked));
                 finding.witness_file = self.witness.as_ref().map(|path| path.display().to_string());
-                let recorded = crate::record::Run::load(path).is_some();
+                let run = crate::record::Run::load(path);
+                let recorded = run.is_some();
                 finding.replay_command = match &self.witness {
                     Some(witness) => Some(replay_command(witness)),
                     None => recorded.then(|| question(path, target, model, recorded)),
                 };
+                if let Some(doubt) = run.and_then(|run| run.doubt()) {
+                    finding.doubted(&doubt);
+                    (report.summary.proven, report.summary.suspected) = (0, 1);
+                }
                 report.findings.push(finding);
             }
             Verdict::Refuted(refutation) => {
@@ -371,10 +376,11 @@ impl Answer {
     ) -> Self {
         let mut witness = Vec::new();
         let Refutation { cycle, premises, .. } = report.refutation.clone().unwrap_or_default();
+        let doubt = doubt(report);
         let (word, rung, suspected) = match verdict {
             Verdict::Proven(checked, rung) => {
                 witness = checked.witness().schedule.iter().map(|e| e.number()).collect();
-                ("proven", Some(rung.name()), false)
+                (if doubt.is_some() { "unknown" } else { "proven" }, Some(rung.name()), doubt.is_some())
             }
             Verdict::Refuted(refutation) => ("refuted", Some(refutation.rung.name()), false),
             Verdict::Unknown(u) => ("unknown", None, u.suspected),
@@ -386,7 +392,7 @@ impl Answer {
             model: model.name(),
             engine: engine.name(),
             verdict: word,
-            reason: reason(verdict),
+            reason: doubt.map_or_else(|| reason(verdict), str::to_string),
             rung,
             suspected,
             cycle,
@@ -395,6 +401,11 @@ impl Answer {
             counters,
         }
     }
+}
+
+/// Why what is proven of the trace is not proven of the program.
+fn doubt(report: &Report) -> Option<&str> {
+    report.findings.iter().find_map(|finding| finding.reason.as_deref())
 }
 
 /// What a verdict rests on, in a sentence.
@@ -424,7 +435,10 @@ fn print(
     let how = format!("(model {model}, engine {engine})");
     match verdict {
         Verdict::Proven(checked, _) => {
-            writeln!(out, "proven: {} {how}\n", reason(verdict))?;
+            match doubt(report) {
+                Some(doubt) => writeln!(out, "suspected: {doubt} {how}\n")?,
+                None => writeln!(out, "proven: {} {how}\n", reason(verdict))?,
+            }
             for finding in &report.findings {
                 text::write_finding(out, report, finding, style)?;
             }

@@ -66,6 +66,8 @@ struct Survey {
     cxx: bool,
     /// The assembly is not for the assembler that comes with the wrapper: it is asked for, or written in other ways.
     other_assembly: bool,
+    /// A library of OpenMP is linked.
+    open_mp: bool,
     /// Why this call cannot be recorded.
     foreign: Option<String>,
 }
@@ -95,7 +97,7 @@ pub fn translate(
     let links = survey.stage == Stage::Link;
     let archive = links && survey.linked_statically;
     if archive {
-        all.extend(link_statically(language == Language::Cxx || survey.cxx, folder));
+        all.extend(link_statically(language == Language::Cxx || survey.cxx, survey.open_mp, folder));
     } else if links {
         // In front, so that no other library of these names comes first.
         all.push(joined("-L", folder));
@@ -131,13 +133,29 @@ pub fn translate(
     Call { arguments: all, notes }
 }
 
+/// A function of each part of gcc's OpenMP library that the runtime stands in front of.
+const OPEN_MP: [&str; 11] = [
+    "GOMP_parallel",
+    "GOMP_barrier",
+    "GOMP_critical_start",
+    "GOMP_loop_dynamic_next",
+    "GOMP_loop_ull_dynamic_next",
+    "GOMP_ordered_start",
+    "GOMP_sections_start",
+    "GOMP_single_start",
+    "GOMP_task",
+    "GOMP_target_ext",
+    "omp_set_lock",
+];
+
 /// The runtime as an archive, in front of the program, and each of its functions in front of the C library's. Nothing refers
 /// to the archive before the program does, and to parts of the C++ library it refers only where they are.
-fn link_statically(cxx: bool, folder: &Path) -> Vec<OsString> {
+fn link_statically(cxx: bool, open_mp: bool, folder: &Path) -> Vec<OsString> {
     let mut options =
         vec![folder.join(runtime::ARCHIVE_NAME).into(), joined("-Wl,@", &folder.join(runtime::WRAPS_NAME))];
     let needed = ["_Znwm", "_ZnwmSt11align_val_t", "__cxa_guard_acquire", "__cxa_guard_release", "__cxa_guard_abort"];
-    for name in ["__tsan_init"].iter().chain(needed.iter().filter(|_| cxx)) {
+    let open_mp = OPEN_MP.iter().filter(|_| open_mp);
+    for name in ["__tsan_init"].iter().chain(needed.iter().filter(|_| cxx)).chain(open_mp) {
         options.push(format!("-Wl,-u,{name}").into());
     }
     options
@@ -286,6 +304,8 @@ impl Survey {
             "-nostdlib" | "-nodefaultlibs" => self.bare = true,
             "-static" | "-static-pie" | "--static" => self.linked_statically = true,
             "-lstdc++" | "-lc++" => (self.has_input, self.cxx) = (true, true),
+            "-lgomp" | "-lomp" => (self.has_input, self.open_mp) = (true, true),
+            "-fopenmp" | "-fopenmp=libomp" | "-fopenmp=libgomp" => self.open_mp = true,
             "-" => self.has_input = true,
             "-m32" | "-m16" | "-mx32" => self.foreign = Some(format!("{text}: not recorded, only x86-64 code is")),
             "-ffreestanding" => self.foreign = Some(format!("{text}: not recorded, the runtime needs a C library")),
@@ -377,6 +397,7 @@ mod tests {
         }
         assert_eq!(text(&call("-static -c a.c", Family::Gcc)), format!("-g -Wno-tsan -static -c a.c {GCC}"));
         assert!(text(&call("-static a.o -lstdc++", Family::Gcc)).contains("-Wl,-u,_Znwm"));
+        assert!(text(&call("-static -fopenmp a.c", Family::Gcc)).contains("-Wl,-u,GOMP_parallel"));
         let cxx = translate(words("-static a.o"), Language::Cxx, Family::Gcc, Path::new("/rt"), None);
         assert!(text(&cxx).contains("-Wl,-u,__cxa_guard_acquire"));
     }

@@ -45,7 +45,8 @@ pub fn report(
     let stacks = stacks::of(path, trace, relations, prediction.findings.iter().map(|f| &f.target));
     let describer = Describer::new(trace, relations, steps).with_stacks(stacks);
     let engine = clap_name(options.engine);
-    let recorded = crate::record::Run::load(path).is_some();
+    let run = crate::record::Run::load(path);
+    let (recorded, doubt) = (run.is_some(), run.as_ref().and_then(crate::record::Run::doubt));
     let finding = |f: &Finding| {
         let mut finding = describer.finding(&Evidence {
             kind: f.kind.into(),
@@ -58,10 +59,16 @@ pub fn report(
             distance: candidates::distance(&f.target).into(),
         });
         finding.replay_command = f.proof.as_ref().map(|_| question(path, &f.target, options.model, recorded));
+        if let Some(doubt) = &doubt {
+            finding.doubted(doubt);
+        }
         finding
     };
     report.findings = prediction.findings.iter().map(finding).collect();
     report.summary = summary(prediction);
+    if doubt.is_some() {
+        report.summary.suspected += std::mem::take(&mut report.summary.proven);
+    }
     if let Some(left) = prediction.halted {
         let left = counted(left, "further candidate");
         report.notes.push(format!("halt_on_error: stopped at the first error; {left} of its kind not decided"));

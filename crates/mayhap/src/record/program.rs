@@ -12,6 +12,7 @@ use mayhap_trace::ErrorKind;
 use mayhap_trace::format::TraceWriter;
 use mayhap_wire::attachment;
 use mayhap_wire::ring::{ENVIRONMENT, Schedule, WORDS, state};
+use object::{Object, ObjectSymbol};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use super::calls::constant_calls;
@@ -222,17 +223,16 @@ pub(super) fn make(
 ) -> Result<Recording, Failure> {
     let (facts, filter) = survey.finish(ending.tells_branches());
     let mut notes = Vec::new();
-    if let Some(library) = facts.modules.iter().find_map(|module| open_mp(&module.path)) {
-        notes.push(format!(
-            "the program uses {library}, whose critical sections, barriers and ends of parallel regions are not seen: what only \
-             they order looks unordered"
-        ));
+    let unseen = unseen(ending.state, facts.modules.first().map(|module| module.path.as_path()));
+    if let Some(unseen) = &unseen {
+        notes.push(format!("{unseen} is not seen: what only that orders looks unordered, so nothing can be proven"));
     }
     let symbols = Symbols::load(&facts.modules, run.folder.clone());
     let constant = constant_calls(&symbols, &facts.pcs);
     let failed = |error| Failure::at(output, error);
     let keeps_part = writer.keep_part();
-    writer.attach(attachment::RUN, &run.to_bytes()).map_err(failed)?;
+    let told = Run { unseen, stdin: None, program: run.program.clone(), folder: run.folder.clone(), ..*run };
+    writer.attach(attachment::RUN, &told.to_bytes()).map_err(failed)?;
     if let Some(input) = &run.stdin {
         writer.attach(attachment::STDIN, input).map_err(failed)?;
     }
@@ -260,10 +260,26 @@ pub(super) fn make(
     Ok(Recording { status: ending.status(), events: lowering.events(), notes })
 }
 
-/// The name of a library of OpenMP, if a file is one.
-fn open_mp(path: &Path) -> Option<&'static str> {
-    let name = path.file_name()?.to_str()?;
-    ["libgomp", "libomp", "libiomp5"].into_iter().find(|library| name.starts_with(&format!("{library}.so")))
+/// What synchronises the program out of the runtime's sight: a library of OpenMP that is not known to tell, or that is a part of the
+/// program itself, where nobody can stand in front of it.
+fn unseen(bits: u32, program: Option<&Path>) -> Option<String> {
+    let bytes = program.and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
+    let file = object::File::parse(&*bytes).ok();
+    let names = file.iter().flat_map(|file| file.symbols()).filter(|symbol| symbol.is_definition());
+    let (mut gcc, mut llvm) = (false, false);
+    for name in names.filter_map(|symbol| symbol.name_bytes().ok()) {
+        match name {
+            b"GOMP_parallel" => gcc = true,
+            b"__wrap_GOMP_parallel" => return (bits & state::UNSEEN_ORDER != 0).then(open_mp),
+            b"__kmpc_fork_call" => llvm = bits & state::OPENMP_TELLS == 0,
+            _ => {}
+        }
+    }
+    (gcc || llvm || bits & state::UNSEEN_ORDER != 0).then(open_mp)
+}
+
+fn open_mp() -> String {
+    "synchronisation by the program's OpenMP library".into()
 }
 
 /// There is no more room on the disk.

@@ -25,6 +25,9 @@ pub struct Run {
     pub signal: Option<i32>,
     /// How long it took, recording included.
     pub seconds: f64,
+    /// Synchronisation of the program's that the recording does not see.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unseen: Option<String>,
     /// Its standard input, as far as it was kept: it has a block of its own.
     #[serde(skip)]
     pub stdin: Option<Vec<u8>>,
@@ -39,12 +42,19 @@ impl Run {
             code: status.code(),
             signal: status.signal(),
             seconds: time.as_secs_f64(),
+            unseen: None,
             stdin: None,
         }
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// What is to be said of a schedule that the kernel accepted, if the program may not be able to follow it.
+    pub fn doubt(&self) -> Option<String> {
+        let unseen = self.unseen.as_deref()?;
+        Some(format!("a schedule of what was recorded leads there, but {unseen} may prevent it, which is not seen"))
     }
 
     /// What a trace file says of the run that it is of.

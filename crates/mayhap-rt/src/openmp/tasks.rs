@@ -1,0 +1,310 @@
+//! gcc's library: tasks.
+//!
+//! A task's data are copied by the library when it is made, by a function of the program's if there is one. The runtime puts a
+//! [`Task`] in front of them, by being that function always.
+
+use core::sync::atomic::AtomicU64;
+
+use libc::{c_int, c_long, c_uint, c_void};
+use mayhap_wire::ring::{Tag, state};
+
+use super::library::Body;
+use super::{address, functions, join_chain, take_turn, tell, tool};
+use crate::hook::{self, Hook};
+use crate::tls::{self, exports};
+use crate::{blocking, ring};
+
+type Data = *mut c_void;
+type Copy = unsafe extern "C-unwind" fn(Data, Data);
+
+/// The ends of all tasks, and who takes the next one.
+#[unsafe(no_mangle)]
+static omp_tasks: AtomicU64 = AtomicU64::new(0);
+
+/// The ends of all tasks that depend on others or that others depend on.
+#[unsafe(no_mangle)]
+static omp_task_depend: AtomicU64 = AtomicU64::new(0);
+
+pub(super) fn chain() -> u64 {
+    address(&omp_tasks)
+}
+
+pub(super) fn depend_chain() -> u64 {
+    address(&omp_task_depend)
+}
+
+/// Flags of tasks.
+mod flag {
+    pub(super) const DEPEND: u32 = 1 << 3;
+    pub(super) const REDUCTION: u32 = 1 << 12;
+    pub(super) const DETACH: u32 = 1 << 13;
+    /// Of target regions.
+    pub(super) const NOWAIT: u32 = 1;
+}
+
+/// What stands in front of a task's data.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Task {
+    /// Words that the library itself reads or writes at the beginning of the data: the event of a detached task; the bounds of
+    /// a share of a loop and the loop's reductions.
+    words: [u64; 3],
+    body: Body,
+    copy: Option<Copy>,
+    /// The program's own data, where they are copied from.
+    data: Data,
+    bytes: u64,
+    /// How far behind this the copy of the data is.
+    offset: u64,
+    flags: u32,
+    is_loop: bool,
+    pc: u64,
+}
+
+/// A task's data as the library is to take them: what, how many bytes, how aligned.
+fn task(
+    body: Body,
+    data: Data,
+    copy: Option<Copy>,
+    sizes: [c_long; 2],
+    flags: u32,
+    is_loop: bool,
+    pc: u64,
+) -> (Task, [c_long; 2]) {
+    let align = sizes[1].max(align_of::<Task>() as c_long);
+    let offset = (size_of::<Task>() as c_long + align - 1) / align * align;
+    let mut words = [0; 3];
+    if is_loop && flags & flag::REDUCTION != 0 {
+        // SAFETY: the data of such a loop begin with its bounds and a pointer.
+        words[2] = unsafe { data.cast::<u64>().add(2).read() };
+    }
+    let bytes = sizes[0] as u64;
+    let task = Task { words, body, copy, data, bytes, offset: offset as u64, flags, is_loop, pc };
+    (task, [offset + sizes[0], align])
+}
+
+/// What the library calls to copy a task's data: in the thread that makes the task, before anybody else sees it.
+unsafe extern "C-unwind" fn copy_task(to: Data, from: Data) {
+    // SAFETY: the library passes what it got from `make` or `make_loop`, and room for as much as they asked for.
+    unsafe {
+        let task = from.cast::<Task>().read();
+        let data = to.byte_add(task.offset as usize);
+        if task.flags & flag::DETACH != 0 && !task.is_loop {
+            task.data.cast::<u64>().write(task.words[0]);
+        }
+        match task.copy {
+            Some(copy) => copy(data, task.data),
+            None => {
+                let hook = Hook::enter();
+                core::ptr::copy_nonoverlapping(task.data.cast::<u8>(), data.cast(), task.bytes as usize);
+                drop(hook);
+            }
+        }
+        to.cast::<Task>().write(task);
+        tell(Tag::OnceDone, task.pc, to as u64);
+    }
+}
+
+/// What the library calls to run a task.
+unsafe extern "C-unwind" fn run_task(at: Data) {
+    // SAFETY: `copy_task` wrote it.
+    let task = unsafe { at.cast::<Task>().read() };
+    if let Some(hook) = Hook::enter() {
+        take_turn(&hook, task.pc, chain());
+        hook.record(Tag::OnceSeen, task.pc, &[at as u64]);
+        if task.flags & flag::DEPEND != 0 {
+            hook.record(Tag::OnceSeen, task.pc, &[depend_chain()]);
+        }
+    }
+    // SAFETY: the copy of the data lies there; those of a share of a loop begin with its bounds.
+    unsafe {
+        let data = at.byte_add(task.offset as usize);
+        if task.is_loop {
+            data.cast::<[u64; 2]>().write([task.words[0], task.words[1]]);
+        }
+        (task.body)(data);
+    }
+    ended(task.pc, task.flags & flag::DEPEND != 0);
+    blocking::leave();
+}
+
+/// A task has ended.
+pub(super) fn ended(pc: u64, depends: bool) {
+    if let Some(hook) = Hook::enter() {
+        join_chain(&hook, pc, chain());
+        if depends {
+            join_chain(&hook, pc, depend_chain());
+        }
+    }
+}
+
+mod real {
+    use super::*;
+    functions! {
+        fn GOMP_task(body: Body, data: Data, copy: Option<Copy>, bytes: c_long, align: c_long, deferred: bool,
+            flags: c_uint, depend: Data, priority: c_int, detach: Data);
+        fn GOMP_taskloop(body: Body, data: Data, copy: Option<Copy>, bytes: c_long, align: c_long, flags: c_uint,
+            tasks: u64, priority: c_int, from: u64, to: u64, step: u64);
+        fn GOMP_taskloop_ull(body: Body, data: Data, copy: Option<Copy>, bytes: c_long, align: c_long, flags: c_uint,
+            tasks: u64, priority: c_int, from: u64, to: u64, step: u64);
+        fn GOMP_taskwait();
+        fn GOMP_taskwait_depend(depend: Data);
+        fn GOMP_taskgroup_end();
+        fn omp_fulfill_event(event: u64);
+        fn GOMP_target_ext(device: c_int, body: Body, count: usize, places: Data, sizes: Data, kinds: Data,
+            flags: c_uint, depend: Data, arguments: Data);
+    }
+}
+
+exports! {
+    GOMP_task => make;
+    GOMP_taskloop => make_loop;
+    GOMP_taskloop_ull => make_loop_ull;
+    GOMP_taskwait => wait;
+    GOMP_taskwait_depend => wait_depend;
+    GOMP_taskgroup_end => end_group;
+    omp_fulfill_event => fulfill;
+    GOMP_target_ext => target;
+}
+
+#[allow(clippy::too_many_arguments, reason = "the library's own")]
+unsafe extern "C-unwind" fn make(
+    body: Body,
+    data: Data,
+    copy: Option<Copy>,
+    bytes: c_long,
+    align: c_long,
+    deferred: bool,
+    flags: c_uint,
+    depend: Data,
+    priority: c_int,
+    detach: Data,
+) {
+    let pc = tls::caller();
+    if !hook::is_recording() || tool::tells() {
+        // SAFETY: the caller's own arguments.
+        return unsafe { real::GOMP_task(body, data, copy, bytes, align, deferred, flags, depend, priority, detach) };
+    }
+    let (mut task, [bytes, align]) = task(body, data, copy, [bytes, align], flags, false, pc);
+    blocking::leave();
+    let task = (&raw mut task).cast();
+    // SAFETY: the caller's own arguments, with data that hold the program's.
+    unsafe {
+        real::GOMP_task(run_task, task, Some(copy_task), bytes, align, deferred, flags, depend, priority, detach);
+    }
+}
+
+type Loop = unsafe fn(Body, Data, Option<Copy>, c_long, c_long, c_uint, u64, c_int, u64, u64, u64);
+
+#[allow(clippy::too_many_arguments, reason = "the library's own")]
+unsafe extern "C-unwind" fn make_loop(
+    body: Body,
+    data: Data,
+    copy: Option<Copy>,
+    bytes: c_long,
+    align: c_long,
+    flags: c_uint,
+    tasks: u64,
+    priority: c_int,
+    from: u64,
+    to: u64,
+    step: u64,
+) {
+    let sizes = [bytes, align];
+    // SAFETY: the caller's own arguments.
+    unsafe { make_shares(real::GOMP_taskloop, body, data, copy, sizes, flags, tasks, priority, [from, to, step]) };
+}
+
+#[allow(clippy::too_many_arguments, reason = "the library's own")]
+unsafe extern "C-unwind" fn make_loop_ull(
+    body: Body,
+    data: Data,
+    copy: Option<Copy>,
+    bytes: c_long,
+    align: c_long,
+    flags: c_uint,
+    tasks: u64,
+    priority: c_int,
+    from: u64,
+    to: u64,
+    step: u64,
+) {
+    let sizes = [bytes, align];
+    // SAFETY: the caller's own arguments.
+    unsafe { make_shares(real::GOMP_taskloop_ull, body, data, copy, sizes, flags, tasks, priority, [from, to, step]) };
+}
+
+/// A loop whose shares are tasks. The thread waits for them at its end, unless the program says otherwise.
+#[allow(clippy::too_many_arguments, reason = "the library's own")]
+unsafe fn make_shares(
+    call: Loop,
+    body: Body,
+    data: Data,
+    copy: Option<Copy>,
+    sizes: [c_long; 2],
+    flags: c_uint,
+    tasks: u64,
+    priority: c_int,
+    [from, to, step]: [u64; 3],
+) {
+    let pc = tls::caller();
+    if !hook::is_recording() || tool::tells() {
+        // SAFETY: the caller's own arguments.
+        return unsafe { call(body, data, copy, sizes[0], sizes[1], flags, tasks, priority, from, to, step) };
+    }
+    let (mut task, [bytes, align]) = task(body, data, copy, sizes, flags, true, pc);
+    blocking::leave();
+    let task = (&raw mut task).cast();
+    // SAFETY: the caller's own arguments, with data that hold the program's.
+    unsafe { call(run_task, task, Some(copy_task), bytes, align, flags, tasks, priority, from, to, step) };
+    tell(Tag::OnceSeen, pc, chain());
+}
+
+/// The thread waits for tasks, and runs some meanwhile.
+fn waiting(call: impl FnOnce()) {
+    let pc = tls::caller();
+    blocking::leave();
+    call();
+    tell(Tag::OnceSeen, pc, chain());
+}
+
+unsafe extern "C-unwind" fn wait() {
+    // SAFETY: the caller's own call.
+    waiting(|| unsafe { real::GOMP_taskwait() });
+}
+
+unsafe extern "C-unwind" fn wait_depend(depend: Data) {
+    // SAFETY: the caller's own argument.
+    waiting(|| unsafe { real::GOMP_taskwait_depend(depend) });
+}
+
+unsafe extern "C-unwind" fn end_group() {
+    // SAFETY: the caller's own call.
+    waiting(|| unsafe { real::GOMP_taskgroup_end() });
+}
+
+unsafe extern "C-unwind" fn fulfill(event: u64) {
+    ended(tls::caller(), true);
+    // SAFETY: the caller's own argument.
+    unsafe { real::omp_fulfill_event(event) };
+}
+
+/// A region for another device. Where there is none it runs here, at once unless it may be put off.
+#[allow(clippy::too_many_arguments, reason = "the library's own")]
+unsafe extern "C-unwind" fn target(
+    device: c_int,
+    body: Body,
+    count: usize,
+    places: Data,
+    sizes: Data,
+    kinds: Data,
+    flags: c_uint,
+    depend: Data,
+    arguments: Data,
+) {
+    if flags & flag::NOWAIT != 0 || !depend.is_null() {
+        ring::tell(state::UNSEEN_ORDER);
+    }
+    // SAFETY: the caller's own arguments.
+    unsafe { real::GOMP_target_ext(device, body, count, places, sizes, kinds, flags, depend, arguments) };
+}

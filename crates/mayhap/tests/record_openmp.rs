@@ -1,0 +1,178 @@
+//! Programs that use OpenMP, with gcc's library and LLVM's: what its constructs order is ordered in the trace, so that nothing is
+//! found in correct programs (`NAME_norace.c`), and what they do not order is found and happens when it is replayed:
+//!
+//! - `// proven: NAME`: a race on a variable whose name starts so is proven and confirmed
+//! - `// deadlock: A B`: a deadlock of these locks is proven and confirmed
+//!
+//! `MAYHAP_PROGRAM=NAME` runs those whose names start so.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::Run;
+use common::expect::facts;
+use serde_json::Value;
+
+fn programs() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mayhap-rt/tests/openmp").canonicalize().unwrap();
+    let wanted = std::env::var("MAYHAP_PROGRAM").unwrap_or_default();
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| stem(file).starts_with(&wanted));
+    files.sort();
+    assert!(!files.is_empty(), "no program to check");
+    files
+}
+
+fn stem(file: &Path) -> String {
+    file.file_stem().unwrap().to_string_lossy().into_owned()
+}
+
+fn mayhap(folder: &Path, compiler: &str, arguments: &[&str]) -> Run {
+    Command::new(env!("CARGO_BIN_EXE_mayhap"))
+        .args(arguments)
+        .env("MAYHAP_CC", compiler)
+        .env("OMP_CANCELLATION", "true")
+        .current_dir(folder)
+        .output()
+        .unwrap()
+        .into()
+}
+
+/// The compiler can link programs with OpenMP.
+fn has_open_mp(compiler: &str, folder: &Path) -> bool {
+    std::fs::write(folder.join("empty.c"), "int main(void) { return 0; }\n").unwrap();
+    let built = Command::new(compiler).args(["-fopenmp", "empty.c", "-o", "empty"]).current_dir(folder).output();
+    built.is_ok_and(|built| built.status.success())
+}
+
+fn compile(file: &Path, folder: &Path, compiler: &str, options: &[&str]) -> String {
+    let name = stem(file);
+    let all = [&["cc", "-O1", "-g", "-fopenmp", file.to_str().unwrap(), "-o", &name], options].concat();
+    let built = mayhap(folder, compiler, &all);
+    assert_eq!(built.code, Some(0), "{name}: {}", built.stderr);
+    format!("./{name}")
+}
+
+/// What `mayhap run` finds in a program, as it runs under this seed.
+fn findings(folder: &Path, compiler: &str, program: &str, seed: &str, schedule: &str) -> Vec<Value> {
+    let options = ["--kinds", "race,deadlock,order", "--rounds", "1", "--seed", seed, "--schedule", schedule];
+    let run = mayhap(folder, compiler, &[&["run", "--format", "json"], &options[..], &["--", program]].concat());
+    assert!(matches!(run.code, Some(0 | 1)), "{program}: {}", run.stderr);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert!(!report["notes"].to_string().contains("exit code"), "{program} fails: {}", report["notes"]);
+    assert!(!report["notes"].to_string().contains("broke a rule"), "{program}: {}", report["notes"]);
+    report["findings"].as_array().unwrap().clone()
+}
+
+/// A finding of this kind about these objects was confirmed.
+fn is_confirmed(findings: &[Value], kind: &str, objects: &[&str]) -> bool {
+    let about = |finding: &Value, object: &str| {
+        let events = finding["events"].as_array().unwrap();
+        events.iter().any(|event| event["object"].as_str().unwrap().starts_with(object))
+    };
+    findings.iter().any(|finding| {
+        finding["kind"] == kind
+            && finding["verdict"] == "confirmed"
+            && objects.iter().all(|object| about(finding, object))
+    })
+}
+
+fn check(file: &Path, folder: &Path, compiler: &str, options: &[&str]) {
+    let (name, text) = (stem(file), std::fs::read_to_string(file).unwrap());
+    let program = compile(file, folder, compiler, options);
+    for (seed, schedule) in [("1", "free"), ("2", "random"), ("3", "pct")] {
+        let found = findings(folder, compiler, &program, seed, schedule);
+        if name.ends_with("_norace") {
+            assert!(found.is_empty(), "{compiler}: {name} under {schedule}: {found:#?}");
+        }
+        if schedule == "random" {
+            for wanted in facts(&text, "proven") {
+                assert!(is_confirmed(&found, "race", &[wanted]), "{compiler}: {name}: {found:#?}");
+            }
+            for wanted in facts(&text, "deadlock") {
+                let locks: Vec<&str> = wanted.split(' ').collect();
+                assert!(is_confirmed(&found, "deadlock", &locks), "{compiler}: {name}: {found:#?}");
+            }
+        }
+    }
+}
+
+fn check_all(compiler: &str, options: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    if !has_open_mp(compiler, folder.path()) {
+        println!("{compiler} has no OpenMP here: nothing checked");
+        return;
+    }
+    for file in programs() {
+        check(&file, folder.path(), compiler, options);
+    }
+}
+
+#[test]
+fn gcc_s_library() {
+    check_all("gcc", &[]);
+}
+
+#[test]
+fn llvm_s_library() {
+    check_all("clang", &[]);
+}
+
+#[test]
+fn gcc_s_library_linked_statically() {
+    let folder = tempfile::tempdir().unwrap();
+    if !has_open_mp("gcc", folder.path()) {
+        println!("gcc has no OpenMP here: nothing checked");
+        return;
+    }
+    for file in programs().iter().filter(|file| ["tasks_norace", "hidden_race"].contains(&&*stem(file))) {
+        check(file, folder.path(), "gcc", &["-static"]);
+    }
+}
+
+/// Where nobody stands in front of the library nothing is called proven; a replay may still confirm it.
+#[test]
+fn a_library_that_is_not_seen_leaves_suspicions() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let file = programs().into_iter().find(|file| stem(file) == "race");
+    let Some(file) = file.filter(|_| has_open_mp("gcc", here)) else {
+        println!("gcc has no OpenMP here: nothing checked");
+        return;
+    };
+    // The library becomes a part of the program.
+    let inside = ["-fsanitize=thread", "-fopenmp", "-Wl,-Bstatic", "-lgomp", "-Wl,-Bdynamic", "-ldl", "-o", "race"];
+    let built = Command::new("gcc").args(["-O1", "-g"]).arg(&file).args(inside).current_dir(here).output().unwrap();
+    if !built.status.success() {
+        println!("gcc cannot make its library a part of a program here: nothing checked");
+        return;
+    }
+    let recorded = mayhap(here, "gcc", &["record", "-o", "race.mhp", "--", "./race"]);
+    assert_eq!(recorded.code, Some(0), "{}", recorded.stderr);
+    let predicted = mayhap(here, "gcc", &["predict", "--format", "json", "race.mhp"]);
+    assert!(predicted.stderr.contains("OpenMP library is not seen"), "{}", predicted.stderr);
+    let report: Value = serde_json::from_str(&predicted.stdout).unwrap();
+    let found = report["findings"].as_array().unwrap();
+    let object = |finding: &Value| finding["events"][0]["object"].as_str().unwrap().to_string();
+    let mut objects: Vec<String> = found.iter().map(object).collect();
+    objects.sort();
+    assert_eq!(objects, ["count", "protected"], "both look like races there");
+    assert!(found.iter().all(|finding| finding["verdict"] == "suspected"), "{found:#?}");
+    assert_eq!(report["summary"]["proven"], 0);
+    let numbers = |event: usize| found[0]["events"][event]["event"].as_u64().unwrap();
+    let pair = format!("{},{}", numbers(0), numbers(1));
+    let asked = mayhap(here, "gcc", &["check", "race.mhp", "--race", &pair]);
+    assert!(asked.stdout.starts_with("suspected: "), "{}", asked.stdout);
+    let run = mayhap(
+        here,
+        "gcc",
+        &["run", "--format", "json", "--kinds", "race", "--rounds", "1", "--patience", "1", "--", "./race"],
+    );
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    for finding in report["findings"].as_array().unwrap() {
+        let expected = if object(finding) == "count" { "confirmed" } else { "suspected" };
+        assert_eq!(finding["verdict"], expected, "{finding:#?}");
+    }
+}
