@@ -270,6 +270,9 @@ pub struct Side {
     /// The part of the source line that it is about: first column, from 1, and the column after the last, in characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highlight: Option<[u32; 2]>,
+    /// It frees the memory, which counts as a write.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub frees: bool,
     /// The locks held just before it.
     #[serde(default)]
     pub locks: Vec<Lock>,

@@ -25,7 +25,7 @@ pub mod text;
 
 pub use data::{FORMAT, ReadError, Report, Rung, Summary, Tool, TraceInfo, VERSION};
 pub use describe::words::{counted, grouped};
-pub use describe::{Describer, Evidence, Recorded, Stacks, place};
+pub use describe::{Describer, Evidence, FREES, Recorded, Stacks, place};
 pub use finding::{
     Baseline, Creation, Finding, Kind, Lock, Mark, Replay, Severity, Side, Source, Step, Story, Verdict,
 };

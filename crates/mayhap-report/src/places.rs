@@ -60,8 +60,15 @@ pub fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// A function without its arguments, template arguments and return type, with empty parentheses: `Queue::push()`.
+/// A function without its arguments, template arguments and return type, with empty parentheses: `Queue::push()`. What compilers make of
+/// OpenMP's constructs is called what it is.
 pub fn function_name(function: &str) -> String {
+    if function.starts_with(".omp_outlined.") {
+        return "a parallel region".into();
+    }
+    if let Some((outer, _)) = function.split_once("._omp_fn.") {
+        return format!("a parallel region of {}", function_name(outer));
+    }
     let plain = function.replace("(anonymous namespace)::", "").replace("{{closure}}", "{closure}");
     let plain = of_type(&plain).unwrap_or(plain);
     let mut name = String::new();
@@ -225,6 +232,8 @@ mod tests {
             ("std::thread::spawn::<prog::work, ()>::{closure#1}", "std::thread::spawn::{closure#1}()"),
             ("std::backtrace::<fn() -> ()>", "std::backtrace()"),
             ("<unfinished", "<unfinished()"),
+            ("main._omp_fn.0", "a parallel region of main()"),
+            (".omp_outlined._debug__", "a parallel region"),
         ] {
             assert_eq!(function_name(full), name);
         }

@@ -86,6 +86,40 @@ fn a_program_that_forks_is_replayed_without_its_children() {
     let (code, report) = run("forks", &[]);
     assert_eq!((code, replayed(&report, "total")), (Some(1), (2, 2, "other output: 0".into())));
     assert!(notes(&report).contains("the program forked; its child processes are not recorded"), "{report:#}");
+    shows_its_effect("forks");
+}
+
+/// `mayhap replay` of a program whose auditor reads too early if the witness is followed.
+fn shows_its_effect(name: &str) {
+    let run = replay(&recorded(name, "", None), &["--order", "second", "--repeat", "2"]);
+    assert_eq!(run.code, Some(1), "{}{}", run.stdout, run.stderr);
+    assert!(run.stdout.contains("confirmed race"), "{}", run.stdout);
+    assert!(run.stdout.contains("2 of 2"), "{}", run.stdout);
+}
+
+#[test]
+fn a_free_is_called_one() {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mayhap-rt/tests/programs/heap_free_race.c");
+    let folder = tempfile::tempdir().unwrap();
+    let options = ["run", "--format", "json", "--kinds", "race", "--no-replay", program.to_str().unwrap()];
+    let run = common::mayhap_in(folder.path(), &options);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    let finding = &report["findings"][0];
+    assert!(finding["title"].as_str().unwrap().contains("second() frees"), "{finding:#}");
+    let events = finding["events"].as_array().unwrap();
+    let freeing: Vec<&Value> = events.iter().filter(|event| event["frees"] == true).collect();
+    assert!(matches!(freeing[..], [event] if event["op"] == "w"), "{finding:#}");
+    assert!(!finding.to_string().contains("[free]"), "{finding:#}");
+}
+
+#[test]
+fn patterns_that_nothing_minds_are_found_if_asked_for() {
+    let all = |options: &[&str]| run("unminded", &[&["--kinds", "atomicity"], options].concat());
+    let (code, report) = all(&[]);
+    assert_eq!((code, report["findings"].as_array().unwrap().len()), (Some(0), 0), "{report:#}");
+    let (_, report) = all(&["--all-patterns"]);
+    let findings = report["findings"].as_array().unwrap();
+    assert!(findings.iter().any(|finding| finding["verdict"] == "confirmed"), "{report:#}");
 }
 
 #[test]
@@ -93,6 +127,7 @@ fn a_program_that_another_one_takes_over_from_is_compared_to_its_end() {
     let (code, report) = run("execs", &[]);
     assert_eq!((code, replayed(&report, "total")), (Some(1), (2, 2, "other output: 0".into())));
     assert!(notes(&report).contains("replaced itself by exec"), "{report:#}");
+    shows_its_effect("execs");
 }
 
 #[test]

@@ -122,6 +122,7 @@ impl<'a> Describer<'a> {
             source: self.source(event.location),
             stack: self.stack(id),
             highlight: None,
+            frees: self.frees(id),
             locks: self.locks(id),
             created: self.created(event.thread),
         }
@@ -136,7 +137,15 @@ impl<'a> Describer<'a> {
     }
 
     fn stack(&self, id: EventId) -> Vec<Source> {
-        self.stacks.get(&id).cloned().unwrap_or_default()
+        let mut stack = self.stacks.get(&id).cloned().unwrap_or_default();
+        stack.drain(..usize::from(self.frees(id)));
+        stack
+    }
+
+    /// The event is a write because it frees memory.
+    pub(crate) fn frees(&self, id: EventId) -> bool {
+        let innermost = self.stacks.get(&id).and_then(|stack| stack.first());
+        innermost.is_some_and(|frame| frame.function.as_deref() == Some(FREES))
     }
 
     fn locks(&self, id: EventId) -> Vec<Lock> {
@@ -175,6 +184,9 @@ impl<'a> Describer<'a> {
         })
     }
 }
+
+/// The innermost function in the stack of an event that is a write because it frees memory.
+pub const FREES: &str = "[free]";
 
 /// The parts of a location, as far as it has any.
 pub fn place(location: &str) -> Option<Source> {

@@ -237,7 +237,7 @@ impl Teller<'_, '_> {
             steps.push(Step {
                 event: id.number(),
                 column,
-                text: if mark == Mark::Blocked { waits(trace, id) } else { does(trace, id) },
+                text: if mark == Mark::Blocked { waits(trace, id) } else { does(self.describer, id) },
                 location: trace.tables().location(event.location).map(short),
                 mark,
                 remark: self.remark(id, mark, possible),
@@ -306,11 +306,13 @@ fn waits(trace: &Trace, id: EventId) -> String {
 }
 
 /// What an event does, in a word or three.
-fn does(trace: &Trace, id: EventId) -> String {
+fn does(describer: &Describer<'_>, id: EventId) -> String {
+    let trace = describer.trace;
     let event = trace.event(id);
     let object = brief(trace.tables().object(event.op, event.object));
     let verb = match event.op {
         Op::Read => "reads",
+        Op::Write if describer.frees(id) => "frees",
         Op::Write => "writes",
         Op::Acquire => "locks",
         Op::Release => "unlocks",

@@ -99,7 +99,11 @@ pub(crate) fn whereabouts(side: &Side) -> String {
 }
 
 fn does(side: &Side) -> &'static str {
-    if side.op == "w" { "writes" } else { "reads" }
+    match side.op.as_str() {
+        "w" if side.frees => "frees",
+        "w" => "writes",
+        _ => "reads",
+    }
 }
 
 /// What a side does, at the place where it is shown.
@@ -111,6 +115,7 @@ pub(crate) fn verb(side: &Side) -> String {
 fn bare_verb(side: &Side) -> &'static str {
     match side.op.as_str() {
         "r" => "reads",
+        "w" if side.frees => "frees",
         "w" => "writes",
         "acq" | "racq" if side.role == "blocked" => "waits for",
         "acq" | "racq" => "locks",
@@ -134,7 +139,11 @@ pub(crate) fn locks_since(side: &Side) -> Vec<String> {
 }
 
 fn noun(side: &Side) -> &'static str {
-    if side.op == "w" { "write" } else { "read" }
+    match side.op.as_str() {
+        "w" if side.frees => "free",
+        "w" => "write",
+        _ => "read",
+    }
 }
 
 /// The finding in one line.
@@ -148,7 +157,7 @@ pub(super) fn title(kind: Kind, target: &Target, sides: &[Side]) -> String {
             format!("{name} of {} threads: {}", sides.len(), list(&waits))
         }
         (Target::Atomicity { .. }, [a, c, b]) => {
-            let pair = match (a.op == b.op, who(a) == who(b)) {
+            let pair = match (noun(a) == noun(b), who(a) == who(b)) {
                 (true, true) => format!("two {}s of {}", noun(a), who(a)),
                 (false, true) => format!("the {} and the {} of {}", noun(a), noun(b), who(a)),
                 (_, false) => format!("the {} of {} and the {} of {}", noun(a), who(a), noun(b), who(b)),
@@ -182,7 +191,7 @@ pub(super) fn title(kind: Kind, target: &Target, sides: &[Side]) -> String {
 }
 
 fn race_words(a: &Side, b: &Side) -> String {
-    match (who(a) == who(b), a.op == b.op) {
+    match (who(a) == who(b), does(a) == does(b)) {
         (true, true) => format!("{} {} in two threads at once", who(a), does(a)),
         (true, false) => format!("{} {} while it {} in another thread", who(a), does(a), does(b)),
         (false, _) => format!("{} {} while {} {}", who(a), does(a), who(b), does(b)),

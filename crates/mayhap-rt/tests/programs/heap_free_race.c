@@ -1,5 +1,6 @@
 // A free races with a use.
 // race: main/heap1@
+// stack: main.2 w main/heap1@heap_free_race.c:23: [free] (inlined) < second
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

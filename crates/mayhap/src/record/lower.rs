@@ -336,7 +336,10 @@ impl Lowering {
                 self.steps.allocated(self.current, self.sites.get(arg).pc, block.number);
                 self.revive(&block);
             }
-            Tag::Free => self.free(arg, first)?,
+            Tag::Free => {
+                self.stacks.frees(arg);
+                self.free(arg, first)?;
+            }
             Tag::StdLocked => self.told(arg, first, second != 0)?,
             Tag::StdUnlocked => self.told_given(arg, first)?,
             Tag::Parked => self.parked(arg, first)?,

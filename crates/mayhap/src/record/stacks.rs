@@ -12,12 +12,14 @@
 //! | [`FORGET`] | none. Stacks are numbered from 0 again, and no thread has one |
 //!
 //! `THREAD` and `LOCATION` count from each other, in the order of the trace. Threads and locations are those of the trace's tables.
-//! An event happens at its location's place, and was called as its thread's stack says.
+//! An event happens at its location's place, and was called as its thread's stack says. The innermost frame of one that frees memory is
+//! [`FREES`].
 //!
 //! Memory: the program's call sites, and [`MOST`] stacks.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use mayhap_report::FREES;
 use mayhap_wire::ring::MAX_FRAMES;
 
 use super::items::Items;
@@ -83,6 +85,8 @@ pub(super) struct Stacks {
     /// What each location of the trace stands for now, and what each site does: a place plus 1.
     locations: Vec<u64>,
     sites: Vec<u64>,
+    /// Sites that free memory: what they write is gone.
+    freeing: HashSet<u32>,
     /// The event that the last item was about.
     at: u64,
 }
@@ -132,6 +136,12 @@ impl Stacks {
         if let Some(place) = self.sites.get_mut(site as usize) {
             *place = 0;
         }
+        self.freeing.remove(&site);
+    }
+
+    /// What happens at the site frees memory.
+    pub(super) fn frees(&mut self, site: u32) {
+        self.freeing.insert(site);
     }
 
     /// An event happens now.
@@ -150,7 +160,8 @@ impl Stacks {
 
     #[cold]
     fn locate(&mut self, symbols: &Symbols, now: &Now) {
-        let place = self.place(symbols, now.pc);
+        let place =
+            if self.freeing.contains(&now.site) { self.free_at(symbols, now.pc) } else { self.place(symbols, now.pc) };
         for (places, index) in [(&mut self.sites, now.site), (&mut self.locations, now.location)] {
             if places.len() <= index as usize {
                 places.resize(index as usize + 1, 0);
@@ -212,6 +223,13 @@ impl Stacks {
         let place = self.new_place(&frames);
         self.places.insert(pc, place);
         place
+    }
+
+    /// The place that `pc` returns to, as one where memory is freed.
+    fn free_at(&mut self, symbols: &Symbols, pc: u64) -> u64 {
+        let mut frames = vec![FREES.to_string()];
+        frames.extend(symbols.frames(pc).iter().map(ToString::to_string));
+        self.new_place(&frames)
     }
 
     /// What stands for calls that are not kept: so many, rounded down, that there are few such places.
