@@ -7,6 +7,7 @@ mod common;
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::process::Command;
 
 use mayhap_trace::{EventId, Op, Relations, Trace, format};
 
@@ -87,14 +88,33 @@ fn check(folder: &Path, program: &[&str]) {
     }
 }
 
-#[test]
-fn every_read_saw_the_write_that_the_trace_says() {
+/// Compiles the program in C with this compiler and checks it.
+fn check_compiled(compiler: &str) {
     let folder = tempfile::tempdir().unwrap();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mayhap-rt/tests/exact/reads.c").canonicalize().unwrap();
-    let compiled =
-        common::mayhap_in(folder.path(), &["cc", "-O2", "-pthread", source.to_str().unwrap(), "-o", "reads"]);
+    let compiled: common::Run = Command::new(env!("CARGO_BIN_EXE_mayhap"))
+        .args(["cc", "-O2", "-pthread", source.to_str().unwrap(), "-o", "reads"])
+        .env("MAYHAP_CC", compiler)
+        .current_dir(folder.path())
+        .output()
+        .unwrap()
+        .into();
     assert_eq!(compiled.code, Some(0), "{}", compiled.stderr);
     check(folder.path(), &["./reads"]);
+}
+
+#[test]
+fn every_read_saw_the_write_that_the_trace_says() {
+    check_compiled("gcc");
+}
+
+#[test]
+fn every_read_saw_the_write_that_the_trace_says_by_clang() {
+    if Command::new("clang").arg("--version").output().is_err() {
+        println!("no clang here: nothing checked");
+        return;
+    }
+    check_compiled("clang");
 }
 
 #[test]
