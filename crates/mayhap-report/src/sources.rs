@@ -76,20 +76,26 @@ impl Report {
     fn highlight(&self, side: &Side) -> Option<[u32; 2]> {
         let source = side.source.as_ref()?;
         let (_, lines) = self.excerpt(source.file.as_deref()?, source.line?, 0, 0)?;
-        let name = identifier(&side.object)?;
-        let line = lines.first()?;
-        let part_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-        // Within a string literal it is only a word: an odd number of quotes comes before.
-        let quoted = |at: usize| line[..at].replace("\\\"", "").matches('"').count() % 2 == 1;
-        let mut whole = line.match_indices(name).filter(|(at, _)| {
-            !part_of_word(line[..*at].chars().next_back())
-                && !part_of_word(line[at + name.len()..].chars().next())
-                && !quoted(*at)
-        });
-        let (at, _) = whole.next().filter(|_| whole.next().is_none())?;
-        let from = line[..at].chars().count() as u32 + 1;
-        Some([from, from + name.chars().count() as u32])
+        let (name, line) = (identifier(&side.object)?, lines.first()?);
+        // A member as the source spells it, else the variable that it is in.
+        let path = side.object.split(['+', '#', '[']).next().and_then(|path| path.rsplit("::").next());
+        path.into_iter().chain([name]).find_map(|name| only(name, line))
     }
+}
+
+/// The columns of a name that stands once in a line of source.
+fn only(name: &str, line: &str) -> Option<[u32; 2]> {
+    let part_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    // Within a string literal it is only a word: an odd number of quotes comes before.
+    let quoted = |at: usize| line[..at].replace("\\\"", "").matches('"').count() % 2 == 1;
+    let mut whole = line.match_indices(name).filter(|(at, _)| {
+        !part_of_word(line[..*at].chars().next_back())
+            && !part_of_word(line[at + name.len()..].chars().next())
+            && !quoted(*at)
+    });
+    let (at, _) = whole.next().filter(|_| whole.next().is_none())?;
+    let from = line[..at].chars().count() as u32 + 1;
+    Some([from, from + name.chars().count() as u32])
 }
 
 /// The name by which source would speak of a global: `ns::queue+8` is `queue` there.
@@ -168,5 +174,7 @@ mod tests {
         assert_eq!(marked(&mut report, "sum = sum + 1;", "sum"), None);
         assert_eq!(marked(&mut report, "é sums, sum_, ns::sum", "ns::sum+8"), Some([19, 22]));
         assert_eq!(marked(&mut report, "heap3", "main/heap3@a.c:1"), None);
+        assert_eq!(marked(&mut report, "use(shop.price, shop.name);", "shop.price"), Some([5, 15]));
+        assert_eq!(marked(&mut report, "use(shop->price);", "shop.price"), Some([5, 9]));
     }
 }

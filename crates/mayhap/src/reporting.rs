@@ -228,9 +228,10 @@ fn halt(report: &mut Report) {
     }
 }
 
-/// The command that replays a witness file.
-pub fn replay_command(witness: &Path) -> String {
-    format!("mayhap replay {} -- PROGRAM ARGUMENTS", shell_word(witness))
+/// The command that replays a witness file. Where the trace was `recorded`, it knows the program.
+pub fn replay_command(witness: &Path, recorded: bool) -> String {
+    let program = if recorded { "" } else { " -- PROGRAM ARGUMENTS" };
+    format!("mayhap replay {}{program}", shell_word(witness))
 }
 
 /// A path as a shell takes it for one word.

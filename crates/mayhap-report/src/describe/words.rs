@@ -50,7 +50,9 @@ pub(crate) fn list(parts: &[String]) -> String {
 pub(crate) fn model(model: &str) -> &'static str {
     match model {
         "data" => "on the way every read sees the write that it saw in the recorded run",
-        "branch" => "on the way a read sees another write only where its thread decides nothing by it",
+        "branch" => {
+            "on the way every read whose value its thread acts upon sees the write that it saw in the recorded run"
+        }
         "sync" => "only synchronisation is kept: reads may see other writes, and code could then take other paths",
         _ => "nothing is known of what reads see",
     }

@@ -4,7 +4,7 @@ use super::Style;
 use super::span::{Line, Paint, wrap};
 use crate::data::Report;
 use crate::describe::words::{list, locks_since, verb};
-use crate::finding::{Finding, Side, Source};
+use crate::finding::{Creation, Finding, Side, Source};
 use crate::places::{function_name, short};
 
 /// Lines shown before the line that matters.
@@ -143,21 +143,32 @@ fn stack(name: &str, frames: &[Source], style: &Style) -> Vec<Line> {
     lines
 }
 
-/// How the threads began, each once.
+/// How the threads began, each once, and those together that the same call started.
 fn creations(finding: &Finding, style: &Style) -> Vec<Line> {
-    let mut told: Vec<&str> = Vec::new();
-    let mut lines = Vec::new();
+    let mut groups: Vec<(&Creation, Vec<String>)> = Vec::new();
     for side in &finding.events {
-        let Some(created) = side.created.as_ref().filter(|_| !told.contains(&side.thread.as_str())) else { continue };
-        told.push(&side.thread);
+        let Some(created) = &side.created else { continue };
+        let alike = |other: &Creation| {
+            (&other.thread, &other.location, &other.stack) == (&created.thread, &created.location, &created.stack)
+        };
+        match groups.iter_mut().find(|(other, _)| alike(other)) {
+            Some((_, threads)) if threads.contains(&side.thread) => {}
+            Some((_, threads)) => threads.push(side.thread.clone()),
+            None => groups.push((created, vec![side.thread.clone()])),
+        }
+    }
+    let mut lines = Vec::new();
+    for (created, threads) in groups {
+        let threads =
+            if threads.len() > 1 { format!("{} were", list(&threads)) } else { format!("{} was", threads[0]) };
         let at = match (&created.source, &created.location) {
             (Some(source), _) => format!(" at {}", place(source)),
             (None, Some(location)) => format!(" at {}", short(location)),
             (None, None) => String::new(),
         };
-        let text = format!("{} was started by {}{at}", side.thread, created.thread);
+        let text = format!("{threads} started by {}{at}", created.thread);
         lines.extend(wrap(&text, style.width - 5).iter().map(|t| Line::new().plain("     ").add(Paint::Dim, t)));
-        lines.extend(stack(&format!("stack when {} was started", side.thread), &created.stack, style));
+        lines.extend(stack(&format!("stack when {threads} started"), &created.stack, style));
     }
     lines
 }

@@ -318,7 +318,7 @@ impl Args {
                 let run = crate::record::Run::load(path);
                 let recorded = run.is_some();
                 finding.replay_command = match &self.witness {
-                    Some(witness) => Some(replay_command(witness)),
+                    Some(witness) => Some(replay_command(witness, recorded)),
                     None => recorded.then(|| question(path, target, model, recorded)),
                 };
                 if let Some(doubt) = run.and_then(|run| run.doubt()) {

@@ -202,13 +202,14 @@ fn fitting(path: &Path) -> Option<usize> {
 fn save_witnesses(folder: &Path, loaded: &Loaded, prediction: &Prediction, report: &mut Report) -> Result<(), Failure> {
     let (trace, relations) = (&loaded.trace, &loaded.relations);
     std::fs::create_dir_all(folder).map_err(|e| Failure::at(folder, e))?;
+    let recorded = crate::record::Run::load(Path::new(&report.trace.path)).is_some();
     for finding in &prediction.findings {
         if let Some(checked) = &finding.proof {
             let id = report::id(trace, finding);
             let path = folder.join(format!("{id}.json"));
             WitnessFile::of(trace, checked).with_path(Path::new(&report.trace.path)).save(&path, trace, relations)?;
             if let Some(shown) = report.findings.iter_mut().find(|f| f.id == id) {
-                shown.replay_command = Some(replay_command(&path));
+                shown.replay_command = Some(replay_command(&path, recorded));
                 shown.witness_file = Some(path.display().to_string());
             }
         }

@@ -302,7 +302,7 @@ impl Work<'_> {
                     replays.relations,
                 )?;
                 if self.job.keep {
-                    finding.replay_command = Some(reporting::replay_command(&file));
+                    finding.replay_command = Some(reporting::replay_command(&file, true));
                     finding.witness_file = Some(file.display().to_string());
                 } else {
                     finding.replay_command.clone_from(&self.job.again);

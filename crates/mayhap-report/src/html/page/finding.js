@@ -35,7 +35,7 @@ function findingView(report, finding, paper = null) {
 
 /** One event of the finding: who, what, where, under which locks. */
 function sideView(report, finding, side, paper) {
-  const verb = finding.kind === 'deadlock' ? 'waits for' : VERB_FORMS[side.op] ?? side.op;
+  const verb = finding.kind === 'deadlock' ? 'waits for' : side.frees ? 'frees' : VERB_FORMS[side.op] ?? side.op;
   const source = side.source ?? {};
   const excerpt = side.excerpt === undefined || side.excerpt === null ? null : report.excerpts[side.excerpt];
   const place = source.file ? `${source.file}${source.line ? ':' + source.line : ''}` : side.location ?? '';
@@ -73,7 +73,9 @@ function place(frame) {
 }
 
 function createdView(created, thread, paper) {
-  const label = [`${visible(thread)} was started by ${visible(created.thread)}`, created.location && ` at ${visible(created.location)}`].filter(Boolean).join('');
+  const source = created.source ?? {};
+  const at = source.file ? place(source) + (source.function ? ` in ${source.function}` : '') : created.location;
+  const label = [`${visible(thread)} was started by ${visible(created.thread)}`, at && ` at ${visible(at)}`].filter(Boolean).join('');
   if (!(created.stack?.length > 1)) return el('p', { class: 'created' }, label);
   return stackView(label, created.stack, paper);
 }
