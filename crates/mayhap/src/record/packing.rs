@@ -1,16 +1,18 @@
-//! Packs the words of a run for keeping between the two passes: one to three bytes for most accesses, none for those that
-//! go on as before.
+//! Packs the words of a run for keeping: about a byte for most accesses, none for those that go on as before.
 //!
 //! Each piece of words is packed by itself. The packer guesses the next access from what came before in the piece: the site
-//! that followed the last site the last time, at the address that its stride leads to. A run of right guesses is
-//! one count. Otherwise a tag tells how many bytes of difference to the guessed address follow, and whether a site does.
+//! that followed the last site the last time, at the address that its stride leads to. A run of right guesses is one count. From
+//! the first wrong one on eight accesses are packed together, for each a nibble that tells what was guessed and then what was not,
+//! without a branch that depends on either: where some guesses come true, which ones is what no processor can foresee.
 //!
 //! | tag | what follows |
 //! |---|---|
-//! | `0x00` + class | the guessed site; as many bytes of difference as the class has |
-//! | `0x08` + class | the difference, then the site in 3 bytes |
-//! | `0x40` + n | a record of n words, as they are; n = 63: the number of words in 2 bytes first |
+//! | 1 to 8 | so many accesses: their nibbles, two a byte, then for each what its nibble says |
 //! | `0x80` + n | n + 1 right guesses |
+//! | `0x10` + n | a record of n words, or more for n = 15: their number in 2 bytes. Its tag, a nibble for each word, and what the nibbles say |
+//!
+//! The low three bits of a nibble tell how many bytes follow of the difference to what was guessed: [`BYTES`]. The fourth says that the
+//! site follows in 3 bytes, in nibbles of accesses. Words of a record are guessed to be those of the last one with its tag and length.
 
 use std::io;
 
@@ -20,12 +22,29 @@ use super::modules::Module;
 
 /// Sites that the guesses are kept for at a time: different sites may share one.
 const SLOTS: usize = 1 << 10;
-const WITH_SITE: u8 = 0x08;
-const RECORD: u8 = 0x40;
-const LONG: u8 = 63;
+const MASK: u64 = (1 << ADDRESS_BITS) - 1;
+/// Accesses of a group.
+const GROUP: usize = 8;
 const GUESSED: u8 = 0x80;
-/// Bytes of difference by class.
-const BYTES: [usize; 5] = [0, 1, 2, 4, 8];
+const RECORD: u8 = 0x10;
+const LONG: usize = 15;
+/// The site follows.
+const WITH_SITE: u32 = 8;
+/// Bytes of difference by what the nibble says.
+const BYTES: [usize; 8] = [0, 1, 2, 3, 4, 5, 6, 8];
+/// What the nibble says, by the number of bits that the difference has.
+const NIBBLES: [u8; 65] = {
+    let mut nibbles = [7; 65];
+    let mut bits = 0;
+    while bits <= 48 {
+        nibbles[bits] = bits.div_ceil(8) as u8;
+        bits += 1;
+    }
+    nibbles
+};
+/// The most bytes that an access takes, and that are written at a time behind what counts.
+const MOST: usize = 12;
+const BEYOND: usize = 16;
 
 #[derive(Clone, Copy, Default)]
 struct Guess {
@@ -35,58 +54,47 @@ struct Guess {
     next: u32,
 }
 
-/// An access that is guessed to come; without a site there is no guess.
-#[derive(Clone, Copy)]
-struct Expected {
-    site: u32,
-    address: u64,
-}
-
 /// What packer and unpacker know alike.
 struct Guesses {
-    slots: Vec<Guess>,
+    slots: Box<[Guess]>,
     site: u32,
+    /// The last record of each tag, by the low bits of tag and length.
+    records: Vec<Vec<u64>>,
 }
 
 impl Guesses {
     fn new() -> Guesses {
-        Guesses { slots: vec![Guess::default(); SLOTS], site: 0 }
+        Guesses { slots: vec![Guess::default(); SLOTS].into(), site: 0, records: vec![Vec::new(); 256] }
     }
 
     fn clear(&mut self) {
         self.slots.fill(Guess::default());
         self.site = 0;
+        self.records.iter_mut().for_each(Vec::clear);
     }
 
     /// The site that is guessed to come next.
-    #[inline]
+    #[inline(always)]
     fn site(&self) -> u32 {
         self.slots[self.site as usize % SLOTS].next
     }
 
     /// The address that is guessed for a site.
-    #[inline]
+    #[inline(always)]
     fn address(&self, site: u32) -> u64 {
         let guess = &self.slots[site as usize % SLOTS];
-        guess.address.wrapping_add(guess.stride) & ((1 << ADDRESS_BITS) - 1)
+        guess.address.wrapping_add(guess.stride) & MASK
     }
 
-    /// What is guessed to come next.
-    #[inline]
-    fn expected(&self) -> Expected {
-        let site = self.site();
-        Expected { site, address: self.address(site) }
-    }
-
-    /// It came.
-    #[inline]
-    fn come_true(&mut self, expected: Expected) {
-        self.slots[expected.site as usize % SLOTS].address = expected.address;
-        self.site = expected.site;
+    /// What was guessed came.
+    #[inline(always)]
+    fn come_true(&mut self, site: u32, address: u64) {
+        self.slots[site as usize % SLOTS].address = address;
+        self.site = site;
     }
 
     /// What really came.
-    #[inline]
+    #[inline(always)]
     fn learn(&mut self, site: u32, address: u64) {
         self.slots[self.site as usize % SLOTS].next = site;
         let guess = &mut self.slots[site as usize % SLOTS];
@@ -94,6 +102,24 @@ impl Guesses {
         guess.address = address;
         self.site = site;
     }
+
+    /// The words that a record with this first byte and length is guessed to have, as many.
+    fn record(&mut self, tag: u8, length: usize) -> &mut Vec<u64> {
+        let last = &mut self.records[(usize::from(tag) ^ (length << 5)) % 256];
+        last.resize(length, u64::from(tag));
+        last
+    }
+}
+
+/// The sign in the lowest bit, so that small steps either way are short.
+#[inline(always)]
+fn fold(difference: u64) -> u64 {
+    difference << 1 ^ ((difference as i64) >> 63) as u64
+}
+
+#[inline(always)]
+fn unfold(folded: u64) -> u64 {
+    folded >> 1 ^ (folded & 1).wrapping_neg()
 }
 
 /// Packs pieces.
@@ -112,7 +138,8 @@ impl Packer {
 
     /// One that takes no memory and packs nothing.
     pub(super) fn idle() -> Packer {
-        Packer { guesses: Guesses { slots: Vec::new(), site: 0 }, out: Vec::new(), at: 0, modules: Vec::new() }
+        let guesses = Guesses { slots: Box::default(), site: 0, records: Vec::new() };
+        Packer { guesses, out: Vec::new(), at: 0, modules: Vec::new() }
     }
 
     /// The files that were loaded in what was packed so far.
@@ -124,82 +151,110 @@ impl Packer {
     pub(super) fn pack(&mut self, words: &[u64]) -> (&[u8], usize) {
         self.guesses.clear();
         self.at = 0;
-        // An access takes at most 12 bytes and leaves room for the next one's 8; a run of guesses is shorter than its words.
-        let most = words.len() * 12 + 32;
+        // A group takes no more than its tag, its nibbles and its accesses; a record less than two bytes more than its words.
+        let most = words.len() * (MOST + 2) + 2 * BEYOND;
         if self.out.len() < most {
             self.out.resize(most, 0);
         }
-        let mut guessed = 0u32;
         let mut i = 0;
-        while let Some(&word) = words.get(i) {
-            let expected = self.guesses.expected();
-            if expected.site != 0 && access_word(expected.site, expected.address) == word {
-                self.guesses.come_true(expected);
-                guessed += 1;
-                i += 1;
-            } else if let Some((site, address)) = split_access(word) {
-                let difference = address.wrapping_sub(self.guesses.address(site));
-                let known = self.guesses.site() == site;
-                self.guesses.learn(site, address);
-                i += 1;
-                self.put_guessed(&mut guessed);
-                self.put_access(site, known, difference);
-            } else {
-                let record = split_record(word);
-                let end = i + 1 + record.map_or(0, |(_, following, _)| following);
-                let Some(whole) = words.get(i..end) else { break };
-                if let Some((Tag::Module, _, argument)) = record {
-                    self.modules.push(Module::decode(argument, &whole[1..]));
-                }
-                self.put_guessed(&mut guessed);
-                self.put_record(whole);
-                i = end;
+        loop {
+            i += self.put_guessed(&words[i..]);
+            let run = words[i..].iter().take(GROUP).take_while(|&&word| split_access(word).is_some()).count();
+            if run > 0 {
+                self.put_group(&words[i..i + run]);
+                i += run;
+                continue;
             }
+            let Some(&word) = words.get(i) else { break };
+            let record = split_record(word);
+            let end = i + 1 + record.map_or(0, |(_, following, _)| following);
+            let Some(whole) = words.get(i..end) else { break };
+            if let Some((Tag::Module, _, argument)) = record {
+                self.modules.push(Module::decode(argument, &whole[1..]));
+            }
+            self.put_record(whole);
+            i = end;
         }
-        self.put_guessed(&mut guessed);
         (&self.out[..self.at], i)
     }
 
     #[inline]
-    fn put_access(&mut self, site: u32, known: bool, difference: u64) {
-        // The sign in the lowest bit, so that small steps either way are short.
-        let difference = difference << 1 ^ ((difference as i64) >> 63) as u64;
-        let class = match difference {
-            0 => 0,
-            1..=0xff => 1,
-            0x100..=0xffff => 2,
-            0x1_0000..=0xffff_ffff => 3,
-            _ => 4,
-        };
-        self.out[self.at] = class as u8 | if known { 0 } else { WITH_SITE };
-        self.out[self.at + 1..self.at + 9].copy_from_slice(&difference.to_le_bytes());
-        self.at += 1 + BYTES[class];
-        if !known {
-            self.out[self.at..self.at + 4].copy_from_slice(&site.to_le_bytes());
-            self.at += 3;
+    fn put_group(&mut self, words: &[u64]) {
+        let Packer { guesses, out, .. } = self;
+        // The tag and the nibbles come first.
+        let mut at = self.at + 1 + words.len().div_ceil(2);
+        let mut nibbles = 0u32;
+        for (nth, &word) in words.iter().enumerate() {
+            let (site, address) = ((word >> ADDRESS_BITS) as u32, word & MASK);
+            let difference = fold(address.wrapping_sub(guesses.address(site)));
+            let unknown = u32::from(guesses.site() != site);
+            guesses.learn(site, address);
+            let bytes = NIBBLES[64 - difference.leading_zeros() as usize];
+            nibbles |= (u32::from(bytes) | unknown * WITH_SITE) << (4 * nth);
+            // The site is written behind the difference, and written over where it does not count.
+            let length = BYTES[usize::from(bytes) % 8];
+            let Some(place) = out.get_mut(at..at + BEYOND).and_then(|out| out.first_chunk_mut::<BEYOND>()) else {
+                return;
+            };
+            let both = u128::from(difference) | u128::from(site) << (8 * length);
+            *place = both.to_le_bytes();
+            at += length + 3 * unknown as usize;
         }
+        self.out[self.at] = words.len() as u8;
+        let length = words.len().div_ceil(2);
+        self.out[self.at + 1..self.at + 1 + length].copy_from_slice(&nibbles.to_le_bytes()[..length]);
+        self.at = at;
     }
 
-    fn put_guessed(&mut self, guessed: &mut u32) {
-        while *guessed > 0 {
-            let n = (*guessed).min(128);
+    /// Packs the accesses at the beginning that are as guessed; how many they are.
+    #[inline]
+    fn put_guessed(&mut self, words: &[u64]) -> usize {
+        let mut guessed = 0;
+        for &word in words {
+            let site = self.guesses.site();
+            let address = self.guesses.address(site);
+            if site == 0 || access_word(site, address) != word {
+                break;
+            }
+            self.guesses.come_true(site, address);
+            guessed += 1;
+        }
+        let mut left = guessed;
+        while left > 0 {
+            let n = left.min(128);
             self.out[self.at] = GUESSED | (n - 1) as u8;
             self.at += 1;
-            *guessed -= n;
+            left -= n;
         }
+        guessed
     }
 
     fn put_record(&mut self, words: &[u64]) {
-        self.out[self.at] = RECORD | words.len().min(LONG.into()) as u8;
+        let tag = words[0] as u8;
+        self.out[self.at] = RECORD | words.len().min(LONG) as u8;
         self.at += 1;
-        if words.len() >= usize::from(LONG) {
+        if words.len() >= LONG {
             self.out[self.at..self.at + 2].copy_from_slice(&(words.len() as u16).to_le_bytes());
             self.at += 2;
         }
-        for word in words {
-            self.out[self.at..self.at + 8].copy_from_slice(&word.to_le_bytes());
-            self.at += 8;
+        self.out[self.at] = tag;
+        let mut nibbles_at = self.at + 1;
+        let mut at = nibbles_at + words.len().div_ceil(2);
+        let guessed = self.guesses.record(tag, words.len());
+        for (nth, (&word, guess)) in words.iter().zip(guessed).enumerate() {
+            let difference = fold(word.wrapping_sub(*guess));
+            *guess = word;
+            let bytes = NIBBLES[64 - difference.leading_zeros() as usize];
+            self.out[at..at + 8].copy_from_slice(&difference.to_le_bytes());
+            at += BYTES[usize::from(bytes)];
+            if nth % 2 == 0 {
+                self.out[nibbles_at] = bytes;
+            } else {
+                self.out[nibbles_at] |= bytes << 4;
+                nibbles_at += 1;
+            }
         }
+        self.at = at;
     }
 }
 
@@ -223,7 +278,7 @@ impl Unpacker {
         }
     }
 
-    /// Calls `access` with site, address and word of each access of a piece, `record` with the words of each record.
+    /// Calls `access` with site and address of each access of a piece, `record` with the words of each record.
     /// `false` where the bytes were not packed by [`Packer`].
     #[inline]
     pub(super) fn unpack<T>(
@@ -240,44 +295,60 @@ impl Unpacker {
             at += 1;
             if tag & GUESSED != 0 {
                 for _ in 0..=tag & !GUESSED {
-                    let expected = self.guesses.expected();
-                    self.guesses.come_true(expected);
-                    access(to, expected.site, expected.address);
+                    let site = self.guesses.site();
+                    let address = self.guesses.address(site);
+                    self.guesses.come_true(site, address);
+                    access(to, site, address);
                 }
-                continue;
-            }
-            if tag & RECORD != 0 {
-                let mut length = usize::from(tag & !RECORD);
-                if length == usize::from(LONG) {
+            } else if (1..=GROUP as u8).contains(&tag) {
+                let count = usize::from(tag);
+                let mut nibbles = number(bytes, at, count.div_ceil(2)) as u32;
+                at += count.div_ceil(2);
+                for _ in 0..count {
+                    let length = BYTES[nibbles as usize % 8];
+                    let difference = unfold(number(bytes, at, length));
+                    at += length;
+                    let mut site = self.guesses.site();
+                    if nibbles & WITH_SITE != 0 {
+                        site = number(bytes, at, 3) as u32;
+                        at += 3;
+                    }
+                    nibbles >>= 4;
+                    let address = self.guesses.address(site).wrapping_add(difference) & MASK;
+                    self.guesses.learn(site, address);
+                    access(to, site, address);
+                }
+            } else if tag & RECORD != 0 {
+                let mut length = usize::from(tag) & LONG;
+                if length == LONG {
                     length = number(bytes, at, 2) as usize;
                     at += 2;
                 }
-                let Some(body) = bytes.get(at..at + length * 8) else { return false };
+                let kind = number(bytes, at, 1) as u8;
+                let nibbles_at = at + 1;
+                at = nibbles_at + length.div_ceil(2);
+                if at > bytes.len() {
+                    return false;
+                }
                 words.clear();
-                words.extend(body.as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word)));
-                at += length * 8;
+                for (nth, guess) in self.guesses.record(kind, length).iter_mut().enumerate() {
+                    let nibble = bytes[nibbles_at + nth / 2] >> (4 * (nth % 2));
+                    let length = BYTES[usize::from(nibble) % 8];
+                    *guess = guess.wrapping_add(unfold(number(bytes, at, length)));
+                    at += length;
+                    words.push(*guess);
+                }
                 record(to, &words);
-                continue;
+            } else {
+                return false;
             }
-            let Some(&length) = BYTES.get(usize::from(tag & 7)) else { return false };
-            let difference = number(bytes, at, length);
-            at += length;
-            let mut site = self.guesses.site();
-            if tag & WITH_SITE != 0 {
-                site = number(bytes, at, 3) as u32;
-                at += 3;
-            }
-            let difference = difference >> 1 ^ (difference & 1).wrapping_neg();
-            let address = self.guesses.address(site).wrapping_add(difference) & ((1 << ADDRESS_BITS) - 1);
-            self.guesses.learn(site, address);
-            access(to, site, address);
         }
         at == bytes.len()
     }
 }
 
 /// The little-endian number in `length` bytes; bytes beyond the end count as zeros.
-#[inline]
+#[inline(always)]
 fn number(bytes: &[u8], at: usize, length: usize) -> u64 {
     if length == 0 {
         return 0;
@@ -286,7 +357,7 @@ fn number(bytes: &[u8], at: usize, length: usize) -> u64 {
         Some(eight) => {
             u64::from_le_bytes([eight[0], eight[1], eight[2], eight[3], eight[4], eight[5], eight[6], eight[7]])
         }
-        None => bytes.iter().skip(at).rev().fold(0, |value, &byte| value << 8 | u64::from(byte)),
+        None => bytes.iter().skip(at).take(8).rev().fold(0, |value, &byte| value << 8 | u64::from(byte)),
     };
     value & u64::MAX >> (64 - 8 * length)
 }
