@@ -28,6 +28,8 @@ pub(super) type Frontier = Vec<u32>;
 /// The writes of one variable in one thread.
 #[derive(Clone, Debug)]
 pub(super) struct Writes {
+    /// Tells it from all others of the trace; they count from 0.
+    pub(super) number: u32,
     pub(super) thread: usize,
     /// Ascending.
     pub(super) ranks: Vec<u32>,
@@ -77,6 +79,7 @@ impl<'a> Needs<'a> {
             }
         }
         needs.fill();
+        (0..).zip(needs.writes.iter_mut().flatten()).for_each(|(number, writes)| writes.number = number);
         if model == Model::Branch {
             needs.find_branches();
         }
@@ -87,7 +90,7 @@ impl<'a> Needs<'a> {
         let writes = &mut self.writes[variable];
         match writes.iter_mut().find(|w| w.thread == thread) {
             Some(writes) => writes.ranks.push(rank),
-            None => writes.push(Writes { thread, ranks: vec![rank] }),
+            None => writes.push(Writes { number: 0, thread, ranks: vec![rank] }),
         }
     }
 
@@ -217,6 +220,11 @@ impl<'a> Needs<'a> {
     /// The writes of an access's variable, by thread.
     pub(super) fn writes(&self, access: EventId) -> &[Writes] {
         &self.writes[self.trace.columns().objects[access.index()] as usize]
+    }
+
+    /// How many [`Writes`] there are.
+    pub(super) fn lists_of_writes(&self) -> usize {
+        self.writes.iter().map(Vec::len).sum()
     }
 
     /// The scope that an acquire begins.

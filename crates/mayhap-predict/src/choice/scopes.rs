@@ -38,6 +38,8 @@ impl Scope {
 /// The scopes of one lock in one thread and mode, in program order.
 #[derive(Clone, Debug)]
 pub(super) struct List {
+    /// Tells it from all others of the trace; they count from 0.
+    pub(super) number: u32,
     pub(super) thread: usize,
     pub(super) mode: Mode,
     pub(super) scopes: Vec<Scope>,
@@ -50,8 +52,14 @@ impl List {
 
     /// The last scope whose acquire has a rank below `rank`.
     pub(super) fn latest(&self, rank: u32) -> Option<&Scope> {
-        let count = self.scopes.partition_point(|s| s.acquire < rank);
-        count.checked_sub(1).map(|i| &self.scopes[i])
+        self.latest_from(0, rank)
+    }
+
+    /// The same among the scopes from the one at `begin` on.
+    pub(super) fn latest_from(&self, begin: usize, rank: u32) -> Option<&Scope> {
+        let scopes = &self.scopes[begin..];
+        let count = scopes.partition_point(|s| s.acquire < rank);
+        count.checked_sub(1).map(|i| &scopes[i])
     }
 }
 
@@ -124,6 +132,7 @@ impl Scopes {
             }
         }
         scopes.live.clone_from(&scopes.contended);
+        (0..).zip(scopes.lists.iter_mut().flatten()).for_each(|(number, list)| list.number = number);
         scopes
     }
 
@@ -131,7 +140,7 @@ impl Scopes {
         let lists = &mut self.lists[lock as usize];
         let known = lists.iter().position(|l| l.thread == scope.thread && l.mode == mode);
         let list = known.unwrap_or_else(|| {
-            lists.push(List { thread: scope.thread, mode, scopes: Vec::new() });
+            lists.push(List { number: 0, thread: scope.thread, mode, scopes: Vec::new() });
             lists.len() - 1
         });
         let place = lists[list].scopes.len() as u32;

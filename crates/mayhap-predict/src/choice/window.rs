@@ -29,6 +29,7 @@ use std::time::Instant;
 
 use mayhap_trace::{EventId, Mode, Op, ThreadId};
 
+use super::begins::Begins;
 use super::needs::{Frontier, Needs, join};
 use super::order::{Mark, Order, Point};
 use super::scopes::{List, Scope};
@@ -98,9 +99,12 @@ pub(super) struct Window<'n, 'a> {
     reads: Vec<EventId>,
     row: Vec<u32>,
     /// While a linear order is run: the scopes open on each lock, and the last write of each variable with its run.
-    open: Vec<Vec<usize>>,
+    open: Vec<Vec<Held>>,
     written: Vec<(u64, Point)>,
     run: u64,
+    /// Where the window begins among the scopes and the writes.
+    first_scopes: Begins,
+    first_writes: Begins,
     /// Choice graphs looked at: complete ones and contradictions.
     pub(super) explored: u64,
     /// Decisions that may still be made; none once the deadline has passed.
@@ -129,6 +133,8 @@ impl<'n, 'a> Window<'n, 'a> {
             open: vec![Vec::new(); tables.locks.len()],
             written: vec![(0, Point { thread: 0, rank: 0 }); tables.variables.len()],
             run: 0,
+            first_scopes: Begins::new(needs.scopes.lists.iter().map(Vec::len).sum()),
+            first_writes: Begins::new(needs.lists_of_writes()),
             explored: 0,
             budget: u64::MAX,
             deadline: None,
@@ -160,6 +166,8 @@ impl<'n, 'a> Window<'n, 'a> {
         self.slice.copy_from_slice(low);
         self.caps.copy_from_slice(&question.caps);
         self.order.reset(low);
+        self.first_scopes.next_question();
+        self.first_writes.next_question();
         self.last = question.last;
         self.open_pairs = 0;
         self.fill(&question.slice)?;
@@ -288,11 +296,15 @@ impl<'n, 'a> Window<'n, 'a> {
         let scope = held.scope;
         let mut changed = false;
         for other in lists(needs, &held) {
-            let Some(&first) = other.latest(self.begun_before_end(&scope, other.thread)) else { continue };
-            let known = first.release < self.slice[first.thread] && self.order.before(first.last(), scope.first());
             // A scope that was left aside whole has no row; nothing can be done with what it tells.
-            let aside = first.release < self.low[first.thread];
-            if !known && !aside {
+            let (low, slice) = (self.low[other.thread], self.slice[other.thread]);
+            let begin = self.first_scopes.of(other.number, || other.scopes.partition_point(|s| s.release < low));
+            if other.scopes.get(begin).is_none_or(|s| s.acquire >= slice) {
+                continue;
+            }
+            let Some(&first) = other.latest_from(begin, self.begun_before_end(&scope, other.thread)) else { continue };
+            let known = first.release < slice && self.order.before(first.last(), scope.first());
+            if !known {
                 self.take(Side::Scopes(first, scope))?;
                 changed = true;
             }
@@ -363,12 +375,18 @@ impl<'n, 'a> Window<'n, 'a> {
             changed |= self.force(write, read)?;
         }
         for writes in needs.writes(id) {
-            let thread = writes.thread;
+            let (thread, low) = (writes.thread, self.low[writes.thread]);
+            let begin = self.first_writes.of(writes.number, || writes.ranks.partition_point(|&rank| rank < low));
+            let ranks = &writes.ranks[begin..];
+            if ranks.first().is_none_or(|&rank| rank >= self.slice[thread]) {
+                continue;
+            }
             // The last write that comes before the read must come before what it saw.
-            let count = writes.ranks.partition_point(|&rank| rank < self.order.row(read)[thread]);
-            if let Some(&rank) = count.checked_sub(1).map(|i| &writes.ranks[i]) {
+            let before = self.order.row(read)[thread];
+            let count = ranks.partition_point(|&rank| rank < before);
+            if let Some(&rank) = count.checked_sub(1).map(|i| &ranks[i]) {
                 let other = Point { thread, rank };
-                if write != Some(other) && self.inside(other) {
+                if write != Some(other) {
                     match write {
                         Some(write) if self.inside(write) => changed |= self.force(other, write)?,
                         Some(write) if self.aside == Aside::Anywhere && !self.order.before(write, other) => {}
@@ -377,8 +395,8 @@ impl<'n, 'a> Window<'n, 'a> {
                 }
             }
             // The first write that comes after what it saw must come after the read.
-            let after = write.map_or(0, |w| self.order.first_after(w, thread)).max(self.low[thread]);
-            if let Some(&rank) = writes.ranks.get(writes.ranks.partition_point(|&rank| rank < after))
+            let after = write.map_or(0, |w| self.order.first_after(w, thread));
+            if let Some(&rank) = ranks.get(ranks.partition_point(|&rank| rank < after))
                 && rank < self.slice[thread]
             {
                 changed |= self.force(read, Point { thread, rank })?;
@@ -388,10 +406,15 @@ impl<'n, 'a> Window<'n, 'a> {
     }
 
     /// How many constraints have two possible sides.
-    fn count_open(&self) -> u32 {
+    fn count_open(&mut self) -> u32 {
         let mut count = 0;
         for held in &self.sections {
             for other in lists(self.needs, held) {
+                let (low, slice) = (self.low[other.thread], self.slice[other.thread]);
+                let begin = self.first_scopes.of(other.number, || other.scopes.partition_point(|s| s.release < low));
+                if other.scopes.get(begin).is_none_or(|s| s.acquire >= slice) {
+                    continue;
+                }
                 let first = other.scopes.partition_point(|s| {
                     s.release < self.slice[s.thread] && self.order.before(s.last(), held.scope.first())
                 });
@@ -410,6 +433,11 @@ impl<'n, 'a> Window<'n, 'a> {
                 continue;
             }
             for writes in self.needs.writes(id) {
+                let low = self.low[writes.thread];
+                let begin = self.first_writes.of(writes.number, || writes.ranks.partition_point(|&rank| rank < low));
+                if writes.ranks.get(begin).is_none_or(|&rank| rank >= self.slice[writes.thread]) {
+                    continue;
+                }
                 let before = self.order.row(write)[writes.thread].max(self.low[writes.thread]);
                 let before = if writes.thread == write.thread { write.rank + 1 } else { before };
                 let after = self.order.first_after(read, writes.thread).min(self.slice[writes.thread]);
@@ -502,20 +530,17 @@ impl<'n, 'a> Window<'n, 'a> {
             }
             Op::Acquire | Op::SharedAcquire => {
                 let mine = held(needs, id);
-                let holders = &self.open[object];
-                if let Some(holder) = holders.iter().map(|&i| self.sections[i]).find(|h| excludes(h, &mine)) {
+                if let Some(holder) = self.open[object].iter().find(|h| excludes(h, &mine)) {
                     let (a, b) = (holder.scope, mine.scope);
                     let sides = [Side::Scopes(a, b), Side::Scopes(b, a)];
                     let observed = needs.event(a.first()) < id;
                     return Some(if observed { sides } else { [sides[1], sides[0]] });
                 }
-                let place = self.sections.iter().position(|h| h.scope == mine.scope && h.lock == mine.lock);
-                self.open[object].push(place.expect("an acquire of the window has its section"));
+                self.open[object].push(mine);
             }
             Op::Release | Op::SharedRelease => {
                 let acquire = needs.relations.partner(id).map(|a| needs.point(a));
-                let sections = &self.sections;
-                self.open[object].retain(|&i| Some(sections[i].scope.first()) != acquire);
+                self.open[object].retain(|held| Some(held.scope.first()) != acquire);
             }
             _ => {}
         }
