@@ -80,6 +80,13 @@ impl Names {
         }
     }
 
+    /// The same as bytes. Every end is the end of a name, which needs no second look.
+    #[inline]
+    fn bytes(&self, index: usize) -> &[u8] {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.text.as_bytes()[start..self.ends[index]]
+    }
+
     /// All names in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         (0..self.len()).map(|i| self.get(i))
@@ -124,8 +131,8 @@ impl Names {
 
     #[inline]
     fn find_bytes(&self, hash: u64, name: &[u8]) -> Option<u32> {
-        let found = self.index.find(hash, |&i| self.get(i as usize).as_bytes() == name).copied();
-        let rest = || (self.index.len()..self.len()).find(|&i| self.get(i).as_bytes() == name);
+        let found = self.index.find(hash, |&i| same(self.bytes(i as usize), name)).copied();
+        let rest = || (self.index.len()..self.len()).find(|&i| self.bytes(i) == name);
         if self.index.len() == self.len() { found } else { found.or_else(|| rest().map(|i| i as u32)) }
     }
 
@@ -170,6 +177,20 @@ impl Names {
     /// Bytes of memory that the table takes, its index included.
     pub fn memory(&self) -> usize {
         self.text.capacity() + self.ends.capacity() * size_of::<usize>() + self.index.allocation_size()
+    }
+}
+
+/// Equality of names, most of which are so short that a call would take longer than two words.
+#[inline]
+pub(crate) fn same(a: &[u8], b: &[u8]) -> bool {
+    match (a.first_chunk::<8>(), a.last_chunk::<8>(), b.first_chunk::<8>(), b.last_chunk::<8>()) {
+        _ if a.len() != b.len() => false,
+        (Some(a0), Some(a1), Some(b0), Some(b1)) if a.len() <= 16 => a0 == b0 && a1 == b1,
+        (Some(_), ..) => a == b,
+        _ => match (a.first_chunk::<4>(), a.last_chunk::<4>(), b.first_chunk::<4>(), b.last_chunk::<4>()) {
+            (Some(a0), Some(a1), Some(b0), Some(b1)) => a0 == b0 && a1 == b1,
+            _ => a.iter().zip(b).all(|(a, b)| a == b),
+        },
     }
 }
 
@@ -266,6 +287,20 @@ pub(crate) fn event_id(count: usize) -> Result<EventId, NameError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_and_long_names_are_the_same_where_all_their_bytes_are() {
+        for length in 0..40 {
+            let name: Vec<u8> = (0..length).collect();
+            assert!(same(&name, &name.clone()));
+            assert!(!same(&name, &[&name[..], &[0]].concat()));
+            for at in 0..name.len() {
+                let mut other = name.clone();
+                other[at] ^= 1;
+                assert!(!same(&name, &other), "{length} bytes, byte {at}");
+            }
+        }
+    }
 
     #[test]
     fn interning_gives_ids_in_order_of_appearance() {

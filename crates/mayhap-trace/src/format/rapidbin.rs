@@ -57,6 +57,8 @@ pub struct RapidBinReader<R> {
     promised: u64,
     records: u64,
     requests: u64,
+    /// Records of one chunk as they are read.
+    bytes: Vec<u8>,
     tables: Tables,
     threads: Numbers,
     locks: Numbers,
@@ -69,19 +71,29 @@ struct Numbers {
     what: &'static str,
     prefix: &'static str,
     bound: u64,
+    /// Ids of the numbers below [`DENSE`], as far as they occur.
+    dense: Vec<u32>,
+    /// Those of the others.
     ids: HashMap<u64, u32, foldhash::fast::RandomState>,
 }
 
+/// Numbers that are looked up by their place.
+const DENSE: u64 = 1 << 20;
+
 impl Numbers {
     fn new(what: &'static str, prefix: &'static str, bound: u64) -> Self {
-        Numbers { what, prefix, bound, ids: HashMap::default() }
+        Numbers { what, prefix, bound, dense: Vec::new(), ids: HashMap::default() }
     }
 
     #[inline]
     fn id(&mut self, number: u64, names: &mut Names) -> Result<u32, ErrorKind> {
-        match self.ids.get(&number) {
-            Some(&id) => Ok(id),
-            None => self.enter(number, names),
+        match self.dense.get(number as usize) {
+            Some(&id) if id != NONE => Ok(id),
+            _ if number < DENSE => self.enter(number, names),
+            _ => match self.ids.get(&number) {
+                Some(&id) => Ok(id),
+                None => self.enter(number, names),
+            },
         }
     }
 
@@ -92,7 +104,13 @@ impl Numbers {
             return Err(ErrorKind::Syntax(format!("the event names {what} {number}, the header promises {bound}")));
         }
         let id = names.define(format!("{}{number}", self.prefix).as_bytes())?;
-        self.ids.insert(number, id);
+        if number < DENSE {
+            let number = number as usize;
+            self.dense.resize(self.dense.len().max(number + 1), NONE);
+            self.dense[number] = id;
+        } else {
+            self.ids.insert(number, id);
+        }
         Ok(id)
     }
 }
@@ -133,6 +151,7 @@ impl<R: Read> RapidBinReader<R> {
             promised: events as u64,
             records: 0,
             requests: 0,
+            bytes: Vec::new(),
             tables: Tables::default(),
             threads: Numbers::new("thread", "T", threads as u64),
             locks: Numbers::new("lock", "L", locks as u64),
@@ -170,16 +189,22 @@ impl<R: Read> Source for RapidBinReader<R> {
     fn next_chunk(&mut self, chunk: &mut Columns) -> Result<bool, Error> {
         chunk.clear();
         while self.records < self.promised && chunk.len() < CHUNK {
-            let mut bytes = [0; 8];
-            let got = fill(&mut self.input, &mut bytes, self.offset)?;
-            if got < 8 {
-                let message = format!("the file ends after {} of {} events", self.records, self.promised);
-                return Err(Error::syntax(Position::Byte(self.offset + got as u64), message));
+            let wanted = (self.promised - self.records).min((CHUNK - chunk.len()) as u64) as usize;
+            self.bytes.resize(8 * wanted, 0);
+            let got = fill(&mut self.input, &mut self.bytes, self.offset)?;
+            let bytes = std::mem::take(&mut self.bytes);
+            for record in bytes[..got].chunks_exact(8) {
+                let position = Position::Byte(self.offset);
+                let record = u64::from_be_bytes(record.try_into().expect("eight bytes"));
+                self.event(record, chunk).map_err(|kind| Error { position, kind })?;
+                self.records += 1;
+                self.offset += 8;
             }
-            let position = Position::Byte(self.offset);
-            self.event(u64::from_be_bytes(bytes), chunk).map_err(|kind| Error { position, kind })?;
-            self.records += 1;
-            self.offset += 8;
+            self.bytes = bytes;
+            if got < 8 * wanted {
+                let message = format!("the file ends after {} of {} events", self.records, self.promised);
+                return Err(Error::syntax(Position::Byte(self.offset + got as u64 % 8), message));
+            }
         }
         if self.records == self.promised && fill(&mut self.input, &mut [0], self.offset)? > 0 {
             let message = format!("bytes follow the {} events that the header promises", self.promised);

@@ -16,7 +16,7 @@ use crate::event::{ObjectKind, Op};
 use crate::format::lines::{LONGEST_LINE, Lines, shorten};
 use crate::format::{Sink, TraceWriter};
 use crate::id::NONE;
-use crate::names::Tables;
+use crate::names::{Tables, same};
 
 /// Some editors put it in front of a text.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
@@ -65,7 +65,7 @@ impl<R: Read> StdReader<R> {
         if self.events >= u64::from(NONE) {
             return Err(Error::syntax(position, format!("more than {NONE} events")));
         }
-        let thread = if self.last_thread.0 == fields.thread {
+        let thread = if same(&self.last_thread.0, fields.thread) {
             self.last_thread.1
         } else {
             let thread = self.tables.threads.intern(fields.thread).map_err(named)? as u16;

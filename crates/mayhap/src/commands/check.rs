@@ -265,7 +265,9 @@ impl Args {
         engine.explain();
         let verdict = engine.decide(&target, model, &self.engine.budget());
         if let (Some(path), Verdict::Proven(checked, _)) = (&self.witness, &verdict) {
-            WitnessFile::of(trace, checked).with_path(&self.trace.trace).save(path, trace, relations)?;
+            WitnessFile::of(trace, trace.fingerprint(), checked)
+                .with_path(&self.trace.trace)
+                .save(path, trace, relations)?;
         }
         let environment = Environment::read()?;
         let mut report = self.describe(&loaded, &context, &target, model, &verdict);

@@ -203,11 +203,12 @@ fn save_witnesses(folder: &Path, loaded: &Loaded, prediction: &Prediction, repor
     let (trace, relations) = (&loaded.trace, &loaded.relations);
     std::fs::create_dir_all(folder).map_err(|e| Failure::at(folder, e))?;
     let recorded = crate::record::Run::load(Path::new(&report.trace.path)).is_some();
+    let (fingerprint, place) = (trace.fingerprint(), PathBuf::from(&report.trace.path));
     for finding in &prediction.findings {
         if let Some(checked) = &finding.proof {
             let id = report::id(trace, finding);
             let path = folder.join(format!("{id}.json"));
-            WitnessFile::of(trace, checked).with_path(Path::new(&report.trace.path)).save(&path, trace, relations)?;
+            WitnessFile::of(trace, fingerprint, checked).with_path(&place).save(&path, trace, relations)?;
             if let Some(shown) = report.findings.iter_mut().find(|f| f.id == id) {
                 shown.replay_command = Some(replay_command(&path, recorded));
                 shown.witness_file = Some(path.display().to_string());

@@ -292,11 +292,12 @@ impl Work<'_> {
         next: &mut Vec<Recording>,
     ) -> Result<(), Failure> {
         let steps = Steps::load(replays.path, replays.trace)?;
+        let fingerprint = replays.trace.fingerprint();
         for mut finding in new {
             let proof = replays.proof_of(&finding.id);
             if let Some(proof) = proof {
                 let file = self.job.folder.join(format!("{}.json", finding.id));
-                WitnessFile::of(replays.trace, proof).with_path(replays.path).save(
+                WitnessFile::of(replays.trace, fingerprint, proof).with_path(replays.path).save(
                     &file,
                     replays.trace,
                     replays.relations,
