@@ -7,30 +7,55 @@ use std::path::Path;
 
 use mayhap_report::{Source, Stacks, place};
 use mayhap_trace::format::native;
-use mayhap_trace::{EventId, Relations, Trace};
+use mayhap_trace::{Event, EventId, Relations, Trace};
 use mayhap_wire::{attachment, varint};
 use mayhap_witness::Target;
 
+use crate::predict::windows::Window;
 use crate::record::stacks::{FORGET, FRAME, LOCATION, PLACE, STACK, THREAD};
 
 /// The stacks of the targets' events and of the starts of their threads. None where the trace has none: it was recorded by
 /// something else, or what it has of them is damaged.
 pub fn of<'t>(path: &Path, trace: &Trace, relations: &Relations, targets: impl Iterator<Item = &'t Target>) -> Stacks {
+    at(path, trace, &wanted(trace, relations, targets))
+}
+
+/// The events of targets, and the starts of their threads.
+fn wanted<'t>(trace: &Trace, relations: &Relations, targets: impl Iterator<Item = &'t Target>) -> BTreeSet<EventId> {
     let mut wanted = BTreeSet::new();
     for event in targets.flat_map(Target::events) {
         wanted.insert(event);
         wanted.extend(relations.fork_of(trace.event(event).thread));
     }
-    at(path, trace, &wanted)
+    wanted
 }
 
 /// The stacks of some events.
 pub fn at(path: &Path, trace: &Trace, wanted: &BTreeSet<EventId>) -> Stacks {
-    let whole = |file| native::attachments(BufReader::with_capacity(1 << 17, file), attachment::STACKS).ok().flatten();
-    match File::open(path).ok().and_then(whole) {
-        Some(bytes) if !wanted.is_empty() => parse(&bytes, trace, wanted).unwrap_or_default(),
-        _ => Stacks::new(),
+    match wanted.is_empty() {
+        true => Stacks::new(),
+        false => attached(path).and_then(|bytes| parse(&bytes, trace, wanted)).unwrap_or_default(),
     }
+}
+
+/// What a trace has of stacks.
+pub fn attached(path: &Path) -> Option<Vec<u8>> {
+    let file = BufReader::with_capacity(1 << 17, File::open(path).ok()?);
+    native::attachments(file, attachment::STACKS).ok().flatten()
+}
+
+/// The same as [`of`] for a part of the trace that the stacks are of.
+pub fn of_window<'t>(
+    bytes: &[u8],
+    window: &Window,
+    relations: &Relations,
+    targets: impl Iterator<Item = &'t Target>,
+) -> Stacks {
+    let wanted = wanted(&window.trace, relations, targets);
+    let numbers = wanted.iter().map(|&event| (EventId::from_number(window.whole(event.number())), event));
+    let by_number: BTreeMap<EventId, EventId> = numbers.filter_map(|(whole, event)| Some((whole?, event))).collect();
+    let found = parse_where(bytes, by_number.keys().copied(), &|whole| window.trace.event(by_number[&whole]));
+    found.unwrap_or_default().into_iter().map(|(whole, stack)| (by_number[&whole], stack)).collect()
 }
 
 /// What is known at a moment of the trace.
@@ -45,10 +70,20 @@ struct Reader<'b> {
 }
 
 /// Reads the items as far as they are about events that are wanted; `None` where they make no sense.
-pub fn parse(mut bytes: &[u8], trace: &Trace, wanted: &BTreeSet<EventId>) -> Option<Stacks> {
+pub fn parse(bytes: &[u8], trace: &Trace, wanted: &BTreeSet<EventId>) -> Option<Stacks> {
+    let wanted = wanted.iter().copied().filter(|event| event.index() < trace.len());
+    parse_where(bytes, wanted, &|event| trace.event(event))
+}
+
+/// The same for events that somebody else knows.
+fn parse_where(
+    mut bytes: &[u8],
+    wanted: impl Iterator<Item = EventId>,
+    event_of: &dyn Fn(EventId) -> Event,
+) -> Option<Stacks> {
     let mut reader = Reader::default();
     let mut found = Stacks::new();
-    let mut left = wanted.iter().copied().filter(|event| event.index() < trace.len()).peekable();
+    let mut left = wanted.peekable();
     let mut at = 0u64;
     while !bytes.is_empty() && left.peek().is_some() {
         let item = varint::take(&mut bytes)?;
@@ -77,7 +112,7 @@ pub fn parse(mut bytes: &[u8], trace: &Trace, wanted: &BTreeSet<EventId>) -> Opt
                 at = at.checked_add(field()?)?;
                 // What changes now is not so before.
                 while let Some(event) = left.next_if(|event| (event.index() as u64) < at) {
-                    found.insert(event, reader.stack(trace, event));
+                    found.insert(event, reader.stack(event_of(event)));
                 }
                 let (key, value) = (field()?, field()?);
                 match (item, value) {
@@ -90,7 +125,7 @@ pub fn parse(mut bytes: &[u8], trace: &Trace, wanted: &BTreeSet<EventId>) -> Opt
             FORGET => {
                 let next = skip_to_event(bytes)?;
                 while let Some(event) = left.next_if(|event| (event.index() as u64) < at + next) {
-                    found.insert(event, reader.stack(trace, event));
+                    found.insert(event, reader.stack(event_of(event)));
                 }
                 reader.stacks.clear();
                 reader.threads.clear();
@@ -98,7 +133,7 @@ pub fn parse(mut bytes: &[u8], trace: &Trace, wanted: &BTreeSet<EventId>) -> Opt
             _ => return None,
         }
     }
-    found.extend(left.map(|event| (event, reader.stack(trace, event))));
+    found.extend(left.map(|event| (event, reader.stack(event_of(event)))));
     Some(found)
 }
 
@@ -130,8 +165,7 @@ fn known(index: u64, count: usize) -> Option<usize> {
 
 impl Reader<'_> {
     /// The stack of an event, innermost first.
-    fn stack(&self, trace: &Trace, event: EventId) -> Vec<Source> {
-        let event = trace.event(event);
+    fn stack(&self, event: Event) -> Vec<Source> {
         let location = event.location.and_then(|location| self.locations.get(&(location.index() as u64)));
         let mut stack = Vec::new();
         self.add(&mut stack, location.copied());

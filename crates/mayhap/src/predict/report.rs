@@ -10,6 +10,7 @@ use mayhap_trace::{EventId, Relations, Trace};
 use mayhap_witness::{Model, Target};
 
 use super::{Finding, Options, Prediction};
+use crate::record::Run;
 use crate::reporting::shell_word;
 use crate::stacks;
 
@@ -40,13 +41,25 @@ pub fn report(
     prediction: &Prediction,
     steps: Option<usize>,
 ) -> Report {
-    let mut report = Report::new(env!("CARGO_PKG_VERSION"), trace_info(path, trace), options.model.name());
     let steps = steps.unwrap_or_else(|| fitting_steps(prediction.findings.len()));
     let stacks = stacks::of(path, trace, relations, prediction.findings.iter().map(|f| &f.target));
+    let run = Run::load(path);
     let describer = Describer::new(trace, relations, steps).with_stacks(stacks);
+    described(path, trace, options, prediction, &describer, run.as_ref())
+}
+
+/// The same with what else is known of the trace: how to describe its findings, and the run that it is of.
+pub fn described(
+    path: &Path,
+    trace: &Trace,
+    options: &Options,
+    prediction: &Prediction,
+    describer: &Describer<'_>,
+    run: Option<&Run>,
+) -> Report {
+    let mut report = Report::new(env!("CARGO_PKG_VERSION"), trace_info(path, trace), options.model.name());
     let engine = clap_name(options.engine);
-    let run = crate::record::Run::load(path);
-    let (recorded, doubt) = (run.is_some(), run.as_ref().and_then(crate::record::Run::doubt));
+    let (recorded, doubt) = (run.is_some(), run.and_then(Run::doubt));
     let finding = |f: &Finding| {
         let mut finding = describer.finding(&Evidence {
             kind: f.kind.into(),

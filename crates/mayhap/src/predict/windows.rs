@@ -14,12 +14,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use mayhap_report::Report;
+use mayhap_report::{Describer, Report};
 use mayhap_trace::validate::Validator;
 use mayhap_trace::{Columns, Error, Event, EventId, Op, Relations, Source, Tables, ThreadId, Trace};
 
 use super::{Options, predict, report};
 use crate::Failure;
+use crate::record::Run;
+use crate::stacks;
 use crate::table::grouped;
 
 /// The condition by which a window's threads wait for the locks that are held when it begins.
@@ -194,6 +196,8 @@ pub fn in_windows(
     let mut windows = Windows::new(source, size);
     let mut whole: Option<(Report, Options)> = None;
     let mut count = 0u64;
+    let mut attached: Option<Option<Vec<u8>>> = None;
+    let run = Run::load(path);
     let failed = |e: Error| Failure::at(path, e);
     while let Some(window) = windows.next_window().map_err(failed)? {
         count += 1;
@@ -201,7 +205,15 @@ pub fn in_windows(
         // The first window decides on the model: a later one that could be more lenient need not be.
         let options = whole.as_ref().map_or_else(|| options(&window.trace), |(_, options)| options.clone());
         let prediction = predict(&window.trace, &relations, &options)?;
-        let mut part = report::report(path, &window.trace, &relations, &options, &prediction, None);
+        let mut describer = Describer::new(&window.trace, &relations, report::fitting_steps(prediction.findings.len()));
+        // The file is read for them once, however many windows there are.
+        if !prediction.findings.is_empty()
+            && let Some(bytes) = attached.get_or_insert_with(|| stacks::attached(path))
+        {
+            let targets = prediction.findings.iter().map(|f| &f.target);
+            describer = describer.with_stacks(stacks::of_window(bytes, &window, &relations, targets));
+        }
+        let mut part = report::described(path, &window.trace, &options, &prediction, &describer, run.as_ref());
         for finding in &mut part.findings {
             finding.renumber(window.after, &|number| window.whole(number));
             finding.replay_command = None;

@@ -235,7 +235,7 @@ struct Frames<R> {
     stored: Vec<u8>,
     contents: Vec<u8>,
     decompressor: Decompressor<'static>,
-    /// The kind of optional block that is unpacked too.
+    /// The kind of optional block that alone is unpacked; otherwise all others are.
     attachment: Option<Kind>,
 }
 
@@ -330,7 +330,11 @@ impl<R: Read> Frames<R> {
     }
 
     fn unpack(&mut self, header: &BlockHeader) -> Result<(), Error> {
-        if header.kind.is_optional() && self.attachment != Some(header.kind) {
+        let skipped = match self.attachment {
+            Some(wanted) => header.kind != wanted,
+            None => header.kind.is_optional(),
+        };
+        if skipped {
             return Ok(());
         }
         if header.codec == Codec::Plain {
@@ -349,7 +353,7 @@ impl<R: Read> Frames<R> {
 }
 
 /// The bytes that the optional blocks of this kind hold together, in their order; `None` if there are no such blocks. Each
-/// block is checked as in a full reading; a file that ends early yields what is there.
+/// block is checked against its sum, and only these are unpacked; a file that ends early yields what is there.
 pub fn attachments(input: impl Read, code: u8) -> Result<Option<Vec<u8>>, Error> {
     let mut frames = Frames::new(input)?;
     frames.attachment = Some(Kind::Unknown(code));
