@@ -2,8 +2,10 @@
 //!
 //! Five programs of two threads (`benches/programs`), each built plain, with `-fsanitize=thread` and with `mayhap cc`, by the same
 //! compiler with the same options. Rounds run all of them one after the other, so that what else the machine does meets all
-//! alike; the table has the best round. The time of `mayhap record` is all of it, from its start until the trace is
-//! on the disk. Reports of libtsan are switched off: only its watching is paid for.
+//! alike; the table has the best round. The time of `mayhap record` is all of it, from its start until the recording is
+//! on the disk; how long the first command that reads it takes to make it a trace stands apart (`finish s`), with the events of the
+//! trace. `bytes` are those of the recording by the words that it has, one for an access. Reports of libtsan are switched off: only
+//! its watching is paid for.
 //!
 //! `MAYHAP_BENCH_PROGRAMS=DIR` adds programs: `DIR/NAME/{native,tsan,mayhap}` are executables and `DIR/NAME/args` has their
 //! arguments, one a line. `MAYHAP_BENCH_ROUNDS=N` sets the rounds, `MAYHAP_BENCH_SCALE=P` the length of the bundled programs in
@@ -60,7 +62,7 @@ fn main() {
         ways.push(Way::Helgrind);
     }
     println!(
-        "{:<10} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7} {:>7} {:>11} {:>9} {:>8}  what",
+        "{:<10} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7} {:>7} {:>11} {:>9} {:>8} {:>8} {:>11} {:>9}  what",
         "program",
         "native s",
         "libtsan",
@@ -69,9 +71,12 @@ fn main() {
         "wall/ts",
         "cpu/ts",
         "bytes",
+        "words",
+        "KB",
+        "MB more",
+        "finish s",
         "events",
-        "trace KB",
-        "MB more"
+        "trace KB"
     );
     let mut ratios = Vec::new();
     for program in &programs {
@@ -109,11 +114,13 @@ fn table_row(program: &Program, ways: &[Way], rounds: u64, mayhap: &Path, folder
         (Some(native), Some(tsan), Some(recorded)) => (native, tsan, recorded),
         _ => unreachable!("every way was run"),
     };
-    let size = fs::metadata(&trace).map_or(0, |m| m.len());
-    let events = mayhap_trace::format::open(&trace).ok().and_then(|s| s.summary().map(|s| s.events)).unwrap_or(0);
+    let size = || fs::metadata(&trace).map_or(0, |m| m.len());
+    let (bytes, words) = (size(), mayhap::record::raw::words(&trace).expect("a recording"));
+    let started = Instant::now();
+    let finished = mayhap::record::raw::finish(&trace, &mut |_| {}).expect("the recording becomes a trace");
     let times = |cost: Option<Cost>| cost.map_or("-".into(), |c| format!("{:.1}x", c.wall / native.wall));
     println!(
-        "{:<10} {:>9.3} {:>9} {:>9} {:>9} {:>7.2} {:>7.2} {:>7.2} {:>11} {:>9} {:>8.0}  {}",
+        "{:<10} {:>9.3} {:>9} {:>9} {:>9} {:>7.2} {:>7.2} {:>7.2} {:>11} {:>9} {:>8.0} {:>8.2} {:>11} {:>9}  {}",
         program.name,
         native.wall,
         times(Some(tsan)),
@@ -121,10 +128,13 @@ fn table_row(program: &Program, ways: &[Way], rounds: u64, mayhap: &Path, folder
         times(Some(recorded)),
         recorded.wall / tsan.wall,
         recorded.cpu / tsan.cpu,
-        if events == 0 { 0.0 } else { size as f64 / events as f64 },
-        events,
-        size / 1024,
+        bytes as f64 / words as f64,
+        words,
+        bytes / 1024,
         recorded.memory.saturating_sub(native.memory) as f64 / 1024.0,
+        started.elapsed().as_secs_f64(),
+        finished.events,
+        size() / 1024,
         program.what,
     );
     (recorded.wall / tsan.wall, recorded.cpu / tsan.cpu)

@@ -178,6 +178,12 @@ pub fn is_unfinished(path: &Path) -> bool {
     path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == RECORDING
 }
 
+/// How many words an unfinished recording has: one for each access, a few for everything else.
+pub fn words(path: &Path) -> io::Result<u64> {
+    let (end, _) = read_end(&File::open(path)?)?;
+    Ok(end.pieces.iter().map(|&(_, words, _)| words).sum())
+}
+
 /// Makes a trace of an unfinished recording, in its place.
 ///
 /// `watch` sees the number of events now and then.
