@@ -190,7 +190,7 @@ impl Packer {
             let unknown = u32::from(guesses.site() != site);
             guesses.learn(site, address);
             let bytes = NIBBLES[64 - difference.leading_zeros() as usize];
-            nibbles |= (u32::from(bytes) | unknown * WITH_SITE) << (4 * nth);
+            nibbles |= (u32::from(bytes) | (unknown * WITH_SITE)) << (4 * nth);
             // The site is written behind the difference, and written over where it does not count.
             let length = BYTES[usize::from(bytes) % 8];
             let Some(place) = out.get_mut(at..at + BEYOND).and_then(|out| out.first_chunk_mut::<BEYOND>()) else {
