@@ -5,7 +5,7 @@ use super::span::{Line, Paint, wrap};
 use crate::data::Report;
 use crate::describe::words::{list, locks_since, verb};
 use crate::finding::{Creation, Finding, Side, Source};
-use crate::places::{function_name, short};
+use crate::places::{function_name, is_library, short};
 
 /// Lines shown before the line that matters.
 const BEFORE: u32 = 2;
@@ -131,16 +131,41 @@ fn stack(name: &str, frames: &[Source], style: &Style) -> Vec<Line> {
         return Vec::new();
     }
     let mut lines = vec![Line::new().plain("     ").add(Paint::Dim, name)];
-    for frame in frames.iter().take(FRAMES) {
-        let inlined = if frame.inlined { " (inlined)" } else { "" };
-        let text = format!("{}{inlined}", place(frame));
+    let (first, others) = frames.split_at(1);
+    // What happens within libraries between two functions of the program is one line.
+    let runs = first.chunks(1).chain(others.chunk_by(|a, b| is_foreign(a) && is_foreign(b)));
+    let mut told = 0;
+    for run in runs.take(FRAMES) {
+        let text = match run {
+            [frame] => shown(frame),
+            _ => format!("… {} calls within libraries", run.len()),
+        };
         lines.push(Line::new().plain("       ").add(Paint::Dim, &text).cut(style.width));
+        told += run.len();
     }
-    if frames.len() > FRAMES {
-        let more = format!("       and {} more", frames.len() - FRAMES);
+    if frames.len() > told {
+        let more = format!("       and {} more", frames.len() - told);
         lines.push(Line::new().add(Paint::Dim, &more));
     }
     lines
+}
+
+/// The frame is code of the languages' own, or of a library of which nothing is known.
+fn is_foreign(frame: &Source) -> bool {
+    frame.file.as_deref().map_or_else(|| unnamed(frame).is_some(), is_library)
+}
+
+/// The module of a frame of which nothing else is known.
+fn unnamed(frame: &Source) -> Option<&str> {
+    let (module, _) = frame.function.as_deref().filter(|_| frame.file.is_none())?.split_once("+0x")?;
+    Some(module)
+}
+
+fn shown(frame: &Source) -> String {
+    match unnamed(frame) {
+        Some(module) => format!("[{module}]"),
+        None => format!("{}{}", place(frame), if frame.inlined { " (inlined)" } else { "" }),
+    }
 }
 
 /// How the threads began, each once, and those together that the same call started.
@@ -171,4 +196,35 @@ fn creations(finding: &Finding, style: &Style) -> Vec<Line> {
         lines.extend(stack(&format!("stack when {threads} started"), &created.stack, style));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_within_libraries_are_one_line() {
+        let frame = |function: &str, file: &str| Source {
+            function: Some(function.into()),
+            file: (!file.is_empty()).then(|| file.into()),
+            line: (!file.is_empty()).then_some(7),
+            ..Source::default()
+        };
+        let frames = [
+            frame("compare", "a.c"),
+            frame("libc.so.6+0x3fbf4", ""),
+            frame("sort", "a.c"),
+            frame("std::__invoke_impl", "/usr/include/c++/12/bits/invoke.h"),
+            frame("std::__invoke", "/usr/include/c++/12/bits/invoke.h"),
+            frame("run", "a.c"),
+        ];
+        let mut text = Vec::new();
+        for line in stack("stack of main", &frames, &Style::default()) {
+            line.write(&mut text, false).unwrap();
+        }
+        let text = String::from_utf8(text).unwrap();
+        let expected =
+            ["stack of main", "a.c:7 in compare()", "[libc.so.6]", "a.c:7 in sort()", "… 2 calls within libraries"];
+        assert_eq!(text.lines().map(str::trim).take(5).collect::<Vec<_>>(), expected);
+    }
 }

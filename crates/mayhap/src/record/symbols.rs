@@ -3,6 +3,7 @@
 //! Read from the files that the program had loaded, after its run. A file that is gone or has no symbols yields plain
 //! module offsets, which at least do not change from run to run.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
@@ -169,6 +170,7 @@ impl Symbols {
     }
 
     fn shown(&self, file: &str) -> String {
+        let file = &*straight(file);
         let rust = file.strip_prefix("/rustc/").and_then(|rest| rest.split_once('/'));
         if let Some((_, file)) = rust {
             return file.into();
@@ -250,6 +252,25 @@ fn data_symbols(bytes: &[u8]) -> Vec<(u64, u64, String)> {
     symbols
 }
 
+/// A path without the ways back that clang's own paths have (`/usr/bin/../lib/…`), if it then still leads to the same file.
+fn straight(file: &str) -> Cow<'_, str> {
+    if !file.contains("/../") {
+        return file.into();
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in file.split('/') {
+        match part {
+            ".." if parts.last().is_some_and(|last| !last.is_empty() && *last != "..") => drop(parts.pop()),
+            "." => {}
+            part => parts.push(part),
+        }
+    }
+    let path = parts.join("/");
+    let same =
+        |a: &str, b: &str| std::fs::canonicalize(a).is_ok_and(|a| std::fs::canonicalize(b).is_ok_and(|b| a == b));
+    if same(file, &path) { path.into() } else { file.into() }
+}
+
 /// A symbol as its language writes it. A C variable `m` is no C++ type, so only names that are surely mangled change.
 fn demangled(symbol: &str) -> String {
     if symbol.starts_with("_Z") || symbol.starts_with("_R") {
@@ -261,4 +282,24 @@ fn demangled(symbol: &str) -> String {
 
 fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_back_are_left_out_where_that_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let here = folder.path().display().to_string();
+        std::fs::create_dir_all(folder.path().join("a/b")).unwrap();
+        std::fs::write(folder.path().join("c.h"), "").unwrap();
+        assert_eq!(straight(&format!("{here}/a/b/../../c.h")), format!("{here}/c.h"));
+        // There is no such file, so nobody knows.
+        assert_eq!(straight("/no/such/../file.c"), "/no/such/../file.c");
+        assert_eq!(straight("../src/file.c"), "../src/file.c");
+        std::os::unix::fs::symlink("a/b", folder.path().join("link")).unwrap();
+        let through = format!("{here}/link/../c.h");
+        assert_eq!(straight(&through), through, "it leads elsewhere");
+    }
 }
