@@ -82,7 +82,8 @@ pub(super) fn place(functions: &[String]) -> Place {
     if let Some(first) = beyond.peek().copied() {
         let second = beyond.nth(1).unwrap_or("");
         let conditions = ["parking_lot::condvar::Condvar", "parking_lot::raw_condvar::RawCondvar"];
-        let waits = functions.iter().any(|name| conditions.iter().any(|condition| name.contains(condition)));
+        let mut own = functions.iter().take_while(|name| owner_of(name) != Owner::Program);
+        let waits = own.any(|name| conditions.iter().any(|condition| name.contains(condition)));
         return meaning(first, second, waits).map_or(Place::Plain, Place::Lock);
     }
     // A generic function of the atomic itself names the closure that it was called with.
@@ -97,18 +98,26 @@ fn is_atomic(function: &str) -> bool {
     function.trim_start_matches('<').starts_with("core::sync::atomic::")
 }
 
-/// Whose code a place is.
+/// Whose code a place is: that of the innermost function that is not the library's. A closure of the program's that a lock's function
+/// calls, such as the condition of `wait_while`, is the program's even where it is inlined there.
 pub(super) fn owner(functions: &[String]) -> Owner {
-    let mut owner = Owner::Library;
-    for name in functions {
-        match crate_of(name) {
-            "parking_lot" | "parking_lot_core" | "lock_api" => return Owner::Lock,
-            // Methods of built-in types, and a crate that parking_lot keeps its lists in.
-            "" | "core" | "std" | "alloc" | "smallvec" => {}
-            _ => owner = Owner::Program,
-        }
+    functions.iter().map(|name| owner_of(name)).find(|&owner| owner != Owner::Library).unwrap_or(Owner::Library)
+}
+
+fn owner_of(function: &str) -> Owner {
+    match crate_of(function) {
+        // The crates' own tests are programs like others.
+        "parking_lot" | "parking_lot_core" | "lock_api" if is_test(function) => Owner::Program,
+        "parking_lot" | "parking_lot_core" | "lock_api" => Owner::Lock,
+        // Methods of built-in types, and a crate that parking_lot keeps its lists in.
+        "" | "core" | "std" | "alloc" | "smallvec" => Owner::Library,
+        _ => Owner::Program,
     }
-    owner
+}
+
+/// The function is in a module of tests.
+fn is_test(function: &str) -> bool {
+    function.split("::").any(|part| part == "tests" || part.ends_with("_test"))
 }
 
 /// The crate of a function or of the type it is a method of; empty for a built-in type.
@@ -272,5 +281,20 @@ mod tests {
         assert_eq!(owner("<&mycrate::Thing as core::fmt::Debug>::fmt"), Owner::Program);
         assert_eq!(owner("mycrate::main::{closure#0}"), Owner::Program);
         assert_eq!(owner("work"), Owner::Program);
+        assert_eq!(owner("parking_lot::condvar::tests::wait_while::{closure#0}"), Owner::Program);
+    }
+
+    #[test]
+    fn a_closure_that_a_lock_calls_is_the_programs() {
+        let waits = "<parking_lot::condvar::Condvar>::wait_while_until_internal::<bool, mycrate::main::{closure#0}>";
+        let owner = |names: &[&str]| owner(&names.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(owner(&["mycrate::main::{closure#0}", waits, "mycrate::main"]), Owner::Program);
+        assert_eq!(owner(&[waits, "mycrate::main"]), Owner::Lock);
+        let unlock = "<parking_lot::raw_mutex::RawMutex as lock_api::mutex::RawMutex>::unlock";
+        let give = |names: &[&str]| place(&names.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let waiting = |waits| Place::Lock(Meaning::Give { shared: false, waits });
+        assert_eq!(give(&["core::sync::atomic::atomic_sub", unlock, waits, "mycrate::main"]), waiting(true));
+        let closure = ["core::sync::atomic::atomic_sub", unlock, "mycrate::main::{closure#0}", waits, "mycrate::main"];
+        assert_eq!(give(&closure), waiting(false));
     }
 }
