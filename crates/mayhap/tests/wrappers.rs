@@ -98,6 +98,34 @@ __attribute__((noinline)) static int is_ready() {
     return 0;
 }
 __attribute__((noinline)) static int tail(int n) { return chosen(n); }
+/// Chosen by the loader, before anything else runs.
+extern "C" {
+static int plain(void) { return 1; }
+static int (*choose(void))(void) { return __builtin_cpu_init(), __builtin_cpu_supports("sse2") ? plain : nullptr; }
+int picked(void) __attribute__((ifunc("choose")));
+}
+/// Keeps values below the stack pointer over a jump through a table.
+__attribute__((noinline)) static unsigned long mixed(unsigned long a, unsigned long b, unsigned long c, unsigned long d, int n) {
+    unsigned long e = a * b, f = b * c, g = c * d, h = d * a, i = a ^ c, j = b ^ d, k = a + d, l = b + c;
+    for (int round = 0; round < 4; round++)
+        switch ((n + round) % 6) {
+        case 0: e += f * g; break;
+        case 1: f ^= g + h; break;
+        case 2: g -= h * i; break;
+        case 3: h += i ^ j; break;
+        case 4: i *= j + k; break;
+        default: j += k * l; break;
+        }
+    return e ^ f ^ g ^ h ^ i ^ j ^ k ^ l ^ a ^ b ^ c ^ d;
+}
+static unsigned long expected(unsigned long a, unsigned long b, unsigned long c, unsigned long d) {
+    unsigned long f = b * c, g = c * d, h = d * a, i = a ^ c, j = b ^ d;
+    unsigned long e = a * b + f * g;
+    f ^= g + h;
+    g -= h * i;
+    h += i ^ j;
+    return e ^ f ^ g ^ h ^ i ^ j ^ (a + d) ^ (b + c) ^ a ^ b ^ c ^ d;
+}
 __attribute__((noinline)) static void count(int n) {
     switch (n % 7) {
     case 0: counter += 1; break;
@@ -118,6 +146,7 @@ static void *consumer(void *) {
 int main() {
     pthread_t thread;
     chosen = even;
+    if (picked() != 1 || mixed(3, 5, 7, 11, 0) != expected(3, 5, 7, 11)) return 1;
     pthread_create(&thread, nullptr, consumer, nullptr);
     guarded = 7;
     pthread_mutex_lock(&lock);

@@ -14,8 +14,11 @@
 //! decided is not looked at: more branches than needed make reorderings fewer, never wrong. Inline assembly ends a stretch.
 //!
 //! gcc writes AT&T syntax, one label or instruction a line. The hooks of accesses may change the registers that any call may
-//! change. What stands below the stack pointer is not in use at calls, jumps out of the function and returns.
+//! change. What stands below the stack pointer is not in use at calls, returns and jumps to other functions; at jumps through
+//! registers it may be, and is spared. Functions that the loader calls to choose others (`ifunc`) run before hooks can be called,
+//! and are left alone.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
 /// What is known about how control came to a line.
@@ -32,15 +35,20 @@ enum Behind {
 /// The hooks' names without what they do and how much of it.
 const HOOKS: [&str; 2] = ["__tsan_", "__tsan_volatile_"];
 
-/// The assembly with other hooks; `None` where it calls none.
+/// The assembly with other hooks; `None` where it calls none. (All code that gcc instruments calls `__tsan_init`.)
 pub fn rewrite(text: &str) -> Option<String> {
     if !text.contains("__tsan_") {
         return None;
     }
     let mut writer = Writer { out: String::with_capacity(text.len() * 5 / 4), behind: Behind::Block, sites: 0 };
-    let mut inline = false;
+    let early = resolvers(text);
+    let (mut inline, mut is_early) = (false, false);
     for line in text.lines() {
+        if let Some(label) = line.strip_suffix(':').filter(|label| is_label(label) && !label.starts_with(".L")) {
+            is_early = early.contains(label);
+        }
         match line.trim() {
+            _ if is_early => {}
             "#APP" => inline = true,
             "#NO_APP" => {
                 inline = false;
@@ -94,7 +102,15 @@ impl Writer {
                 self.tell();
                 self.behind = Behind::Block;
             }
-            "jmp" | "jmpq" if !operand.starts_with(".L") && !is_table(operand) => {
+            "jmp" | "jmpq" if operand.starts_with('*') => {
+                if self.behind == Behind::Block {
+                    self.line("\tleaq\t-128(%rsp), %rsp");
+                    self.tell();
+                    self.line("\tleaq\t128(%rsp), %rsp");
+                }
+                self.behind = Behind::Block;
+            }
+            "jmp" | "jmpq" if !operand.starts_with(".L") => {
                 self.tell();
                 self.behind = Behind::Block;
             }
@@ -149,8 +165,8 @@ fn is_access(name: &str) -> bool {
 }
 
 fn is_label(text: &str) -> bool {
-    !text.is_empty()
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'$' | b'"'))
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"._$\"".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_part)
 }
 
 /// Labels of gcc's own that nobody jumps to have letters behind `.L`.
@@ -158,10 +174,18 @@ fn is_target(label: &str) -> bool {
     label.strip_prefix(".L").is_none_or(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
 }
 
-/// A jump through a table leads to labels of the same function; so does one of a computed `goto`, which looks like a jump
-/// through a pointer out of it, and saying more is no harm.
-fn is_table(operand: &str) -> bool {
-    operand.starts_with("*.L")
+/// The functions that choose others when the program is loaded.
+fn resolvers(text: &str) -> HashSet<&str> {
+    if !text.contains("@gnu_indirect_function") {
+        return HashSet::new();
+    }
+    let pairs = |directive| {
+        let rest = text.lines().filter_map(move |line| line.trim().strip_prefix(directive));
+        rest.filter_map(|rest| rest.split_once(',')).map(|(name, what)| (name.trim(), what.trim()))
+    };
+    let chosen: HashSet<&str> =
+        pairs(".type").filter(|(_, what)| *what == "@gnu_indirect_function").map(|(name, _)| name).collect();
+    pairs(".set").filter(|(name, _)| chosen.contains(name)).map(|(_, resolver)| resolver).collect()
 }
 
 #[cfg(test)]
@@ -207,6 +231,25 @@ mod tests {
         let out = rewritten(&["f:", "call\t__tsan_write_range", "jmp\t*%r11", "g:", "jmp\tother", ".L5:", "jmp\t.L5"]);
         let expected = ["f:", TELL, "call __tsan_write_range", "jmp *%r11", "g:", TELL, "jmp other", ".L5:", "jmp .L5"];
         assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn jumps_through_registers_spare_what_is_below_the_stack() {
+        let out =
+            rewritten(&["f:", "call\t__tsan_read4", "je\t.L2", "notrack jmp\t*%rax", ".L2:", "jmp\t*.L4(,%rax,8)"]);
+        let spared = ["leaq -128(%rsp), %rsp", TELL, "leaq 128(%rsp), %rsp"];
+        let all = rewrite("f:\n\tcall\t__tsan_read4\n\tje\t.L2\n\tnotrack jmp\t*%rax\n").unwrap();
+        assert_eq!(out.iter().filter(|line| *line == TELL).count(), 2);
+        assert!(all.replace('\t', " ").contains(&format!(" {}\n notrack", spared.join("\n "))), "{all}");
+    }
+
+    #[test]
+    fn what_the_loader_calls_is_left_alone() {
+        let text =
+            "choose:\n\tcall\t__tsan_read4\n\tret\n\t.type\tf, @gnu_indirect_function\n\t.set\tf,choose\ng:\n\tret\n";
+        let out = rewrite(text).unwrap();
+        assert!(out.starts_with("choose:\n\tcall\t__tsan_read4\n\tret\n"), "{out}");
+        assert!(out.contains("g:\n\tcall\t*__mayhap_entered"), "{out}");
     }
 
     #[test]
