@@ -221,10 +221,9 @@ impl Lowering {
         match word {
             Word::Access(number, address) => {
                 let site = self.sites.get(number);
-                if !matches!(site.kind, SiteKind::Call | SiteKind::Return) {
-                    self.settle(number)?;
-                }
+                let of_a_lock = !matches!(site.kind, SiteKind::Call | SiteKind::Return) && self.settle(number)?;
                 match site.kind {
+                    SiteKind::Read | SiteKind::Write if of_a_lock => Ok(()),
                     SiteKind::Read => self.access(number, address, site.size.into(), Op::Read),
                     SiteKind::Write => self.access(number, address, site.size.into(), Op::Write),
                     SiteKind::Branch => self.branch(number),
@@ -326,7 +325,9 @@ impl Lowering {
             Tag::Fence => self.fence(arg, first as u8)?,
             Tag::RangeRead | Tag::RangeWrite if self.marks(arg).unseen => {}
             Tag::RangeRead | Tag::RangeWrite => {
-                self.settle(arg)?;
+                if self.settle(arg)? {
+                    return Ok(());
+                }
                 self.access(arg, first, second, if tag == Tag::RangeRead { Op::Read } else { Op::Write })?;
             }
             Tag::Alloc => {

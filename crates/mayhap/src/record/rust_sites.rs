@@ -27,7 +27,7 @@ pub(super) enum Meaning {
         /// Together with others.
         shared: bool,
     },
-    /// Tries for some time, in code of the lock's own, and may not have the lock after that.
+    /// Tries for some time, or hands the lock on and takes it again, in code of the lock's own: who has it then is not seen.
     Timed,
     /// Keeps the lock, but together with others.
     Downgrade,
@@ -166,7 +166,7 @@ fn meaning(function: &str, caller: &str, waits: bool) -> Option<Meaning> {
             "lock" => take(false, Waits),
             "lock_slow" => Some(Meaning::Slow { shared: false }),
             "try_lock" => take(false, Fails),
-            "try_lock_for" | "try_lock_until" => Some(Meaning::Timed),
+            "try_lock_for" | "try_lock_until" | "bump" | "bump_slow" => Some(Meaning::Timed),
             "is_locked" => Some(Meaning::Look),
             "unlock" | "unlock_inner" | "unlock_fair" => give(false),
             _ => Some(Meaning::Nothing),
@@ -198,6 +198,7 @@ fn parking_lot_rwlock(function: &str, caller: &str) -> Option<Meaning> {
         name if name.starts_with("try_lock_") && (name.ends_with("_for") || name.ends_with("_until")) => {
             Some(Meaning::Timed)
         }
+        name if name.starts_with("bump_") => Some(Meaning::Timed),
         "is_locked" | "is_locked_exclusive" => Some(Meaning::Look),
         "unlock_shared" | "unlock_upgradable" | "unlock_upgradable_fair" => give(true),
         "unlock_exclusive" | "unlock_exclusive_fair" => give(false),

@@ -83,7 +83,7 @@ impl Lift {
         for &(pc, size) in &atomics.places {
             let functions = symbols.functions(pc);
             let place = rust_sites::place(&functions);
-            // Whether a wait of limited length got its lock is not seen: such locks stay atomics.
+            // Whether a wait of limited length got its lock, and whether `bump` gave it up, is not seen: such locks stay atomics.
             if matches!(place, Place::Opaque | Place::Lock(Meaning::Timed)) {
                 lift.off.insert(size);
             }
@@ -141,7 +141,8 @@ impl Lowering {
     /// The thread is in a function that the lock's own code called, such as one of the library that sets up its thread's part.
     fn is_in_lock(&mut self) -> bool {
         let callers: Vec<u64> = self.stacks.callers(self.current).take(CALLERS).collect();
-        callers.into_iter().any(|pc| self.place_at(pc).1 == Owner::Lock)
+        let owner = callers.into_iter().map(|pc| self.place_at(pc).1).find(|&owner| owner != Owner::Library);
+        owner == Some(Owner::Lock)
     }
 
     fn place_at(&mut self, pc: u64) -> (Place, Owner) {
@@ -228,34 +229,44 @@ impl Lowering {
         begun.filter(|&(_, lock)| lock == address).map_or(site, |(first, _)| first)
     }
 
-    /// Before a step of the program's own: a thread that waited for a lock in the lock's own code has it now.
+    /// Before a step of the program's own: a thread that waited for a lock in the lock's own code has it now. Says whether the step is
+    /// that code's instead: what it does to its own memory while it waits is nobody's business.
     #[inline]
-    pub(super) fn settle(&mut self, site: u32) -> Result<(), NameError> {
-        if self.lift.waiting.is_empty() { Ok(()) } else { self.settle_now(site) }
+    pub(super) fn settle(&mut self, site: u32) -> Result<bool, NameError> {
+        if self.lift.waiting.is_empty() { Ok(false) } else { self.settle_now(site) }
     }
 
-    fn settle_now(&mut self, site: u32) -> Result<(), NameError> {
-        let Some(&waiting) = self.lift.waiting.get(&self.current) else { return Ok(()) };
+    fn settle_now(&mut self, site: u32) -> Result<bool, NameError> {
+        let Some(&waiting) = self.lift.waiting.get(&self.current) else { return Ok(false) };
         let Waiting { address, shared, .. } = waiting;
         if self.sites.get(site).pc == 0 {
-            return Ok(());
+            return Ok(false);
         }
         let (_, owner) = self.place_of(site);
         if owner == Owner::Lock {
-            return Ok(());
+            return Ok(true);
         }
         let lock = self.lock(address)?;
         let me = self.current;
         let taken = self.lift.held.get(&lock).is_some_and(|held| {
             held.alone.is_some_and(|holder| holder != me) || (!shared && held.together.iter().any(|&t| t != me))
         });
-        if owner == Owner::Library && (taken || self.is_in_lock()) {
-            return Ok(());
+        if owner == Owner::Library && self.is_in_lock() {
+            return Ok(true);
         }
-        self.lift.waiting.remove(&me);
-        let first = self.began_to_take(waiting.site, address);
-        self.take(waiting.site, address, shared)?;
-        self.note_lock(first, address, waiting.again);
+        if owner == Owner::Library && taken {
+            return Ok(false);
+        }
+        self.has_waited(waiting)?;
+        Ok(false)
+    }
+
+    /// The current thread has the lock that it waited for.
+    fn has_waited(&mut self, waiting: Waiting) -> Result<(), NameError> {
+        self.lift.waiting.remove(&self.current);
+        let first = self.began_to_take(waiting.site, waiting.address);
+        self.take(waiting.site, waiting.address, waiting.shared)?;
+        self.note_lock(first, waiting.address, waiting.again);
         Ok(())
     }
 
@@ -302,7 +313,11 @@ impl Lowering {
 
     /// A lock is given up, by whichever thread holds it.
     pub(super) fn give(&mut self, site: u32, address: u64, shared: bool) -> Result<(), NameError> {
-        self.settle_now(site)?;
+        // Who gives up the lock that it waited for has had it, with nothing of the program's own in between.
+        match self.lift.waiting.get(&self.current) {
+            Some(&waiting) if waiting.address == address => self.has_waited(waiting)?,
+            _ => _ = self.settle_now(site)?,
+        }
         let lock = self.lock(address)?;
         let me = self.current;
         let held = self.lift.held.entry(lock).or_default();
