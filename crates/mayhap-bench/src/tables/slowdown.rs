@@ -9,16 +9,19 @@ use crate::programs::{Bundled, bundled};
 use crate::sheet::Sheet;
 use crate::tool::{run, seconds};
 
-const NOTE: &str = "Wall clock of the best of three runs (helgrind and drd: one), as a multiple of the program built by gcc -O1 alone; `mayhap` is `mayhap record` to its end, trace on disk included. Threads run one \
-at a time under mayhap, helgrind and drd, at once under libtsan, which is therefore the fastest by far on programs that compute in parallel. mayhap pays for writing down \
-every access that may matter, helgrind for looking each up at once; which is dearer depends on how many accesses of a program are shared.";
+const NOTE: &str = "Wall clock of the best of three runs (helgrind and drd: one), as a multiple of the program built by gcc -O1 alone. `mayhap` is `mayhap record` to its \
+end, the recording on disk included; `first read` is what the first command that reads the recording takes besides, since it makes a trace of it then (once). The peers \
+analyse while the program runs: what compares with them is both columns together. Threads run one at a time under mayhap, helgrind and drd, at once under libtsan. A run of \
+milliseconds is mostly the start of the tool, which favours whoever starts quickly; account and elevator are all locks, where each switch between threads counts, and \
+tsp computes. mayhap pays for writing down every access that may matter, helgrind and drd for running the program in an interpreter and looking each access up at once. A dash \
+is a run that was ended after 30 s.";
 
 /// Seconds that one run may take.
 const LIMIT: u32 = 30;
 
 /// How much longer the bundled programs take under each tool.
 pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
-    let columns = ["program", "alone", "mayhap", "libtsan", "helgrind", "drd"];
+    let columns = ["program", "alone", "mayhap", "first read", "libtsan", "helgrind", "drd"];
     let mut sheet = Sheet::new("slowdown", "Times as long as the program alone", &columns, NOTE);
     let programs = if bench.quick { 2 } else { usize::MAX };
     for Bundled { name, source, settings } in bundled(bench)?.into_iter().take(programs) {
@@ -74,10 +77,14 @@ fn row(bench: &Bench, label: &str, source: &Path, arguments: &[String], sheet: &
     };
     let base = best(5, &plain(&alone))?.ok_or("it takes too long: alone")?;
     let times = |time: Option<f64>| time.map_or("-".to_string(), |t| format!("{:.1}", t / base));
+    let recording = best(3, &recording)?;
+    let read = run(timed(LIMIT).arg(bench.tool.path()).arg("stats").arg(&trace))?;
+    let first_read = (read.code == Some(0)).then_some(read.wall.as_secs_f64());
     sheet.row([
         label.to_string(),
         seconds(std::time::Duration::from_secs_f64(base)),
-        times(best(3, &recording)?),
+        times(recording),
+        times(first_read),
         times(if with_tsan { best(3, &plain(&tsan))? } else { None }),
         times(best(1, &under("helgrind"))?),
         times(best(1, &under("drd"))?),
