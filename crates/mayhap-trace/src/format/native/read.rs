@@ -36,6 +36,17 @@ pub struct NativeReader<R> {
     ended: bool,
 }
 
+/// The operations by their code, filled up to a power of two.
+const OPS: [Op; 16] = {
+    let mut ops = [Op::Try; 16];
+    let mut code = 0;
+    while code < Op::ALL.len() {
+        ops[code] = Op::ALL[code];
+        code += 1;
+    }
+    ops
+};
+
 impl<R: Read> NativeReader<R> {
     /// A reader of `input`, which should be buffered. Reads the header.
     pub fn new(input: R) -> Result<Self, Error> {
@@ -116,12 +127,22 @@ impl<R: Read> NativeReader<R> {
         let out = EventsMut { threads, ops: &mut self.codes, objects, locations };
         events::decode(&self.frames.contents, &sizes, &mut self.states, u64::from(header.sequence) + 1, out)
             .map_err(|e| e.to_string())?;
-        chunk.ops.extend(self.codes.iter().map_while(|&code| Op::from_code(code)));
-        for &code in &self.codes {
-            self.by_op[usize::from(code)] += 1;
-        }
+        // What was decoded has no other codes.
+        chunk.ops.extend(self.codes.iter().map(|&code| OPS[usize::from(code) % OPS.len()]));
+        self.count_ops();
         self.delivered += count as u64;
         Ok(())
+    }
+
+    /// Counts operations in several tables, since the same ones follow each other and would wait for their counter.
+    fn count_ops(&mut self) {
+        let mut counts = [[0u32; OPS.len()]; 4];
+        for codes in self.codes.chunks(4) {
+            codes.iter().zip(&mut counts).for_each(|(&code, counts)| counts[usize::from(code) % OPS.len()] += 1);
+        }
+        for counts in &counts {
+            self.by_op.iter_mut().zip(counts).for_each(|(all, &count)| *all += u64::from(count));
+        }
     }
 
     fn trailer(&mut self) -> Result<(), String> {
@@ -190,12 +211,14 @@ impl<R: Read> NativeReader<R> {
 
 impl<R: Read> Source for NativeReader<R> {
     fn next_chunk(&mut self, chunk: &mut Columns) -> Result<bool, Error> {
-        chunk.clear();
+        // The other columns are overwritten whole.
+        chunk.ops.clear();
         while !self.ended {
             if self.block(chunk)? {
                 return Ok(true);
             }
         }
+        chunk.clear();
         Ok(false)
     }
 
