@@ -196,42 +196,24 @@ unsafe extern "C-unwind" fn make(
 
 type Loop = unsafe fn(Body, Data, Option<Copy>, c_long, c_long, c_uint, u64, c_int, u64, u64, u64);
 
-#[allow(clippy::too_many_arguments, reason = "the library's own")]
-unsafe extern "C-unwind" fn make_loop(
-    body: Body,
-    data: Data,
-    copy: Option<Copy>,
-    bytes: c_long,
-    align: c_long,
-    flags: c_uint,
-    tasks: u64,
-    priority: c_int,
-    from: u64,
-    to: u64,
-    step: u64,
-) {
-    let sizes = [bytes, align];
-    // SAFETY: the caller's own arguments.
-    unsafe { make_shares(real::GOMP_taskloop, body, data, copy, sizes, flags, tasks, priority, [from, to, step]) };
+/// Both kinds of loops, which differ in the type of their bounds.
+macro_rules! loops {
+    ($($inner:ident => $name:ident;)*) => {
+        $(
+            #[allow(clippy::too_many_arguments, reason = "the library's own")]
+            unsafe extern "C-unwind" fn $inner(body: Body, data: Data, copy: Option<Copy>, bytes: c_long, align: c_long,
+                flags: c_uint, tasks: u64, priority: c_int, from: u64, to: u64, step: u64) {
+                let (sizes, bounds) = ([bytes, align], [from, to, step]);
+                // SAFETY: the caller's own arguments.
+                unsafe { make_shares(real::$name, body, data, copy, sizes, flags, tasks, priority, bounds) };
+            }
+        )*
+    };
 }
 
-#[allow(clippy::too_many_arguments, reason = "the library's own")]
-unsafe extern "C-unwind" fn make_loop_ull(
-    body: Body,
-    data: Data,
-    copy: Option<Copy>,
-    bytes: c_long,
-    align: c_long,
-    flags: c_uint,
-    tasks: u64,
-    priority: c_int,
-    from: u64,
-    to: u64,
-    step: u64,
-) {
-    let sizes = [bytes, align];
-    // SAFETY: the caller's own arguments.
-    unsafe { make_shares(real::GOMP_taskloop_ull, body, data, copy, sizes, flags, tasks, priority, [from, to, step]) };
+loops! {
+    make_loop => GOMP_taskloop;
+    make_loop_ull => GOMP_taskloop_ull;
 }
 
 /// A loop whose shares are tasks. The thread waits for them at its end, unless the program says otherwise.

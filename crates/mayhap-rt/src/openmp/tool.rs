@@ -313,43 +313,26 @@ fn reducing(lock: *mut c_void, call: impl FnOnce() -> c_int) -> c_int {
     how
 }
 
-#[allow(clippy::too_many_arguments, reason = "the library's own")]
-unsafe extern "C-unwind" fn reduce(
-    source: *mut c_void,
-    id: c_int,
-    count: c_int,
-    bytes: usize,
-    data: *mut c_void,
-    function: *mut c_void,
-    lock: *mut c_void,
-) -> c_int {
-    // SAFETY: the caller's own arguments.
-    reducing(lock, || unsafe { real::__kmpc_reduce(source, id, count, bytes, data, function, lock) })
+/// Reductions, and their ends where the thread was to do anything.
+macro_rules! reductions {
+    ($($begin:ident => $real_begin:ident, $end:ident => $real_end:ident;)*) => {
+        $(
+            unsafe extern "C-unwind" fn $begin(source: *mut c_void, id: c_int, count: c_int, bytes: usize,
+                data: *mut c_void, function: *mut c_void, lock: *mut c_void) -> c_int {
+                // SAFETY: the caller's own arguments.
+                reducing(lock, || unsafe { real::$real_begin(source, id, count, bytes, data, function, lock) })
+            }
+
+            unsafe extern "C-unwind" fn $end(source: *mut c_void, id: c_int, lock: *mut c_void) {
+                tell(Tag::AnyRelease, tls::caller(), lock as u64);
+                // SAFETY: the caller's own arguments.
+                unsafe { real::$real_end(source, id, lock) };
+            }
+        )*
+    };
 }
 
-#[allow(clippy::too_many_arguments, reason = "the library's own")]
-unsafe extern "C-unwind" fn reduce_nowait(
-    source: *mut c_void,
-    id: c_int,
-    count: c_int,
-    bytes: usize,
-    data: *mut c_void,
-    function: *mut c_void,
-    lock: *mut c_void,
-) -> c_int {
-    // SAFETY: the caller's own arguments.
-    reducing(lock, || unsafe { real::__kmpc_reduce_nowait(source, id, count, bytes, data, function, lock) })
-}
-
-/// The end of `reduce`, if the thread was to do anything.
-unsafe extern "C-unwind" fn end_reduce(source: *mut c_void, id: c_int, lock: *mut c_void) {
-    tell(Tag::AnyRelease, tls::caller(), lock as u64);
-    // SAFETY: the caller's own arguments.
-    unsafe { real::__kmpc_end_reduce(source, id, lock) };
-}
-
-unsafe extern "C-unwind" fn end_reduce_nowait(source: *mut c_void, id: c_int, lock: *mut c_void) {
-    tell(Tag::AnyRelease, tls::caller(), lock as u64);
-    // SAFETY: the caller's own arguments.
-    unsafe { real::__kmpc_end_reduce_nowait(source, id, lock) };
+reductions! {
+    reduce => __kmpc_reduce, end_reduce => __kmpc_end_reduce;
+    reduce_nowait => __kmpc_reduce_nowait, end_reduce_nowait => __kmpc_end_reduce_nowait;
 }
