@@ -85,8 +85,11 @@ impl<'s> Intent<'s> {
             (Op::Write, Op::Write) => self.section(first).is_none() && self.section(second).is_none(),
             // What was read before is written over.
             (Op::Read, Op::Write) => !self.is_repeated(first, second),
-            // The first value was relied on, and the second is taken as it comes.
-            (Op::Read, _) => !self.is_repeated(first, second) && !self.is_tested(second),
+            // The first value was relied on, and the second is taken as it comes. Who loads an atomic twice expects it to change.
+            (Op::Read, _) => {
+                let atomic = self.is_atomic(first) && self.is_atomic(second);
+                !self.is_repeated(first, second) && !self.is_tested(second) && !atomic
+            }
             // The value set is taken to be still there. An update is not: it was made of what others left. Nor is a value that is
             // set plainly and then loaded atomically, as one sets up what threads to come will change.
             (_, _) => {
@@ -112,5 +115,30 @@ impl<'s> Intent<'s> {
             let event = self.trace.event(e);
             event.op == Op::Read && event.object == object
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mayhap_trace::format::parse_std;
+
+    use super::*;
+
+    /// Two reads in sections of their own, which begin and end at their lines or at others.
+    fn is_one(atomic: bool) -> bool {
+        let around = |line: u32| if atomic { line } else { line + 10 };
+        let section = |line: u32| {
+            let lock = around(line);
+            format!("t|acq(l)|{lock}\nt|r(x)|{line}\nt|rel(l)|{lock}\n")
+        };
+        let trace = parse_std(&(section(1) + &section(2))).unwrap();
+        let relations = Relations::derive(&trace).unwrap();
+        Intent::new(&trace, &relations).looks_like_one(EventId::at(1), EventId::at(4))
+    }
+
+    #[test]
+    fn two_loads_of_an_atomic_are_not_meant_as_one() {
+        assert!(is_one(false));
+        assert!(!is_one(true));
     }
 }
