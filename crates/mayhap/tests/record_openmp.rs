@@ -57,7 +57,9 @@ fn compile(file: &Path, folder: &Path, compiler: &str, options: &[&str]) -> Stri
 
 /// What `mayhap run` finds in a program, as it runs under this seed.
 fn findings(folder: &Path, compiler: &str, program: &str, seed: &str, schedule: &str) -> Vec<Value> {
-    let options = ["--kinds", "race,deadlock,order", "--rounds", "1", "--seed", seed, "--schedule", schedule];
+    // Where the recorded run itself runs into the deadlock it does not end.
+    let options =
+        ["--kinds", "race,deadlock,order", "--rounds", "1", "--timeout", "10", "--seed", seed, "--schedule", schedule];
     let run = mayhap(folder, compiler, &[&["run", "--format", "json"], &options[..], &["--", program]].concat());
     assert!(matches!(run.code, Some(0 | 1)), "{program}: {}", run.stderr);
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -82,21 +84,30 @@ fn is_confirmed(findings: &[Value], kind: &str, objects: &[&str]) -> bool {
 fn check(file: &Path, folder: &Path, compiler: &str, options: &[&str]) {
     let (name, text) = (stem(file), std::fs::read_to_string(file).unwrap());
     let program = compile(file, folder, compiler, options);
-    for (seed, schedule) in [("1", "free"), ("2", "random"), ("3", "pct")] {
-        let found = findings(folder, compiler, &program, seed, schedule);
-        if name.ends_with("_norace") {
+    if name.ends_with("_norace") {
+        for (seed, schedule) in [("1", "free"), ("2", "random"), ("3", "pct")] {
+            let found = findings(folder, compiler, &program, seed, schedule);
             assert!(found.is_empty(), "{compiler}: {name} under {schedule}: {found:#?}");
         }
-        if schedule == "random" {
-            for wanted in facts(&text, "proven") {
-                assert!(is_confirmed(&found, "race", &[wanted]), "{compiler}: {name}: {found:#?}");
-            }
-            for wanted in facts(&text, "deadlock") {
+        return;
+    }
+    // Which thread comes first is chance: a run may show too little, or the bug itself.
+    let mut all = Vec::new();
+    let is_enough = |found: &[Value]| {
+        facts(&text, "proven").iter().all(|wanted| is_confirmed(found, "race", &[wanted]))
+            && facts(&text, "deadlock").iter().all(|wanted| {
                 let locks: Vec<&str> = wanted.split(' ').collect();
-                assert!(is_confirmed(&found, "deadlock", &locks), "{compiler}: {name}: {found:#?}");
-            }
+                is_confirmed(found, "deadlock", &locks)
+            })
+    };
+    let seeds = ["2", "4", "5", "6", "7"].map(|seed| (seed, "random"));
+    for (seed, schedule) in [("1", "free")].into_iter().chain(seeds) {
+        all.extend(findings(folder, compiler, &program, seed, schedule));
+        if is_enough(&all) {
+            return;
         }
     }
+    panic!("{compiler}: {name}: {all:#?}");
 }
 
 fn check_all(compiler: &str, options: &[&str]) {
