@@ -13,7 +13,7 @@ column varies: 8 threads, 100 locks, 10,000 variables, 1 million events, nesting
 HB, SHB, WCP and lockset stream: their memory does not grow with events. SyncP keeps the critical sections that it may still drop, some 8 bytes an event, which is \
 its weak point on long traces. `predict` holds the trace, some 50 bytes an event, and every finding its schedule of up to \
 all events, which is most of it where there are many races; above 10 million events it is run with `--window 10M`, which bounds memory and \
-leaves undecided what needs events of two windows. A billion events go through HB, WCP and, where the time suffices, `predict`; a dash is a run that was not made or ended for time. WCP costs a few times HB, more with many locks and threads, as its clocks do.";
+leaves undecided what needs events of two windows. A dash is a run that was not made or ended for time. WCP costs a few times HB, more with many locks and threads, as its clocks do.";
 
 /// What varies in one group of rows.
 struct Axis {
@@ -24,10 +24,8 @@ struct Axis {
 
 /// Events of the longest trace that `predict` takes as a whole.
 const WHOLE: u64 = 10_000_000;
-/// Events of the longest trace that every order goes through.
-const BOUNDED: u64 = 100_000_000;
-/// The orders that go through longer ones too.
-const BILLION: [&str; 2] = ["hb", "wcp"];
+/// In which order the columns are measured, should the time not suffice for all: HB, WCP and `predict` first.
+const FIRST: [usize; 6] = [1, 3, 5, 0, 2, 4];
 
 /// Makes the table and its plots.
 pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
@@ -78,25 +76,27 @@ fn measure(bench: &Bench, axis: &Axis, sheet: &mut Sheet) -> Result<(), String> 
             continue;
         }
         let trace = generate(bench, axis, value)?;
-        let mut cells = vec![axis.name.to_string(), value.to_string()];
-        let mut keep = |series: &mut Series, run: Option<Run>| match run {
-            Some(run) => {
-                cells.extend([seconds(run.cpu), megabytes(run.memory)]);
-                series.points.push((value as f64, run.cpu.as_secs_f64().max(1e-4)));
-            }
-            None => cells.extend(["-".to_string(), String::new()]),
-        };
-        let all = axis.name != "events" || value <= BOUNDED;
-        for (order, series) in ORDERS.iter().zip(&mut times) {
-            let asked = all || BILLION.contains(order);
-            let args = ["detect".as_ref(), trace.as_os_str(), "--order".as_ref(), order.as_ref()];
-            keep(series, if asked { in_time(bench.tool.run(args))? } else { None });
-        }
         // What is longer is taken in windows, so that memory is bounded.
         let window = if axis.name == "events" && value > WHOLE { "10M" } else { "0" };
-        let options = ["--kinds", "race", "--quiet", "--window", window].map(AsRef::as_ref);
-        let args = ["predict".as_ref(), trace.as_os_str()].into_iter().chain(options);
-        keep(times.last_mut().expect("predict is there"), in_time(bench.tool.run(args))?);
+        let mut runs: [Option<Run>; 6] = Default::default();
+        for column in FIRST {
+            let options = match ORDERS.get(column) {
+                Some(order) => vec!["detect", "--order", order],
+                None => vec!["predict", "--kinds", "race", "--quiet", "--window", window],
+            };
+            let args = options.into_iter().map(AsRef::as_ref).chain([trace.as_os_str()]);
+            runs[column] = in_time(bench.tool.run(args))?;
+        }
+        let mut cells = vec![axis.name.to_string(), value.to_string()];
+        for (run, series) in runs.into_iter().zip(&mut times) {
+            match run {
+                Some(run) => {
+                    cells.extend([seconds(run.cpu), megabytes(run.memory)]);
+                    series.points.push((value as f64, run.cpu.as_secs_f64().max(1e-4)));
+                }
+                None => cells.extend(["-".to_string(), String::new()]),
+            }
+        }
         sheet.rows.push(cells);
         std::fs::remove_file(&trace).map_err(|e| format!("{}: {e}", trace.display()))?;
     }
