@@ -344,8 +344,8 @@ pub mod order {
 
 /// How accesses and records are told in units of 32 bits.
 ///
-/// Where the highest 14 bits are not 0, the unit is an access: they are its site, the next bit is [`unit::BRANCHED`], and the low 17 bits tell, with
-/// their sign, how far its address is from that of the last access from this site, whichever thread that was of. All other accesses are
+/// Where the highest 14 bits are not 0, the unit is an access: they are its site, the next bit is [`unit::BRANCHED`], and the low 17 bits tell
+/// how far its address is from that of the last access from this site, whichever thread that was of, and half of what they can tell is added. All other accesses are
 /// [`unit::ACCESS`] and the word that [`access_word`] makes, which says what the site accessed last from there on. A record is
 /// [`unit::RECORD`] and its words. Of a word the low half comes first.
 pub mod unit {
@@ -353,6 +353,8 @@ pub mod unit {
 
     /// How many low bits tell the difference of addresses.
     pub const DIFFERENCE_BITS: u32 = 17;
+    /// Added to the difference, so that what is told is never negative.
+    pub const HALF: u64 = 1 << (DIFFERENCE_BITS - 1);
     /// Set where [`super::BRANCHED`] is in a word.
     pub const BRANCHED: u32 = 1 << DIFFERENCE_BITS;
     /// Where the site begins.
@@ -371,12 +373,12 @@ pub mod unit {
     #[inline(always)]
     pub const fn access(site: u32, difference: u64) -> Option<u32> {
         let number = site & !super::BRANCHED;
-        let half = 1 << (DIFFERENCE_BITS - 1);
-        if number == 0 || number > MAX_SITE || difference.wrapping_add(half) >= 2 * half {
+        let told = difference.wrapping_add(HALF);
+        if number == 0 || number > MAX_SITE || told >= 2 * HALF {
             return None;
         }
         let branched = if site == number { 0 } else { BRANCHED };
-        Some(number << SITE_SHIFT | branched | (difference as u32 & (BRANCHED - 1)))
+        Some(number << SITE_SHIFT | branched | told as u32)
     }
 
     /// The site of an access that is one unit, with [`super::BRANCHED`] added where it says so, and the difference; `None` for other units.
@@ -387,8 +389,7 @@ pub mod unit {
             return None;
         }
         let branched = if unit & BRANCHED == 0 { 0 } else { super::BRANCHED };
-        let unused = 32 - DIFFERENCE_BITS;
-        Some((number | branched, ((unit << unused) as i32 >> unused) as u64))
+        Some((number | branched, ((unit & (BRANCHED - 1)) as u64).wrapping_sub(HALF)))
     }
 
     /// The address that is this far from another.
