@@ -35,6 +35,8 @@ impl Drop for Hook {
     #[inline(always)]
     fn drop(&mut self) {
         compiler_fence(Ordering::SeqCst);
+        sched::arm(self.thread);
+        compiler_fence(Ordering::SeqCst);
         self.thread.busy.store(0, Ordering::Relaxed);
     }
 }
@@ -118,9 +120,6 @@ impl Hook {
             }
             ring::record(tag, site, following);
         }
-        // The record took words that the slice had counted on.
-        let left = self.thread.left.load(Ordering::Relaxed) - following.len() as i64 - 1;
-        self.thread.left.store(left, Ordering::Relaxed);
     }
 
     /// What a replay makes of a record: it is held back, unless it was before what it tells of.
@@ -180,13 +179,17 @@ impl Hook {
 /// Begins a hook of the thread; whether it must ask the scheduler.
 #[inline(always)]
 fn begin(thread: &'static Thread) -> bool {
-    // The order of these three matters to `watch`, and to a signal handler.
+    // The order of these matters to `watch`, and to a signal handler.
     thread.busy.store(1, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
+    thread.room.store(0, Ordering::Relaxed);
+    thread.outside.store(0, Ordering::Relaxed);
     let left = thread.left.load(Ordering::Relaxed) - 1;
     thread.left.store(left, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
-    left <= 0 || sched::OWNER.load(Ordering::Relaxed) != thread.owner.load(Ordering::Relaxed)
+    left <= 0
+        || ring::head() >= thread.slice_end.load(Ordering::Relaxed)
+        || sched::OWNER.load(Ordering::Relaxed) != thread.owner.load(Ordering::Relaxed)
 }
 
 #[cold]

@@ -1,8 +1,9 @@
 //! The token: who may run instrumented code.
 //!
 //! `OWNER` holds the scheduler number of the thread that has the token, 0 when it is free. Only the slow paths take the
-//! lock: getting the token, passing it on, and taking it away ([`crate::watch`]). A hook of the holder reads `OWNER` and
-//! counts its slice down, nothing more.
+//! lock: getting the token, passing it on, and taking it away ([`crate::watch`]). Other hooks of the holder read `OWNER` and
+//! count its slice down. The quickest do not even that: they look whether the ring's head has come to [`Thread::room`], which is
+//! not 0 only where the thread has the token, is in no other hook, and may go on.
 //!
 //! The token passes when a slice ends (its length is random, from the seed), before a call that may block, and,
 //! depending on the schedule, at synchronisation. Waiting threads queue in order of arrival; which of them is next is
@@ -14,7 +15,7 @@ use mayhap_wire::ring::Schedule;
 
 use crate::sys;
 use crate::tls::Thread;
-use crate::{hook, process, replay, ring, watch};
+use crate::{hook, process, replay, ring, signals, watch};
 
 /// The value of [`OWNER`] while a holder is being examined.
 pub(crate) const EXAMINED: u32 = u32::MAX;
@@ -31,7 +32,7 @@ static LOCK: AtomicU32 = AtomicU32::new(0);
 static FIRST: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
 static LAST: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
 /// How many threads are in the queue.
-static WAITING: AtomicU32 = AtomicU32::new(0);
+pub(crate) static WAITING: AtomicU32 = AtomicU32::new(0);
 /// The thread that [`OWNER`] stands for.
 static HOLDER: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
 static RANDOM: AtomicU64 = AtomicU64::new(0x9e37_79b9_7f4a_7c15);
@@ -93,21 +94,40 @@ pub(crate) fn forget() {
 #[inline(never)]
 pub(crate) fn ensure(thread: &'static Thread, may_pass: bool) {
     let me = thread.owner.load(Ordering::Relaxed);
+    let may_pass = may_pass && !signals::holds(thread);
     if replay::active() {
         return follow(thread, may_pass);
     }
     if OWNER.load(Ordering::Acquire) != me {
         gain(thread);
-    } else if thread.left.load(Ordering::Relaxed) <= 0 && may_pass {
+    } else if is_over(thread) && may_pass {
         pass(thread);
     }
-    if thread.left.load(Ordering::Relaxed) <= 0 {
+    if is_over(thread) {
         let slice = if may_pass { locked(new_slice) } else { 1 };
         thread.slices.fetch_add(1, Ordering::Relaxed);
-        thread.left.store(slice.min(ring::room() as i64), Ordering::Relaxed);
+        let slice = slice.min(ring::room() as i64);
+        thread.left.store(slice, Ordering::Relaxed);
+        thread.slice_end.store(ring::head() + slice as u64, Ordering::Relaxed);
     }
     // SAFETY: this thread holds the token now.
     unsafe { ring::switch_to(me) };
+}
+
+/// The thread's slice has ended: so many hooks asked, or so much was told.
+fn is_over(thread: &Thread) -> bool {
+    thread.left.load(Ordering::Relaxed) <= 0 || ring::head() >= thread.slice_end.load(Ordering::Relaxed)
+}
+
+/// The end of a hook: from here on, the quickest hooks of this thread ask nobody until its slice ends.
+#[inline(always)]
+pub(crate) fn arm(thread: &Thread) {
+    let goes_on = OWNER.load(Ordering::Relaxed) == thread.owner.load(Ordering::Relaxed)
+        && thread.handlers.load(Ordering::Relaxed) == 0
+        && hook::is_recording()
+        && !replay::active();
+    let room = if goes_on { thread.slice_end.load(Ordering::Relaxed).min(ring::limit()) } else { 0 };
+    thread.room.store(room, Ordering::Relaxed);
 }
 
 /// [`ensure`] in a replay: there are no slices, so that every hook comes here.
@@ -155,13 +175,20 @@ fn holder_lost() -> bool {
     }
 }
 
+/// Under the lock: the holder is in code without hooks, and loses the token.
+fn holder_left() -> bool {
+    // SAFETY: thread records are never given back.
+    let holder = unsafe { HOLDER.load(Ordering::Relaxed).as_ref() };
+    holder.is_some_and(|holder| holder.outside.load(Ordering::Relaxed) != 0 && watch::revoke(holder))
+}
+
 /// Under the lock: takes the free token, or joins the queue.
 fn take_or_queue(thread: &'static Thread) -> bool {
     if OWNER.load(Ordering::Relaxed) == thread.owner.load(Ordering::Relaxed) {
         // It was being examined for sleeping, and found awake.
         return true;
     }
-    if OWNER.load(Ordering::Relaxed) == 0 && WAITING.load(Ordering::Relaxed) == 0 {
+    if WAITING.load(Ordering::Relaxed) == 0 && (OWNER.load(Ordering::Relaxed) == 0 || holder_left()) {
         hold(thread);
         return true;
     }

@@ -50,8 +50,9 @@ pub(crate) struct Thread {
     pub(crate) slice_end: AtomicU64,
     /// Not 0: all accesses that were announced are done, and the thread is in code that has no hooks.
     pub(crate) outside: AtomicU32,
-    /// Signal handlers that it is in, one inside the other.
+    /// Signal handlers that it is in, one inside the other, and how many more hooks there keep the token, see [`crate::signals`].
     pub(crate) handlers: AtomicU32,
+    pub(crate) patience: AtomicU32,
     /// Not 0: the ring has yet to be told what functions the thread is in (see [`crate::calls`]).
     pub(crate) untold: AtomicU32,
     /// A read, how often it came in a row before, and where the ring's head is right behind it.
