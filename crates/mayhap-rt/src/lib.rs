@@ -36,6 +36,7 @@ mod heap;
 mod hook;
 mod init;
 mod inputs;
+mod lock;
 mod locks;
 mod memory;
 mod modules;

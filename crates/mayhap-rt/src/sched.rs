@@ -13,9 +13,10 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use mayhap_wire::ring::Schedule;
 
+use crate::lock::Lock;
 use crate::sys;
 use crate::tls::Thread;
-use crate::{hook, process, replay, ring, signals, watch};
+use crate::{hook, replay, ring, signals, watch};
 
 /// The value of [`OWNER`] while a holder is being examined.
 pub(crate) const EXAMINED: u32 = u32::MAX;
@@ -28,7 +29,7 @@ const DOZE: u64 = 20_000_000;
 const FUEL: i64 = 256;
 
 pub(crate) static OWNER: AtomicU32 = AtomicU32::new(0);
-static LOCK: AtomicU32 = AtomicU32::new(0);
+static LOCK: Lock = Lock::new();
 static FIRST: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
 static LAST: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
 /// How many threads are in the queue.
@@ -60,31 +61,14 @@ fn random() -> u64 {
     x.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
 }
 
-/// Runs `f` under the scheduler's lock, which is held for moments only.
+/// Runs `f` under the scheduler's lock.
 fn locked<R>(f: impl FnOnce() -> R) -> R {
-    // A signal handler that jumps away would leave the lock behind.
-    let mask = process::may_jump().then(|| sys::block_signals(u64::MAX));
-    let mut spins = 0u32;
-    while LOCK.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
-        spins += 1;
-        if spins.is_multiple_of(64) {
-            // The holder of the lock may have been preempted.
-            sys::sleep(1_000);
-        } else {
-            core::hint::spin_loop();
-        }
-    }
-    let result = f();
-    LOCK.store(0, Ordering::Release);
-    if let Some(mask) = mask {
-        sys::block_signals(mask);
-    }
-    result
+    LOCK.with(f)
 }
 
 /// A forked child has one thread and nobody to hand the lock back: start afresh.
 pub(crate) fn forget() {
-    LOCK.store(0, Ordering::Relaxed);
+    LOCK.forget();
     OWNER.store(0, Ordering::Relaxed);
 }
 
