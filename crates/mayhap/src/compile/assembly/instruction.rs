@@ -8,7 +8,7 @@
 pub(super) type Register = u8;
 
 /// The registers by the names of their low 64, 32, 16 and 8 bits.
-const NAMES: [[&str; 4]; 16] = [
+pub(super) const NAMES: [[&str; 4]; 16] = [
     ["rax", "eax", "ax", "al"],
     ["rbx", "ebx", "bx", "bl"],
     ["rcx", "ecx", "cx", "cl"],
