@@ -6,7 +6,7 @@
 //! announced last is what the ring was told last.
 //!
 //! **Two kinds of hooks.** Those that compilers call, which are here, know only their caller's program counter, and that a basic block was entered
-//! is told by a hook of its own. Code that went through [`mayhap`'s assembler](../../mayhap/src/compile/assembly.rs) calls
+//! is told by a hook of its own. Code that went through [`mayhap`'s assembler](../../mayhap/src/compile/assembly/mod.rs) calls
 //! those in [`crate::places`].
 //!
 //! **Repeats.** A read that equals the two reads before it (same place, same address, nothing recorded in between but

@@ -1,4 +1,4 @@
-//! Hooks of code that went through [`mayhap`'s assembler](../../mayhap/src/compile/assembly.rs).
+//! Hooks of code that went through [`mayhap`'s assembler](../../mayhap/src/compile/assembly/mod.rs).
 //!
 //! Each access has a [`Place`] of its own, which says what it is and keeps what its site accessed last. Accesses that follow each other with
 //! nothing between them are announced by one hook, up to four: the token stays until the next hook, when all of them are done. In a
@@ -60,8 +60,11 @@ pub(crate) fn keep_apart() {
 
 /// Announces accesses of a thread that may have to wait, or whose places have no numbers yet.
 unsafe extern "C" fn together(addresses: *const u64, places: *const Place, count: u32, pc: u64) {
-    let count = if APART.load(Ordering::Relaxed) != 0 { 1 } else { count as usize };
-    for nth in 0..count {
+    if APART.load(Ordering::Relaxed) != 0 {
+        // SAFETY: as below. It may be any of those that would otherwise be announced together.
+        return unsafe { announce(&*places, addresses.read(), pc, true) };
+    }
+    for nth in 0..count as usize {
         // SAFETY: the hooks have put as many addresses there, and the assembler as many places.
         let (address, place) = unsafe { (addresses.add(nth).read(), &*places.add(nth)) };
         announce(place, address, pc + u64::from(place.ahead), nth == 0);
@@ -454,15 +457,19 @@ unsafe extern "C" fn __mayhap_leaving() {
         "2: pop rcx",
         "pop rax",
         "ret",
-        // Somebody waits: nine registers more and the stack is aligned.
-        "3: push rdx",
+        // Somebody waits.
+        "3: push rbp",
+        "mov rbp, rsp",
+        "push rdx",
         "push rsi",
         "push rdi",
         "push r8",
         "push r9",
         "push r10",
         "push r11",
-        "sub rsp, 128",
+        "sub rsp, 128 + 8",
+        // Before jumps the stack is not as before calls.
+        "and rsp, -16",
         "movups xmmword ptr [rsp], xmm0",
         "movups xmmword ptr [rsp + 16], xmm1",
         "movups xmmword ptr [rsp + 32], xmm2",
@@ -480,7 +487,7 @@ unsafe extern "C" fn __mayhap_leaving() {
         "movups xmm5, xmmword ptr [rsp + 80]",
         "movups xmm6, xmmword ptr [rsp + 96]",
         "movups xmm7, xmmword ptr [rsp + 112]",
-        "add rsp, 128",
+        "lea rsp, [rbp - 56]",
         "pop r11",
         "pop r10",
         "pop r9",
@@ -488,6 +495,7 @@ unsafe extern "C" fn __mayhap_leaving() {
         "pop rdi",
         "pop rsi",
         "pop rdx",
+        "pop rbp",
         "jmp 2b",
         finished = const tls::FINISHED,
         busy = const offset_of!(Thread, busy),
