@@ -75,7 +75,9 @@ unsafe extern "C" fn together(addresses: *const u64, places: *const Place, count
 fn announce(place: &Place, address: u64, pc: u64, first: bool) {
     let writes = place.what & what::WRITES != 0;
     let (kind, step) = if writes { (SiteKind::Write, WRITE) } else { (SiteKind::Read, READ) };
-    let may_pass = first && (writes || access::may_pass_before_read());
+    // A write that was announced before the block began, or before a call, is done.
+    let is_behind = place.what & (what::BLOCK | what::CALL) != 0;
+    let may_pass = first && (writes || is_behind || access::may_pass_before_read());
     let Some(hook) = Hook::enter_access(may_pass, step, pc, address) else { return };
     let thread = hook.thread();
     // SAFETY: a hook holds the token.
