@@ -228,8 +228,10 @@ impl UnitPacker {
     /// halves of their addresses go to [`Self::lows`], all else to [`Self::main`]. Units that nobody wrote count one by one.
     fn part(&mut self, units: &[u32]) -> usize {
         let (mut at, mut mains, mut far) = (0, 0, 0);
-        while at < units.len() {
-            if let Some(group) = group(units, at) {
+        while let Some(&first) = units.get(at) {
+            if first != unit::RECORD
+                && let Some(group) = group(units, at)
+            {
                 if group.iter().fold(true, |all, &unit| all & is_access(unit)) {
                     if far > 0 {
                         self.main[mains..mains + GROUP].copy_from_slice(group);
@@ -237,12 +239,15 @@ impl UnitPacker {
                     (at, mains) = (at + GROUP, mains + GROUP);
                     continue;
                 }
-                if far > 0 {
-                    let (taken, put) = self.part_group(group, mains, &mut far);
-                    (at, mains) = (at + taken, mains + put);
-                    if taken >= GROUP - 2 {
-                        continue;
-                    }
+                let (taken, put) = if far > 0 {
+                    self.part_group(group, mains, &mut far)
+                } else {
+                    let near = group.iter().take_while(|&&unit| is_access(unit)).count();
+                    (near, near)
+                };
+                (at, mains) = (at + taken, mains + put);
+                if taken > 0 {
+                    continue;
                 }
             }
             let rest = &units[at..];
@@ -263,10 +268,15 @@ impl UnitPacker {
                 self.lows[far] = low;
                 (put, far) = (2, far + 1);
             } else if far > 0 {
-                self.main[mains..mains + length].copy_from_slice(whole);
+                match group(units, at) {
+                    // What does not count is written over, and to copy as many each time takes less.
+                    Some(group) if length <= GROUP => self.main[mains..mains + GROUP].copy_from_slice(group),
+                    _ => self.main[mains..mains + length].copy_from_slice(whole),
+                }
             }
-            if rest[0] == unit::RECORD
-                && let Some((Tag::Module, _, argument)) = words_of(&whole[1..]).next().and_then(split_record)
+            if let [unit::RECORD, low, ..] = *whole
+                && low as u8 == Tag::Module as u8
+                && let Some((_, _, argument)) = words_of(&whole[1..]).next().and_then(split_record)
             {
                 self.modules.push(Module::decode(argument, &words_of(&whole[3..]).collect::<Vec<u64>>()));
             }
