@@ -208,7 +208,7 @@ pub(super) mod samples {
                     words.extend((0..following).map(|n| dice.roll(1 << 31) << (n % 33)));
                 }
                 1..5 => {
-                    let site = dice.roll(MAX_SITE.into()) as u32 + 1 | dice.roll(2) as u32 * BRANCHED;
+                    let site = (dice.roll(MAX_SITE.into()) as u32 + 1) | (dice.roll(2) as u32 * BRANCHED);
                     words.push(access_word(site, dice.roll(1 << 31) << 16));
                 }
                 5 => {
@@ -216,7 +216,7 @@ pub(super) mod samples {
                     let start = dice.roll(1 << 30) << 10;
                     words.extend((0..count).map(|n| {
                         let site = (n % sites) as u32 + 5;
-                        access_word(site | BRANCHED * (site & 1), start + n / sites * 8 + n % sites * 0x10_0000)
+                        access_word(site | (BRANCHED * (site & 1)), start + n / sites * 8 + n % sites * 0x10_0000)
                     }));
                 }
                 // As in a loop that decides by what it reads.
