@@ -315,11 +315,14 @@ fn wait_for_grant(thread: &'static Thread) {
 
 /// Before a call that may block: gives the token up if this thread has it. The next hook gets it again.
 pub(crate) fn leave(thread: &'static Thread) {
+    thread.room.store(0, Ordering::Relaxed);
     if OWNER.load(Ordering::Relaxed) != thread.owner.load(Ordering::Relaxed) {
         return;
     }
     replay::settle(thread);
-    if let Some(next) = locked(grant_next) {
+    // Who is in no hook may lose it before the lock is there.
+    let owns = || OWNER.load(Ordering::Relaxed) == thread.owner.load(Ordering::Relaxed);
+    if let Some(next) = locked(|| if owns() { grant_next() } else { None }) {
         sys::futex_wake(&next.granted);
     }
 }

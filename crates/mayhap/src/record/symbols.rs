@@ -125,6 +125,12 @@ impl Symbols {
         file.starts_with("libmayhap_rt") || file.starts_with("libtsan.so")
     }
 
+    /// The place that returns to `pc` is where the runtime calls the handlers of signals.
+    pub(super) fn is_signal(&self, pc: u64) -> bool {
+        let function = self.place(pc).function;
+        function.starts_with("mayhap_rt::signals::") && function.contains("arrive")
+    }
+
     /// The same for an offset in a file by number.
     pub fn place_in(&self, file: usize, offset: u64) -> Place {
         self.place_of(&self.modules[file], offset)
