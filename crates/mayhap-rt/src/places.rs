@@ -131,11 +131,14 @@ macro_rules! otherwise {
             ";",
             $away,
             ":",
-            "push r8; push rcx; push rdx; push rdi;",
+            // So that debuggers see who called.
+            "push r8; .cfi_adjust_cfa_offset 8; push rcx; .cfi_adjust_cfa_offset 8;",
+            "push rdx; .cfi_adjust_cfa_offset 8; push rdi; .cfi_adjust_cfa_offset 8;",
             "mov rdi, rsp; mov edx, ",
             $count,
             "; mov rcx, qword ptr [rsp + 32];",
-            "sub rsp, 8; call {together}; add rsp, 40; ret",
+            "sub rsp, 8; .cfi_adjust_cfa_offset 8; call {together};",
+            "add rsp, 40; .cfi_adjust_cfa_offset -40; ret; .cfi_endproc",
         )
     };
 }
@@ -147,6 +150,7 @@ macro_rules! single {
             #[unsafe(naked)]
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name() { core::arch::naked_asm!(
+            ".cfi_startproc",
             "mov rax, rdi",
             "sub rax, qword ptr [rsi + 8]",
             begin!(),
@@ -278,6 +282,7 @@ macro_rules! several {
             #[unsafe(naked)]
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name() { core::arch::naked_asm!(
+            ".cfi_startproc",
             begin!(),
             $more,
             // Up to the end of the ring's memory all of them fit, in words too.

@@ -127,8 +127,11 @@ impl Symbols {
 
     /// The place that returns to `pc` is where the runtime calls the handlers of signals.
     pub(super) fn is_signal(&self, pc: u64) -> bool {
-        let function = self.place(pc).function;
-        function.starts_with("mayhap_rt::signals::") && function.contains("arrive")
+        let found = self.module(pc).and_then(|loaded| {
+            let loader = loaded.loader.as_ref()?;
+            loader.find_symbol((pc - loaded.module.base).saturating_sub(1))
+        });
+        found.is_some_and(|symbol| demangled(symbol).starts_with("mayhap_rt::signals::arrive"))
     }
 
     /// The same for an offset in a file by number.
