@@ -119,6 +119,9 @@ unsafe extern "C" fn write_otherwise<const SIZE: u8>(address: u64, pc: u64) {
     }
 }
 
+/// So many hooks more does a read count that only repeats what was read.
+const SPIN_COST: i64 = 63;
+
 /// A read that is about to be told equals the two before it, and nothing was told since.
 pub(crate) fn is_repeat(thread: &Thread, site: u32, address: u64) -> bool {
     let word = access_word(site, address);
@@ -126,6 +129,9 @@ pub(crate) fn is_repeat(thread: &Thread, site: u32, address: u64) -> bool {
         thread.repeat.load(Ordering::Relaxed) == word && thread.repeat_at.load(Ordering::Relaxed) == ring::head();
     let repeats = if again { thread.repeats.load(Ordering::Relaxed) + 1 } else { 0 };
     if repeats > 1 {
+        // It waits for another thread, which is to have its turn soon.
+        let left = thread.left.load(Ordering::Relaxed);
+        thread.left.store(left - SPIN_COST, Ordering::Relaxed);
         return true;
     }
     thread.repeat.store(word, Ordering::Relaxed);

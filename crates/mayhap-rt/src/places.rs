@@ -157,27 +157,41 @@ macro_rules! single {
             "add rax, {half}",
             "cmp rax, 2 * {half} - 1",
             "ja 6f",
-            "mov ecx, r10d",
-            "cmp eax, {half}",
-            "je 5f",
             "or eax, dword ptr [rsi]",
             $mark,
-            "4: and ecx, {mask}",
-            "mov dword ptr [r9 + rcx * 4 + {data}], eax",
+            "mov ecx, r10d",
+            "and ecx, {mask}",
+            // Before the first unit of the ring's memory stands nothing.
+            "cmp dword ptr [r9 + rcx * 4 + {data} - 4], eax",
+            "je 5f",
+            "4: mov dword ptr [r9 + rcx * 4 + {data}], eax",
             "inc r10",
-            concat!("7: .globl ", stringify!($name), "_commit; .hidden ", stringify!($name), "_commit;", stringify!($name), "_commit:"),
+            concat!(
+                "7: .globl ",
+                stringify!($name),
+                "_commit; .hidden ",
+                stringify!($name),
+                "_commit;",
+                stringify!($name),
+                "_commit:"
+            ),
             "mov qword ptr [r9 + {head}], r10",
             "mov qword ptr [rsi + 8], rdi",
             $clear,
-            concat!(".globl ", stringify!($name), "_end; .hidden ", stringify!($name), "_end;", stringify!($name), "_end: ret"),
-            // The same address again: not the same unit again.
-            "5: dec ecx",
-            "and ecx, {mask}",
-            "or eax, dword ptr [rsi]",
-            $mark,
-            "cmp dword ptr [r9 + rcx * 4 + {data}], eax",
+            concat!(
+                ".globl ",
+                stringify!($name),
+                "_end; .hidden ",
+                stringify!($name),
+                "_end;",
+                stringify!($name),
+                "_end: ret"
+            ),
+            // The same unit again: not the same address again.
+            "5: mov r8d, eax",
+            "and r8d, 2 * {half} - 1",
+            "cmp r8d, {half}",
             "je 9f",
-            "mov ecx, r10d",
             "jmp 4b",
             // Far away: a word.
             "6: mov eax, dword ptr [rsi + 20]",
@@ -522,7 +536,7 @@ unsafe extern "C" fn give_up() {
     let Some(thread) = tls::active() else { return };
     thread.busy.store(1, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
-    sched::leave(thread);
+    sched::offer(thread);
     compiler_fence(Ordering::SeqCst);
     thread.busy.store(0, Ordering::Relaxed);
 }

@@ -9,7 +9,7 @@
 //! depending on the schedule, at synchronisation. Waiting threads queue in order of arrival; which of them is next is
 //! the schedule's choice. The first of the queue watches the holder.
 
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use mayhap_wire::ring::Schedule;
 
@@ -32,6 +32,9 @@ pub(crate) static OWNER: AtomicU32 = AtomicU32::new(0);
 static LOCK: Lock = Lock::new();
 static FIRST: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
 static LAST: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
+/// Threads that got the token before others that had waited, and how many may in a row.
+static PREFERRED: AtomicU32 = AtomicU32::new(0);
+const MOST_PREFERRED: u32 = 32;
 /// How many threads are in the queue.
 pub(crate) static WAITING: AtomicU32 = AtomicU32::new(0);
 /// The thread that [`OWNER`] stands for.
@@ -159,6 +162,13 @@ fn holder_lost() -> bool {
     }
 }
 
+/// Under the lock: a thread that comes may take the token if it can have it, whether or not others wait: those sleep, and until one of
+/// them has woken up the newcomer is done. After so many others it is the turn of those who wait.
+fn may_take() -> bool {
+    WAITING.load(Ordering::Relaxed) == 0
+        || schedule() == Schedule::Free && PREFERRED.fetch_add(1, Ordering::Relaxed) < MOST_PREFERRED
+}
+
 /// Under the lock: the holder is in code without hooks, and loses the token.
 fn holder_left() -> bool {
     // SAFETY: thread records are never given back.
@@ -172,7 +182,7 @@ fn take_or_queue(thread: &'static Thread) -> bool {
         // It was being examined for sleeping, and found awake.
         return true;
     }
-    if WAITING.load(Ordering::Relaxed) == 0 && (OWNER.load(Ordering::Relaxed) == 0 || holder_left()) {
+    if may_take() && (OWNER.load(Ordering::Relaxed) == 0 || holder_left()) {
         hold(thread);
         return true;
     }
@@ -201,6 +211,7 @@ fn enqueue(thread: &Thread) {
 
 /// Under the lock: gives the token to the waiting thread that the schedule chooses, who is then to be woken.
 fn grant_next() -> Option<&'static Thread> {
+    PREFERRED.store(0, Ordering::Relaxed);
     let chosen = match schedule() {
         Schedule::Free => 0,
         Schedule::Random => (random() % u64::from(WAITING.load(Ordering::Relaxed).max(1))) as usize,
@@ -310,6 +321,33 @@ fn wait_for_grant(thread: &'static Thread) {
         if let Some(next) = freed {
             sys::futex_wake(&next.granted);
         }
+    }
+}
+
+/// The end of a hook in code without hooks: whoever wants the token may have it.
+pub(crate) fn go_outside(thread: &'static Thread) {
+    thread.room.store(0, Ordering::Relaxed);
+    compiler_fence(Ordering::SeqCst);
+    thread.outside.store(1, Ordering::Relaxed);
+    if WAITING.load(Ordering::Relaxed) != 0 {
+        offer(thread);
+    }
+}
+
+/// Gives the token up, if this thread has it, to whoever is first to take it: a thread that waits is woken for it.
+pub(crate) fn offer(thread: &'static Thread) {
+    let is_turn = || schedule() != Schedule::Free || PREFERRED.load(Ordering::Relaxed) >= MOST_PREFERRED;
+    let owns = || OWNER.load(Ordering::Relaxed) == thread.owner.load(Ordering::Relaxed);
+    let woken = locked(|| {
+        if !owns() || is_turn() {
+            return if owns() { grant_next() } else { None };
+        }
+        OWNER.store(0, Ordering::Release);
+        // SAFETY: thread records are never given back.
+        unsafe { FIRST.load(Ordering::Relaxed).as_ref() }
+    });
+    if let Some(woken) = woken {
+        sys::futex_wake(&woken.granted);
     }
 }
 
