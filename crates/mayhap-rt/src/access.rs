@@ -3,12 +3,11 @@
 //! **When the token may pass.** gcc announces a struct copy `s = t` as a write of `s`, then a read of `t`, and only then
 //! copies. Passing the token between the two would let others see the write recorded but not done. So after a write
 //! hook the token stays over a read hook that follows directly; any other hook shows that the write has been done. What was
-//! announced last is the last word of the ring.
+//! announced last is what the ring was told last.
 //!
-//! **Two kinds of hooks.** Those that compilers call know only their caller's program counter, and that a basic block was entered
-//! is told by a hook of its own. Code that went through [`mayhap`'s assembler](../../mayhap/src/compile/assembly.rs) calls others:
-//! they get the place of a word where the site's number stands once it has one, and which accesses come behind the beginning of a basic
-//! block is known beforehand.
+//! **Two kinds of hooks.** Those that compilers call, which are here, know only their caller's program counter, and that a basic block was entered
+//! is told by a hook of its own. Code that went through [`mayhap`'s assembler](../../mayhap/src/compile/assembly/mod.rs) calls
+//! those in [`crate::places`].
 //!
 //! **Repeats.** A read that equals the two reads before it (same place, same address, nothing recorded in between but
 //! branches) is not recorded, and neither is the branch behind it; a thread that spins on a flag thus leaves two reads
@@ -20,52 +19,40 @@
 //!   and variable are the same. An atomicity target between two reads of the run, with a write of another thread between
 //!   them, is one between r1 and r2.
 
-use core::mem::offset_of;
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence};
 
-use mayhap_wire::ring::{
-    ADDRESS_BITS, BRANCHED, DATA_OFFSET, Header, MAX_SITE, SiteKind, Tag, WORDS, access_word, split_access, state,
-};
+use mayhap_wire::ring::{BRANCHED, MAX_SITE, SiteKind, Tag, access_word, state};
 use mayhap_wire::schedule::{READ, WRITE};
 
 use crate::hook::Hook;
 use crate::tls::{self, Thread};
 use crate::{calls, ring, sched, sites};
 
-/// How it is known that an access comes behind the beginning of a basic block.
-mod behind {
-    /// A hook says so.
-    pub(super) const TOLD: u8 = 0;
-    /// It does not.
-    pub(super) const NOTHING: u8 = 1;
-    /// It always does.
-    pub(super) const BLOCK: u8 = 2;
-}
-
-/// What nearly every access comes down to: the thread has the token and some of its slice left, the site has its number, the
-/// ring has room, and the last access was another. Everything else is for `otherwise`, which starts from the beginning.
-/// One branch each, nothing called.
+/// What nearly every access comes down to: the thread has the token and some of its slice left, and the site has its number.
+/// Everything else is for `otherwise`, which starts from the beginning. One branch each, nothing called.
 #[inline(always)]
-unsafe fn append<const BEHIND: u8>(site: u32, address: u64, otherwise: impl FnOnce()) {
+unsafe fn append(site: u32, address: u64, otherwise: impl FnOnce()) {
     let Some(thread) = tls::active() else { return otherwise() };
     let left = thread.left.load(Ordering::Relaxed);
     if site == 0 || thread.busy.load(Ordering::Relaxed) != 0 || left <= 1 {
         return otherwise();
     }
-    // The order of these three matters to `watch`, and to a signal handler.
+    let last = sites::last(site);
+    // A read that repeats is looked at more closely.
+    if last.load(Ordering::Relaxed) == address {
+        return otherwise();
+    }
+    // The order of these matters to `watch`, and to a signal handler.
     thread.busy.store(1, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
+    thread.room.store(0, Ordering::Relaxed);
     thread.left.store(left - 1, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
     let owns = sched::OWNER.load(Ordering::Relaxed) == thread.owner.load(Ordering::Relaxed);
-    // SAFETY: a thread that owns the token may write the ring.
-    let done = owns
-        && unsafe {
-            calls::tell(thread);
-            ring::try_put(access_word(site, address) | branched::<BEHIND>(thread))
-        };
+    let done = owns && ring::head() < thread.slice_end.load(Ordering::Relaxed);
     if done {
-        clear::<BEHIND>(thread);
+        // SAFETY: a thread that owns the token may write the ring.
+        unsafe { put(thread, site, address, last, is_branched(thread)) };
     } else {
         // It has not been counted yet.
         thread.left.store(left, Ordering::Relaxed);
@@ -77,120 +64,89 @@ unsafe fn append<const BEHIND: u8>(site: u32, address: u64, otherwise: impl FnOn
     }
 }
 
-/// What the word of an access has in addition where the thread entered a basic block since its last access.
+/// Writes an access, and where the thread is.
+///
+/// # Safety
+/// The caller is `thread`, is in a hook and holds the token.
 #[inline(always)]
-fn branched<const BEHIND: u8>(thread: &Thread) -> u64 {
-    let entered = match BEHIND {
-        behind::TOLD => thread.branch.load(Ordering::Relaxed) != 0,
-        behind::BLOCK => true,
-        _ => false,
-    };
-    if entered { access_word(BRANCHED, 0) } else { 0 }
+pub(crate) unsafe fn put(thread: &Thread, site: u32, address: u64, last: &AtomicU64, branched: bool) {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        calls::tell(thread);
+        ring::put(if branched { site | BRANCHED } else { site }, address, last);
+    }
 }
 
-/// What [`branched`] said is in the ring.
+/// Whether the thread entered a basic block since its last access, which is told now.
 #[inline(always)]
-fn clear<const BEHIND: u8>(thread: &Thread) {
-    if BEHIND == behind::TOLD {
-        thread.branch.store(0, Ordering::Relaxed);
-    }
+pub(crate) fn is_branched(thread: &Thread) -> bool {
+    let entered = thread.branch.load(Ordering::Relaxed) != 0;
+    thread.branch.store(0, Ordering::Relaxed);
+    entered
 }
 
 #[inline(always)]
 unsafe extern "C" fn read<const SIZE: u8>(address: u64, pc: u64) {
     // SAFETY: as the caller vouches.
-    let otherwise = || unsafe { read_otherwise::<SIZE, { behind::TOLD }>(address, None, pc) };
-    // SAFETY: as the caller vouches.
-    unsafe { append::<{ behind::TOLD }>(sites::cached(pc), address, otherwise) }
+    unsafe { append(sites::cached(pc), address, || read_otherwise::<SIZE>(address, pc)) }
 }
 
 #[inline(always)]
 unsafe extern "C" fn write<const SIZE: u8>(address: u64, pc: u64) {
     // SAFETY: as the caller vouches.
-    let otherwise = || unsafe { write_otherwise::<SIZE, { behind::TOLD }>(address, None, pc) };
-    // SAFETY: as the caller vouches.
-    unsafe { append::<{ behind::TOLD }>(sites::cached(pc), address, otherwise) }
-}
-
-#[inline(always)]
-unsafe extern "C" fn read_at<const SIZE: u8, const BEHIND: u8>(address: u64, number: &AtomicU32, pc: u64) {
-    // SAFETY: as the caller vouches.
-    let otherwise = || unsafe { read_otherwise::<SIZE, BEHIND>(address, Some(number), pc) };
-    // SAFETY: as the caller vouches.
-    unsafe { append::<BEHIND>(number.load(Ordering::Relaxed), address, otherwise) }
-}
-
-#[inline(always)]
-unsafe extern "C" fn write_at<const SIZE: u8, const BEHIND: u8>(address: u64, number: &AtomicU32, pc: u64) {
-    // SAFETY: as the caller vouches.
-    let otherwise = || unsafe { write_otherwise::<SIZE, BEHIND>(address, Some(number), pc) };
-    // SAFETY: as the caller vouches.
-    unsafe { append::<BEHIND>(number.load(Ordering::Relaxed), address, otherwise) }
-}
-
-/// The number of the site at `pc`, which `place` has from then on.
-///
-/// # Safety
-/// The caller holds the token.
-unsafe fn number(pc: u64, kind: SiteKind, size: u8, place: Option<&AtomicU32>) -> u32 {
-    // SAFETY: as the caller vouches.
-    let number = unsafe { sites::number(pc, kind, size) };
-    if let Some(place) = place {
-        tell();
-        // The last number stands for many sites.
-        if number != MAX_SITE {
-            place.store(number, Ordering::Relaxed);
-        }
-    }
-    number
+    unsafe { append(sites::cached(pc), address, || write_otherwise::<SIZE>(address, pc)) }
 }
 
 #[inline(never)]
-unsafe extern "C" fn read_otherwise<const SIZE: u8, const BEHIND: u8>(
-    address: u64,
-    place: Option<&AtomicU32>,
-    pc: u64,
-) {
-    let may_pass = tls::active().is_none_or(|thread| !is_writing(thread));
-    let Some(hook) = Hook::enter_access(may_pass, READ, pc, address) else { return };
-    let thread = hook.thread();
+unsafe extern "C" fn read_otherwise<const SIZE: u8>(address: u64, pc: u64) {
+    let Some(hook) = Hook::enter_access(may_pass_before_read(), READ, pc, address) else { return };
     // SAFETY: a hook holds the token.
-    let word = access_word(unsafe { number(pc, SiteKind::Read, SIZE, place) }, address);
-    let repeats =
-        if thread.repeat.load(Ordering::Relaxed) == word && thread.repeat_at.load(Ordering::Relaxed) == ring::head() {
-            thread.repeats.load(Ordering::Relaxed) + 1
-        } else {
-            0
-        };
-    if repeats > 1 {
-        return;
+    let site = unsafe { sites::number(pc, SiteKind::Read, SIZE) };
+    if !is_repeat(hook.thread(), site, address) {
+        // SAFETY: a hook holds the token.
+        unsafe { put(hook.thread(), site, address, sites::last(site), is_branched(hook.thread())) };
+        has_read(hook.thread());
     }
-    put_access::<BEHIND>(thread, word);
+}
+
+#[inline(never)]
+unsafe extern "C" fn write_otherwise<const SIZE: u8>(address: u64, pc: u64) {
+    let Some(hook) = Hook::enter_access(true, WRITE, pc, address) else { return };
+    // SAFETY: a hook holds the token.
+    unsafe {
+        let site = sites::number(pc, SiteKind::Write, SIZE);
+        put(hook.thread(), site, address, sites::last(site), is_branched(hook.thread()));
+    }
+}
+
+/// So many hooks more does a read count that only repeats what was read.
+const SPIN_COST: i64 = 63;
+
+/// A read that is about to be told equals the two before it, and nothing was told since.
+pub(crate) fn is_repeat(thread: &Thread, site: u32, address: u64) -> bool {
+    let word = access_word(site, address);
+    let again =
+        thread.repeat.load(Ordering::Relaxed) == word && thread.repeat_at.load(Ordering::Relaxed) == ring::head();
+    let repeats = if again { thread.repeats.load(Ordering::Relaxed) + 1 } else { 0 };
+    if repeats > 1 {
+        // It waits for another thread, which is to have its turn soon.
+        let left = thread.left.load(Ordering::Relaxed);
+        thread.left.store(left - SPIN_COST, Ordering::Relaxed);
+        return true;
+    }
     thread.repeat.store(word, Ordering::Relaxed);
     thread.repeats.store(repeats, Ordering::Relaxed);
+    false
+}
+
+/// What [`is_repeat`] looked at was told.
+pub(crate) fn has_read(thread: &Thread) {
     thread.repeat_at.store(ring::head(), Ordering::Relaxed);
 }
 
-#[inline(never)]
-unsafe extern "C" fn write_otherwise<const SIZE: u8, const BEHIND: u8>(
-    address: u64,
-    place: Option<&AtomicU32>,
-    pc: u64,
-) {
-    let Some(hook) = Hook::enter_access(true, WRITE, pc, address) else { return };
-    // SAFETY: a hook holds the token.
-    let number = unsafe { number(pc, SiteKind::Write, SIZE, place) };
-    put_access::<BEHIND>(hook.thread(), access_word(number, address));
-}
-
-/// Writes an access of a thread that is in a hook.
-fn put_access<const BEHIND: u8>(thread: &Thread, word: u64) {
-    // SAFETY: a hook holds the token and its slice left room for a word.
-    unsafe {
-        calls::tell(thread);
-        ring::put(word | branched::<BEHIND>(thread));
-    }
-    clear::<BEHIND>(thread);
+/// Whether the token may pass before a read that is announced now.
+pub(crate) fn may_pass_before_read() -> bool {
+    tls::active().is_none_or(|thread| !is_writing(thread))
 }
 
 /// The last that the thread announced was a write, which may not have happened yet.
@@ -198,8 +154,7 @@ fn is_writing(thread: &Thread) -> bool {
     if thread.announced.load(Ordering::Relaxed) == ring::head() {
         return true;
     }
-    ring::is_current(thread.owner.load(Ordering::Relaxed))
-        && split_access(ring::last()).is_some_and(|(site, _)| sites::writes(site & MAX_SITE))
+    ring::is_current(thread.owner.load(Ordering::Relaxed)) && sites::writes(ring::last_site() & MAX_SITE)
 }
 
 /// Reads and then writes the same place: clang's compound accesses.
@@ -213,11 +168,10 @@ unsafe extern "C" fn read_write<const SIZE: u8>(address: u64, pc: u64) {
 }
 
 unsafe extern "C" fn read_range(address: u64, bytes: u64, pc: u64) {
-    let may_pass = tls::active().is_none_or(|thread| !is_writing(thread));
     if bytes == 0 {
         return;
     }
-    if let Some(hook) = Hook::enter_if(may_pass) {
+    if let Some(hook) = Hook::enter_if(may_pass_before_read()) {
         hook.record(Tag::RangeRead, pc, &[address, bytes]);
     }
 }
@@ -245,7 +199,7 @@ unsafe extern "C" fn branch(pc: u64) {
 static TOLD: AtomicBool = AtomicBool::new(false);
 
 #[inline(always)]
-fn tell() {
+pub(crate) fn tell() {
     if !TOLD.load(Ordering::Relaxed) {
         tell_now();
     }
@@ -272,7 +226,10 @@ pub(crate) unsafe fn put_branch(thread: &Thread) {
     }
     thread.branch.store(0, Ordering::Relaxed);
     // SAFETY: as the caller vouches.
-    unsafe { ring::put(access_word(sites::number(pc, SiteKind::Branch, 0), 0)) };
+    unsafe {
+        let site = sites::number(pc, SiteKind::Branch, 0);
+        ring::put(site, 0, sites::last(site));
+    }
 }
 
 unsafe extern "C" fn indirect_call(_target: u64, pc: u64) {
@@ -352,144 +309,6 @@ hooks! {
     __tsan_vptr_update => write_pointer;
     "rdi":
     __sanitizer_cov_trace_pc => branch;
-}
-
-/// Hooks of code that went through the assembler: of accesses of each size, whatever they come behind. What [`append`] does
-/// where all is as nearly always, in as few instructions as it takes; `inner`, which begins anew, does the rest.
-macro_rules! placed {
-    ($($size:literal: $($name:ident => $inner:ident $behind:ident $($first:literal)? $(, $last:literal)?;)*)*) => {
-        $($(
-            #[unsafe(naked)]
-            #[unsafe(no_mangle)]
-            unsafe extern "C" fn $name() {
-                core::arch::naked_asm!(
-                    "mov r8, qword ptr [rip + mayhap_self@GOTTPOFF]",
-                    "mov r8, qword ptr fs:[r8]",
-                    "mov eax, dword ptr [rsi]",
-                    "cmp r8, {finished}",
-                    "jbe 3f",
-                    "mov rcx, qword ptr [r8 + {left}]",
-                    "test eax, eax",
-                    "jz 3f",
-                    "cmp rcx, 1",
-                    "jle 3f",
-                    "cmp dword ptr [r8 + {busy}], 0",
-                    "jne 3f",
-                    $($first,)?
-                    // The order of these three matters to `watch`, and to a signal handler.
-                    "mov dword ptr [r8 + {busy}], 1",
-                    "dec rcx",
-                    "mov qword ptr [r8 + {left}], rcx",
-                    "mov edx, dword ptr [rip + {owner}]",
-                    "cmp edx, dword ptr [r8 + {own}]",
-                    "jne 2f",
-                    "cmp dword ptr [r8 + {untold}], 0",
-                    "jne 2f",
-                    // The word: the site above the address.
-                    "mov rcx, rdi",
-                    "shl rcx, {above}",
-                    "shrd rcx, rax, {above}",
-                    "mov r9, qword ptr [rip + {header}]",
-                    "mov rdx, qword ptr [r9 + {head}]",
-                    "cmp rdx, qword ptr [rip + {limit}]",
-                    "je 2f",
-                    // The last word is another.
-                    "lea eax, [rdx - 1]",
-                    "and eax, {mask}",
-                    "cmp qword ptr [r9 + rax * 8 + {data}], rcx",
-                    "je 2f",
-                    "mov eax, edx",
-                    "and eax, {mask}",
-                    "mov qword ptr [r9 + rax * 8 + {data}], rcx",
-                    "inc rdx",
-                    "mov qword ptr [r9 + {head}], rdx",
-                    $($last,)?
-                    "mov dword ptr [r8 + {busy}], 0",
-                    "ret",
-                    "2:",
-                    "inc qword ptr [r8 + {left}]",
-                    "mov dword ptr [r8 + {busy}], 0",
-                    "3:",
-                    "mov rdx, qword ptr [rsp]",
-                    "jmp {inner}",
-                    inner = sym $inner::<$size, { behind::$behind }>,
-                    finished = const tls::FINISHED,
-                    left = const offset_of!(Thread, left),
-                    busy = const offset_of!(Thread, busy),
-                    own = const offset_of!(Thread, owner),
-                    untold = const offset_of!(Thread, untold),
-                    owner = sym sched::OWNER,
-                    above = const 64 - ADDRESS_BITS,
-                    header = sym ring::HEADER,
-                    limit = sym ring::LIMIT,
-                    head = const offset_of!(Header, head),
-                    mask = const WORDS - 1,
-                    data = const DATA_OFFSET,
-                )
-            }
-        )*)*
-    };
-}
-
-const _: () = assert!(BRANCHED == 0x10000 && offset_of!(Thread, branch) == 24);
-
-placed! {
-    1:
-    __mayhap_read1 => read_at NOTHING;
-    __mayhap_read1_block => read_at BLOCK "or eax, 0x10000";
-    __mayhap_read1_call => read_at TOLD "cmp qword ptr [r8 + 24], 1; sbb edx, edx; not edx; and edx, 0x10000; or eax, edx", "mov qword ptr [r8 + 24], 0";
-    __mayhap_write1 => write_at NOTHING;
-    __mayhap_write1_block => write_at BLOCK "or eax, 0x10000";
-    __mayhap_write1_call => write_at TOLD "cmp qword ptr [r8 + 24], 1; sbb edx, edx; not edx; and edx, 0x10000; or eax, edx", "mov qword ptr [r8 + 24], 0";
-    2:
-    __mayhap_read2 => read_at NOTHING;
-    __mayhap_read2_block => read_at BLOCK "or eax, 0x10000";
-    __mayhap_read2_call => read_at TOLD "cmp qword ptr [r8 + 24], 1; sbb edx, edx; not edx; and edx, 0x10000; or eax, edx", "mov qword ptr [r8 + 24], 0";
-    __mayhap_write2 => write_at NOTHING;
-    __mayhap_write2_block => write_at BLOCK "or eax, 0x10000";
-    __mayhap_write2_call => write_at TOLD "cmp qword ptr [r8 + 24], 1; sbb edx, edx; not edx; and edx, 0x10000; or eax, edx", "mov qword ptr [r8 + 24], 0";
-    4:
-    __mayhap_read4 => read_at NOTHING;
-    __mayhap_read4_block => read_at BLOCK "or eax, 0x10000";
-    __mayhap_read4_call => read_at TOLD "cmp qword ptr [r8 + 24], 1; sbb edx, edx; not edx; and edx, 0x10000; or eax, edx", "mov qword ptr [r8 + 24], 0";
-    __mayhap_write4 => write_at NOTHING;
-    __mayhap_write4_block => write_at BLOCK "or eax, 0x10000";
-    __mayhap_write4_call => write_at TOLD "cmp qword ptr [r8 + 24], 1; sbb edx, edx; not edx; and edx, 0x10000; or eax, edx", "mov qword ptr [r8 + 24], 0";
-    8:
-    __mayhap_read8 => read_at NOTHING;
-    __mayhap_read8_block => read_at BLOCK "or eax, 0x10000";
-    __mayhap_read8_call => read_at TOLD "cmp qword ptr [r8 + 24], 1; sbb edx, edx; not edx; and edx, 0x10000; or eax, edx", "mov qword ptr [r8 + 24], 0";
-    __mayhap_write8 => write_at NOTHING;
-    __mayhap_write8_block => write_at BLOCK "or eax, 0x10000";
-    __mayhap_write8_call => write_at TOLD "cmp qword ptr [r8 + 24], 1; sbb edx, edx; not edx; and edx, 0x10000; or eax, edx", "mov qword ptr [r8 + 24], 0";
-    16:
-    __mayhap_read16 => read_at NOTHING;
-    __mayhap_read16_block => read_at BLOCK "or eax, 0x10000";
-    __mayhap_read16_call => read_at TOLD "cmp qword ptr [r8 + 24], 1; sbb edx, edx; not edx; and edx, 0x10000; or eax, edx", "mov qword ptr [r8 + 24], 0";
-    __mayhap_write16 => write_at NOTHING;
-    __mayhap_write16_block => write_at BLOCK "or eax, 0x10000";
-    __mayhap_write16_call => write_at TOLD "cmp qword ptr [r8 + 24], 1; sbb edx, edx; not edx; and edx, 0x10000; or eax, edx", "mov qword ptr [r8 + 24], 0";
-}
-
-/// Enters a basic block, called right before something else is called or returned to: every register stays as it is.
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __mayhap_entered() {
-    core::arch::naked_asm!(
-        "push rax",
-        "push rcx",
-        "mov rax, qword ptr [rip + mayhap_self@GOTTPOFF]",
-        "mov rax, qword ptr fs:[rax]",
-        "cmp rax, {finished}",
-        "jbe 2f",
-        "mov rcx, qword ptr [rsp + 16]",
-        "mov qword ptr [rax + {branch}], rcx",
-        "2: pop rcx",
-        "pop rax",
-        "ret",
-        finished = const tls::FINISHED,
-        branch = const offset_of!(Thread, branch),
-    )
 }
 
 /// A constructor or destructor sets the virtual table pointer; setting it to what it was is no write.

@@ -1,7 +1,7 @@
 //! Call stacks: which calls a thread is in.
 //!
 //! Entering a function pushes where it was called from, leaving it pops; nothing is recorded then. What changed is told when
-//! something is recorded that has a stack, and a call in which nothing is recorded is never told. The ring's words are those of
+//! something is recorded that has a stack, and a call in which nothing is recorded is never told. The ring's units are those of
 //! accesses, whose address is a depth: at a site of kind [`SiteKind::Call`] the frames below that depth stay and the call is put
 //! on top; at [`SiteKind::Return`] only the frames below it stay.
 //!
@@ -13,7 +13,7 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use mayhap_wire::ring::{CALL, MAX_FRAMES, SiteKind, access_word};
+use mayhap_wire::ring::{CALL, MAX_FRAMES, SiteKind};
 
 use crate::tls::{self, Thread};
 use crate::{ring, sites};
@@ -168,8 +168,13 @@ unsafe fn tell_now(thread: &Thread) {
     let calls = &thread.calls;
     let depth = calls.depth.load(Ordering::Relaxed);
     let known = calls.known.load(Ordering::Relaxed).min(depth);
-    // SAFETY: as the caller vouches.
-    let put = |pc, kind, depth| unsafe { ring::put(access_word(sites::number(pc, kind, 0), depth)) };
+    let put = |pc, kind, depth| {
+        // SAFETY: as the caller vouches.
+        unsafe {
+            let site = sites::number(pc, kind, 0);
+            ring::put(site, depth, sites::last(site));
+        }
+    };
     let mut at = known;
     while at < depth
         && let Some(frame) = calls.frames.get(at as usize + 1)

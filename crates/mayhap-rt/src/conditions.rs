@@ -17,12 +17,13 @@ use libc::{EINTR, EINVAL, ETIMEDOUT, c_int, c_uint, c_void, clockid_t, pthread_c
 use mayhap_wire::ring::Tag;
 
 use crate::hook::Hook;
+use crate::lock::Lock;
+use crate::locks;
 use crate::openmp;
 use crate::real::real;
 use crate::replay::{self, conditions as scheduled};
 use crate::tls::{self, exports};
 use crate::waits::{release, renew};
-use crate::{locks, process, sys};
 
 type Object = *mut c_void;
 
@@ -119,26 +120,17 @@ struct Waiter {
     next: AtomicPtr<Waiter>,
 }
 
-static LOCK: AtomicU32 = AtomicU32::new(0);
+static LOCK: Lock = Lock::new();
 static FIRST: AtomicPtr<Waiter> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Runs `f` under the list's lock, which is held for moments only.
+/// Runs `f` under the list's lock.
 fn locked<R>(f: impl FnOnce() -> R) -> R {
-    let mask = process::may_jump().then(|| sys::block_signals(u64::MAX));
-    while LOCK.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
-        sys::sleep(1_000);
-    }
-    let result = f();
-    LOCK.store(0, Ordering::Release);
-    if let Some(mask) = mask {
-        sys::block_signals(mask);
-    }
-    result
+    LOCK.with(f)
 }
 
 /// A forked child has one thread, which does not wait.
 pub(crate) fn forget() {
-    LOCK.store(0, Ordering::Relaxed);
+    LOCK.forget();
     FIRST.store(core::ptr::null_mut(), Ordering::Relaxed);
 }
 

@@ -29,17 +29,30 @@ pub(crate) fn stop() {
 /// A hook under way in a thread that holds the token. Dropped, it ends the hook; the token stays with the thread.
 pub(crate) struct Hook {
     thread: &'static Thread,
+    /// The thread came from code without hooks and goes back there, with nothing left to be done.
+    outside: bool,
 }
 
 impl Drop for Hook {
     #[inline(always)]
     fn drop(&mut self) {
         compiler_fence(Ordering::SeqCst);
+        if self.outside {
+            sched::go_outside(self.thread);
+        } else {
+            sched::arm(self.thread);
+        }
+        compiler_fence(Ordering::SeqCst);
         self.thread.busy.store(0, Ordering::Relaxed);
     }
 }
 
 impl Hook {
+    #[inline(always)]
+    fn of(thread: &'static Thread) -> Hook {
+        Hook { thread, outside: false }
+    }
+
     /// Begins a hook: gets the token if need be. `None` where nothing is to be recorded.
     #[inline(always)]
     pub(crate) fn enter() -> Option<Hook> {
@@ -56,7 +69,7 @@ impl Hook {
         if begin(thread) {
             return slow(thread, may_pass);
         }
-        Some(Hook { thread })
+        Some(Hook::of(thread))
     }
 
     /// [`Self::enter_if`] for a plain access. A replay wants to know what it is; it takes the slow path always.
@@ -73,7 +86,7 @@ impl Hook {
         if begin(thread) {
             return slow_access(thread, may_pass, kind, pc, address);
         }
-        Some(Hook { thread })
+        Some(Hook::of(thread))
     }
 
     /// [`Self::enter`] for what a replay must hold back before it is done. The record that follows is then not held back
@@ -85,10 +98,17 @@ impl Hook {
     }
 
     /// [`Self::enter`] for functions that the runtime and the C library also call for themselves inside other hooks: that
-    /// is no lost event.
+    /// is no lost event. What they do is done when the hook ends.
     #[inline(always)]
     pub(crate) fn enter_outermost() -> Option<Hook> {
-        if tls::active().is_some_and(|thread| thread.busy.load(Ordering::Relaxed) != 0) { None } else { Hook::enter() }
+        let Some(thread) = tls::active() else { return Hook::enter() };
+        if thread.busy.load(Ordering::Relaxed) != 0 {
+            return None;
+        }
+        let outside = thread.outside.load(Ordering::Relaxed) != 0;
+        let mut hook = Hook::enter()?;
+        hook.outside = outside;
+        Some(hook)
     }
 
     /// The thread the hook runs in.
@@ -118,9 +138,6 @@ impl Hook {
             }
             ring::record(tag, site, following);
         }
-        // The record took words that the slice had counted on.
-        let left = self.thread.left.load(Ordering::Relaxed) - following.len() as i64 - 1;
-        self.thread.left.store(left, Ordering::Relaxed);
     }
 
     /// What a replay makes of a record: it is held back, unless it was before what it tells of.
@@ -180,13 +197,17 @@ impl Hook {
 /// Begins a hook of the thread; whether it must ask the scheduler.
 #[inline(always)]
 fn begin(thread: &'static Thread) -> bool {
-    // The order of these three matters to `watch`, and to a signal handler.
+    // The order of these matters to `watch`, and to a signal handler.
     thread.busy.store(1, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
+    thread.room.store(0, Ordering::Relaxed);
+    thread.outside.store(0, Ordering::Relaxed);
     let left = thread.left.load(Ordering::Relaxed) - 1;
     thread.left.store(left, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
-    left <= 0 || sched::OWNER.load(Ordering::Relaxed) != thread.owner.load(Ordering::Relaxed)
+    left <= 0
+        || ring::head() >= thread.slice_end.load(Ordering::Relaxed)
+        || sched::OWNER.load(Ordering::Relaxed) != thread.owner.load(Ordering::Relaxed)
 }
 
 #[cold]
@@ -208,7 +229,7 @@ pub(crate) fn abandon(thread: &Thread) {
 #[cold]
 #[inline(never)]
 fn slow(thread: &'static Thread, may_pass: bool) -> Option<Hook> {
-    let hook = Hook { thread };
+    let hook = Hook::of(thread);
     if !is_recording() {
         return None;
     }
@@ -223,7 +244,7 @@ fn first_hook() -> Option<Hook> {
     if !is_recording() || !tls::is_new() {
         return None;
     }
-    let hook = Hook { thread: threads::adopt()? };
+    let hook = Hook::of(threads::adopt()?);
     sched::ensure(hook.thread, true);
     threads::begin(hook.thread);
     Some(hook)

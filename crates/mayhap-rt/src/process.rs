@@ -7,7 +7,7 @@ use mayhap_wire::ring::state;
 
 use crate::real::{real, real_address};
 use crate::tls::{self, exports};
-use crate::{calls, conditions, hook, replay, ring, sched, sys};
+use crate::{calls, conditions, hook, replay, ring, sched, signals, sys};
 
 mod libc_real {
     use super::*;
@@ -146,6 +146,7 @@ macro_rules! passing {
 fn jump_away(to: *const u64) {
     if let Some(thread) = tls::active() {
         hook::abandon(thread);
+        signals::abandon(thread);
         // SAFETY: what a jump is given is eight words that `setjmp` has filled.
         calls::jump(thread, unsafe { revealed(to.add(STACK_POINTER).read()) });
     }

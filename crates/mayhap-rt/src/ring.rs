@@ -1,25 +1,32 @@
 //! The writing end of the ring. Everything here is for the holder of the token only.
 //!
-//! Nothing is written over words that the reader has not taken: [`LIMIT`] is where the room ends that is known of, and
+//! Nothing is written over units that the reader has not taken: [`LIMIT`] is where the room ends that is known of, and
 //! whoever comes to it waits for the reader. A slice is no longer than the room there is ([`room`]), so that the wait
 //! mostly falls between slices.
 
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
-use mayhap_wire::ring::{DATA_OFFSET, Header, MAGIC, MAX_FOLLOWING, Tag, WORDS, record_word};
+use mayhap_wire::ring::{ADDRESS_BITS, DATA_OFFSET, Header, MAGIC, Tag, UNITS, access_word, record_word, unit};
 
 use crate::sys;
 
-/// Words that stay free for records while slices are measured out.
-const RESERVE: u64 = 4 * (MAX_FOLLOWING as u64 + 1);
+/// Units that stay free for records while slices are measured out.
+const RESERVE: u64 = 4 * unit::LONGEST as u64;
+/// The most units that accesses take which are announced together.
+const TOGETHER: u64 = 12;
 
 pub(crate) static HEADER: AtomicPtr<Header> = AtomicPtr::new(core::ptr::null_mut());
 /// How far the reader is known to have come.
 static TAIL: AtomicU64 = AtomicU64::new(0);
-/// The head may come up to here: where the tail was when last looked at, plus the words of the ring.
-pub(crate) static LIMIT: AtomicU64 = AtomicU64::new(0);
+/// The head may come up to here: where the tail was when last looked at, plus the units of the ring.
+static LIMIT: AtomicU64 = AtomicU64::new(0);
 /// The thread whose events the reader believes to read, as its scheduler number.
 static CURRENT: AtomicU32 = AtomicU32::new(0);
+/// Where the head was behind what was last told in words, and the high half of the word if that was an access, or 0.
+pub(crate) static WORD_END: AtomicU64 = AtomicU64::new(0);
+pub(crate) static WORD_HIGH: AtomicU32 = AtomicU32::new(0);
+/// For the hooks in [`crate::places`].
+pub(crate) static WORD_AT: AtomicU64 = AtomicU64::new(0);
 
 /// The recorder can be seen from here: process numbers mean the same to both.
 static VISIBLE: AtomicBool = AtomicBool::new(false);
@@ -32,14 +39,14 @@ pub(crate) unsafe fn claim(address: *mut u8, bytes: usize) -> bool {
     let header = address.cast::<Header>();
     // SAFETY: at least a page is mapped, and a page is larger and better aligned than the header.
     let ring = unsafe { &*header };
-    let fits = ring.words == WORDS && WORDS >= 4 * RESERVE;
-    if ring.magic != MAGIC || !fits || bytes as u64 != DATA_OFFSET as u64 + ring.words * 8 {
+    let fits = ring.units == UNITS && UNITS >= 4 * RESERVE;
+    if ring.magic != MAGIC || !fits || bytes as u64 != DATA_OFFSET as u64 + ring.units * 4 {
         return false;
     }
     if ring.writer.0.compare_exchange(0, sys::process_id(), Ordering::AcqRel, Ordering::Acquire).is_err() {
         return false;
     }
-    LIMIT.store(tail(ring) + ring.words, Ordering::Relaxed);
+    LIMIT.store(tail(ring) + ring.units, Ordering::Relaxed);
     VISIBLE.store(sys::process_exists(ring.recorder), Ordering::Relaxed);
     HEADER.store(header, Ordering::Release);
     true
@@ -52,60 +59,78 @@ pub(crate) fn header() -> Option<&'static Header> {
     unsafe { HEADER.load(Ordering::Relaxed).as_ref() }
 }
 
-/// Appends one word to the ring in use.
+/// Appends an access from a site, whose number may have a mark added that a basic block was entered. `last` is what the site accessed
+/// last.
 ///
 /// # Safety
 /// The caller holds the token.
 #[inline(always)]
-pub(crate) unsafe fn put(word: u64) {
-    // SAFETY: hooks only get here after `claim`; the mask keeps the cell inside the ring.
-    unsafe {
-        let header = &*HEADER.load(Ordering::Relaxed);
-        let head = header.head.0.load(Ordering::Relaxed);
-        if head == LIMIT.load(Ordering::Relaxed) {
-            make_room(1);
-        }
-        cell(core::ptr::from_ref(header).cast_mut(), head).write(word);
-        header.head.0.store(head + 1, Ordering::Release);
-    }
-}
-
-/// Appends one word to the ring in use if there is room that is known of, and the last word is another.
-///
-/// # Safety
-/// The caller holds the token.
-#[inline(always)]
-pub(crate) unsafe fn try_put(word: u64) -> bool {
+pub(crate) unsafe fn put(site: u32, address: u64, last: &AtomicU64) {
     // SAFETY: hooks only get here after `claim`; the mask keeps the cells inside the ring.
     unsafe {
         let header = HEADER.load(Ordering::Relaxed);
         let head = (*header).head.0.load(Ordering::Relaxed);
-        if head == LIMIT.load(Ordering::Relaxed) || cell(header, head.wrapping_sub(1)).read() == word {
-            return false;
+        if head + 3 > LIMIT.load(Ordering::Relaxed) {
+            make_room(3);
         }
-        cell(header, head).write(word);
-        (*header).head.0.store(head + 1, Ordering::Release);
-        true
+        let difference = address.wrapping_sub(last.load(Ordering::Relaxed));
+        let end = match unit::access(site, difference) {
+            Some(unit) => {
+                cell(header, head).write(unit);
+                head + 1
+            }
+            None => {
+                cell(header, head).write(unit::ACCESS);
+                put_word(header, head + 1, access_word(site, address));
+                WORD_END.store(head + 3, Ordering::Relaxed);
+                WORD_HIGH.store((access_word(site, address) >> 32) as u32, Ordering::Relaxed);
+                head + 3
+            }
+        };
+        (*header).head.0.store(end, Ordering::Release);
+    }
+    last.store(address, Ordering::Relaxed);
+}
+
+/// Writes a word, its low half first.
+///
+/// # Safety
+/// The header is that of the ring in use.
+unsafe fn put_word(header: *mut Header, at: u64, word: u64) {
+    // SAFETY: the mask keeps the cells inside the ring.
+    unsafe {
+        cell(header, at).write(word as u32);
+        cell(header, at + 1).write((word >> 32) as u32);
     }
 }
 
-/// Where the word of this number is.
+/// Where the unit of this number is.
 #[inline(always)]
-fn cell(header: *mut Header, number: u64) -> *mut u64 {
-    header.cast::<u64>().wrapping_add(DATA_OFFSET / 8).wrapping_add((number & (WORDS - 1)) as usize)
+fn cell(header: *mut Header, number: u64) -> *mut u32 {
+    header.cast::<u32>().wrapping_add(DATA_OFFSET / 4).wrapping_add((number & (UNITS - 1)) as usize)
 }
 
-/// How many words were written.
+/// How many units were written.
+#[inline(always)]
 pub(crate) fn head() -> u64 {
     header().map_or(0, |header| header.head.0.load(Ordering::Relaxed))
 }
 
-/// The last word that was written.
-pub(crate) fn last() -> u64 {
+/// The site of the access that was written last; 0 if something else was.
+pub(crate) fn last_site() -> u32 {
     let Some(header) = header() else { return 0 };
     let head = header.head.0.load(Ordering::Relaxed);
-    // SAFETY: the cell is inside the ring, which stays; whoever holds no token may see any word there.
-    unsafe { cell(core::ptr::from_ref(header).cast_mut(), head.wrapping_sub(1)).read_volatile() }
+    if WORD_END.load(Ordering::Relaxed) == head {
+        return WORD_HIGH.load(Ordering::Relaxed) >> (ADDRESS_BITS - 32);
+    }
+    // SAFETY: the cell is inside the ring, which stays; whoever holds no token may see any unit there.
+    let last = unsafe { cell(core::ptr::from_ref(header).cast_mut(), head.wrapping_sub(1)).read_volatile() };
+    unit::split(last).map_or(0, |(site, _)| site)
+}
+
+/// How far the head may come by hooks that do not look at the reader.
+pub(crate) fn limit() -> u64 {
+    LIMIT.load(Ordering::Relaxed).saturating_sub(TOGETHER)
 }
 
 /// The reader believes to read events of this thread, by its scheduler number.
@@ -119,17 +144,21 @@ pub(crate) fn is_current(owner: u32) -> bool {
 /// The caller holds the token.
 pub(crate) unsafe fn record(tag: Tag, argument: u32, following: &[u64]) {
     let Some(header) = header() else { return };
-    make_room(following.len() as u64 + 1);
+    make_room(following.len() as u64 * 2 + 3);
     let mut head = header.head.0.load(Ordering::Relaxed);
-    // SAFETY: the mask keeps the cells inside the ring.
-    let mut put = |word| unsafe {
-        cell(core::ptr::from_ref(header).cast_mut(), head).write(word);
-        head += 1;
-    };
-    put(record_word(tag, following.len(), argument));
-    for &word in following {
-        put(word);
+    let place = core::ptr::from_ref(header).cast_mut();
+    // SAFETY: the header is the ring's, and the mask keeps the cells inside it.
+    unsafe {
+        cell(place, head).write(unit::RECORD);
+        put_word(place, head + 1, record_word(tag, following.len(), argument));
+        head += 3;
+        for &word in following {
+            put_word(place, head, word);
+            head += 2;
+        }
     }
+    WORD_END.store(head, Ordering::Relaxed);
+    WORD_HIGH.store(0, Ordering::Relaxed);
     header.head.0.store(head, Ordering::Release);
 }
 
@@ -147,7 +176,7 @@ pub(crate) unsafe fn switch_to(owner: u32) {
     }
 }
 
-/// How many words may be written without asking, at least 1: waits for the reader where there are none.
+/// How many units may be written without asking, at least 1: waits for the reader where there are none.
 pub(crate) fn room() -> u64 {
     make_room(RESERVE + 1);
     free() - RESERVE
@@ -155,7 +184,7 @@ pub(crate) fn room() -> u64 {
 
 fn free() -> u64 {
     let Some(header) = header() else { return u64::MAX };
-    header.words - (header.head.0.load(Ordering::Relaxed) - tail(header))
+    header.units - (header.head.0.load(Ordering::Relaxed) - tail(header))
 }
 
 /// How far the reader has come, or had come when its two words for it last agreed.
@@ -167,12 +196,12 @@ fn tail(header: &Header) -> u64 {
     TAIL.load(Ordering::Relaxed)
 }
 
-/// Waits until this many words are free. If the reader dies, the recording ends and the program goes on.
+/// Waits until this many units are free. If the reader dies, the recording ends and the program goes on.
 #[cold]
 #[inline(never)]
-fn make_room(words: u64) {
+fn make_room(units: u64) {
     let mut rounds = 0u32;
-    while free() < words {
+    while free() < units {
         sys::sleep(50_000);
         rounds += 1;
         // A recorder in another namespace is believed gone when it has taken nothing for a minute.
@@ -191,7 +220,7 @@ fn make_room(words: u64) {
         }
     }
     if let Some(header) = header() {
-        LIMIT.store(tail(header) + header.words, Ordering::Relaxed);
+        LIMIT.store(tail(header) + header.units, Ordering::Relaxed);
     }
 }
 

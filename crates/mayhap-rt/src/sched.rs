@@ -1,20 +1,22 @@
 //! The token: who may run instrumented code.
 //!
 //! `OWNER` holds the scheduler number of the thread that has the token, 0 when it is free. Only the slow paths take the
-//! lock: getting the token, passing it on, and taking it away ([`crate::watch`]). A hook of the holder reads `OWNER` and
-//! counts its slice down, nothing more.
+//! lock: getting the token, passing it on, and taking it away ([`crate::watch`]). Other hooks of the holder read `OWNER` and
+//! count its slice down. The quickest do not even that: they look whether the ring's head has come to [`Thread::room`], which is
+//! not 0 only where the thread has the token, is in no other hook, and may go on.
 //!
 //! The token passes when a slice ends (its length is random, from the seed), before a call that may block, and,
 //! depending on the schedule, at synchronisation. Waiting threads queue in order of arrival; which of them is next is
 //! the schedule's choice. The first of the queue watches the holder.
 
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use mayhap_wire::ring::Schedule;
 
+use crate::lock::Lock;
 use crate::sys;
 use crate::tls::Thread;
-use crate::{hook, process, replay, ring, watch};
+use crate::{hook, replay, ring, signals, watch};
 
 /// The value of [`OWNER`] while a holder is being examined.
 pub(crate) const EXAMINED: u32 = u32::MAX;
@@ -27,11 +29,14 @@ const DOZE: u64 = 20_000_000;
 const FUEL: i64 = 256;
 
 pub(crate) static OWNER: AtomicU32 = AtomicU32::new(0);
-static LOCK: AtomicU32 = AtomicU32::new(0);
+static LOCK: Lock = Lock::new();
 static FIRST: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
 static LAST: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
+/// Threads that got the token before others that had waited, and how many may in a row.
+static PREFERRED: AtomicU32 = AtomicU32::new(0);
+const MOST_PREFERRED: u32 = 32;
 /// How many threads are in the queue.
-static WAITING: AtomicU32 = AtomicU32::new(0);
+pub(crate) static WAITING: AtomicU32 = AtomicU32::new(0);
 /// The thread that [`OWNER`] stands for.
 static HOLDER: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
 static RANDOM: AtomicU64 = AtomicU64::new(0x9e37_79b9_7f4a_7c15);
@@ -59,31 +64,14 @@ fn random() -> u64 {
     x.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
 }
 
-/// Runs `f` under the scheduler's lock, which is held for moments only.
+/// Runs `f` under the scheduler's lock.
 fn locked<R>(f: impl FnOnce() -> R) -> R {
-    // A signal handler that jumps away would leave the lock behind.
-    let mask = process::may_jump().then(|| sys::block_signals(u64::MAX));
-    let mut spins = 0u32;
-    while LOCK.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
-        spins += 1;
-        if spins.is_multiple_of(64) {
-            // The holder of the lock may have been preempted.
-            sys::sleep(1_000);
-        } else {
-            core::hint::spin_loop();
-        }
-    }
-    let result = f();
-    LOCK.store(0, Ordering::Release);
-    if let Some(mask) = mask {
-        sys::block_signals(mask);
-    }
-    result
+    LOCK.with(f)
 }
 
 /// A forked child has one thread and nobody to hand the lock back: start afresh.
 pub(crate) fn forget() {
-    LOCK.store(0, Ordering::Relaxed);
+    LOCK.forget();
     OWNER.store(0, Ordering::Relaxed);
 }
 
@@ -93,21 +81,40 @@ pub(crate) fn forget() {
 #[inline(never)]
 pub(crate) fn ensure(thread: &'static Thread, may_pass: bool) {
     let me = thread.owner.load(Ordering::Relaxed);
+    let may_pass = may_pass && !signals::holds(thread);
     if replay::active() {
         return follow(thread, may_pass);
     }
     if OWNER.load(Ordering::Acquire) != me {
         gain(thread);
-    } else if thread.left.load(Ordering::Relaxed) <= 0 && may_pass {
+    } else if is_over(thread) && may_pass {
         pass(thread);
     }
-    if thread.left.load(Ordering::Relaxed) <= 0 {
+    if is_over(thread) {
         let slice = if may_pass { locked(new_slice) } else { 1 };
         thread.slices.fetch_add(1, Ordering::Relaxed);
-        thread.left.store(slice.min(ring::room() as i64), Ordering::Relaxed);
+        let slice = slice.min(ring::room() as i64);
+        thread.left.store(slice, Ordering::Relaxed);
+        thread.slice_end.store(ring::head() + slice as u64, Ordering::Relaxed);
     }
     // SAFETY: this thread holds the token now.
     unsafe { ring::switch_to(me) };
+}
+
+/// The thread's slice has ended: so many hooks asked, or so much was told.
+fn is_over(thread: &Thread) -> bool {
+    thread.left.load(Ordering::Relaxed) <= 0 || ring::head() >= thread.slice_end.load(Ordering::Relaxed)
+}
+
+/// The end of a hook: from here on, the quickest hooks of this thread ask nobody until its slice ends.
+#[inline(always)]
+pub(crate) fn arm(thread: &Thread) {
+    let goes_on = OWNER.load(Ordering::Relaxed) == thread.owner.load(Ordering::Relaxed)
+        && thread.handlers.load(Ordering::Relaxed) == 0
+        && hook::is_recording()
+        && !replay::active();
+    let room = if goes_on { thread.slice_end.load(Ordering::Relaxed).min(ring::limit()) } else { 0 };
+    thread.room.store(room, Ordering::Relaxed);
 }
 
 /// [`ensure`] in a replay: there are no slices, so that every hook comes here.
@@ -155,13 +162,27 @@ fn holder_lost() -> bool {
     }
 }
 
+/// Under the lock: a thread that comes may take the token if it can have it, whether or not others wait: those sleep, and until one of
+/// them has woken up the newcomer is done. After so many others it is the turn of those who wait.
+fn may_take() -> bool {
+    WAITING.load(Ordering::Relaxed) == 0
+        || schedule() == Schedule::Free && PREFERRED.fetch_add(1, Ordering::Relaxed) < MOST_PREFERRED
+}
+
+/// Under the lock: the holder is in code without hooks, and loses the token.
+fn holder_left() -> bool {
+    // SAFETY: thread records are never given back.
+    let holder = unsafe { HOLDER.load(Ordering::Relaxed).as_ref() };
+    holder.is_some_and(|holder| holder.outside.load(Ordering::Relaxed) != 0 && watch::revoke(holder))
+}
+
 /// Under the lock: takes the free token, or joins the queue.
 fn take_or_queue(thread: &'static Thread) -> bool {
     if OWNER.load(Ordering::Relaxed) == thread.owner.load(Ordering::Relaxed) {
         // It was being examined for sleeping, and found awake.
         return true;
     }
-    if OWNER.load(Ordering::Relaxed) == 0 && WAITING.load(Ordering::Relaxed) == 0 {
+    if may_take() && (OWNER.load(Ordering::Relaxed) == 0 || holder_left()) {
         hold(thread);
         return true;
     }
@@ -190,6 +211,7 @@ fn enqueue(thread: &Thread) {
 
 /// Under the lock: gives the token to the waiting thread that the schedule chooses, who is then to be woken.
 fn grant_next() -> Option<&'static Thread> {
+    PREFERRED.store(0, Ordering::Relaxed);
     let chosen = match schedule() {
         Schedule::Free => 0,
         Schedule::Random => (random() % u64::from(WAITING.load(Ordering::Relaxed).max(1))) as usize,
@@ -302,13 +324,43 @@ fn wait_for_grant(thread: &'static Thread) {
     }
 }
 
+/// The end of a hook in code without hooks: whoever wants the token may have it.
+pub(crate) fn go_outside(thread: &'static Thread) {
+    thread.room.store(0, Ordering::Relaxed);
+    compiler_fence(Ordering::SeqCst);
+    thread.outside.store(1, Ordering::Relaxed);
+    if WAITING.load(Ordering::Relaxed) != 0 {
+        offer(thread);
+    }
+}
+
+/// Gives the token up, if this thread has it, to whoever is first to take it: a thread that waits is woken for it.
+pub(crate) fn offer(thread: &'static Thread) {
+    let is_turn = || schedule() != Schedule::Free || PREFERRED.load(Ordering::Relaxed) >= MOST_PREFERRED;
+    let owns = || OWNER.load(Ordering::Relaxed) == thread.owner.load(Ordering::Relaxed);
+    let woken = locked(|| {
+        if !owns() || is_turn() {
+            return if owns() { grant_next() } else { None };
+        }
+        OWNER.store(0, Ordering::Release);
+        // SAFETY: thread records are never given back.
+        unsafe { FIRST.load(Ordering::Relaxed).as_ref() }
+    });
+    if let Some(woken) = woken {
+        sys::futex_wake(&woken.granted);
+    }
+}
+
 /// Before a call that may block: gives the token up if this thread has it. The next hook gets it again.
 pub(crate) fn leave(thread: &'static Thread) {
+    thread.room.store(0, Ordering::Relaxed);
     if OWNER.load(Ordering::Relaxed) != thread.owner.load(Ordering::Relaxed) {
         return;
     }
     replay::settle(thread);
-    if let Some(next) = locked(grant_next) {
+    // Who is in no hook may lose it before the lock is there.
+    let owns = || OWNER.load(Ordering::Relaxed) == thread.owner.load(Ordering::Relaxed);
+    if let Some(next) = locked(|| if owns() { grant_next() } else { None }) {
         sys::futex_wake(&next.granted);
     }
 }

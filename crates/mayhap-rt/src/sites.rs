@@ -1,11 +1,11 @@
-//! Numbers for program counters. A site is a place in the code with what happens there; the word of an access has room
-//! for a 17-bit number, not for an address. Everything here is for the holder of the token only.
+//! Numbers for program counters. A site is a place in the code with what happens there; what tells of an access has room
+//! for a number of 14 or 16 bits, not for an address. Everything here is for the holder of the token only.
 //!
 //! A direct-mapped cache answers nearly always; behind it an open hash table, filled to at most half.
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use mayhap_wire::ring::{MAX_SITE, SiteKind, Tag, site_word};
+use mayhap_wire::ring::{MAX_SITE, SiteKind, Tag, site_word, unit};
 
 use crate::{ring, sys};
 
@@ -24,6 +24,8 @@ const EMPTY: Entry = Entry { key: AtomicU64::new(0), number: AtomicU32::new(0) }
 static CACHED: [Entry; CACHE] = [EMPTY; CACHE];
 static ENTRIES: AtomicPtr<Entry> = AtomicPtr::new(core::ptr::null_mut());
 static COUNT: AtomicU32 = AtomicU32::new(0);
+/// What was accessed last from sites that have no place of their own for it.
+static LAST: [AtomicU64; unit::MAX_SITE as usize + 1] = [const { AtomicU64::new(0) }; unit::MAX_SITE as usize + 1];
 /// A bit for each number.
 static WRITES: [AtomicU64; MAX_SITE as usize / 64 + 1] = [const { AtomicU64::new(0) }; MAX_SITE as usize / 64 + 1];
 
@@ -33,6 +35,12 @@ static WRITES: [AtomicU64; MAX_SITE as usize / 64 + 1] = [const { AtomicU64::new
 pub(crate) fn cached(pc: u64) -> u32 {
     let cached = &CACHED[slot(pc)];
     if cached.key.load(Ordering::Relaxed) == pc { cached.number.load(Ordering::Relaxed) } else { 0 }
+}
+
+/// What was accessed last from the site of this number. Those that are always told in words share one place.
+#[inline(always)]
+pub(crate) fn last(number: u32) -> &'static AtomicU64 {
+    &LAST[if number <= unit::MAX_SITE { number as usize } else { 0 }]
 }
 
 /// What happens at the site of this number is a write.

@@ -93,6 +93,9 @@ fn new_record() -> Option<&'static Thread> {
     thread.owner.store(number + 1, Ordering::Relaxed);
     thread.priority.store(sched::new_priority(), Ordering::Relaxed);
     thread.left.store(0, Ordering::Relaxed);
+    thread.room.store(0, Ordering::Relaxed);
+    thread.outside.store(0, Ordering::Relaxed);
+    thread.handlers.store(0, Ordering::Relaxed);
     thread.rounds.store(0, Ordering::Relaxed);
     thread.pthread.store(0, Ordering::Relaxed);
     thread.branch.store(0, Ordering::Relaxed);

@@ -44,6 +44,15 @@ pub(crate) struct Thread {
     pub(crate) branch: AtomicU64,
     /// Where the ring's head is right behind a write of memory that was announced, see [`crate::access`].
     pub(crate) announced: AtomicU64,
+    /// The ring's head may come up to here by hooks that ask nobody; 0: every hook asks. See [`crate::sched`].
+    pub(crate) room: AtomicU64,
+    /// Where the ring's head is when the slice ends.
+    pub(crate) slice_end: AtomicU64,
+    /// Not 0: all accesses that were announced are done, and the thread is in code that has no hooks.
+    pub(crate) outside: AtomicU32,
+    /// Signal handlers that it is in, one inside the other, and how many more hooks there keep the token, see [`crate::signals`].
+    pub(crate) handlers: AtomicU32,
+    pub(crate) patience: AtomicU32,
     /// Not 0: the ring has yet to be told what functions the thread is in (see [`crate::calls`]).
     pub(crate) untold: AtomicU32,
     /// A read, how often it came in a row before, and where the ring's head is right behind it.

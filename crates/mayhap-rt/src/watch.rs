@@ -6,19 +6,22 @@
 //! - it is asleep in the kernel (a plain access does not sleep; waiting for a page counts as uninterruptible, not asleep), or,
 //!   where there is no `/proc` to tell, has used no CPU time at all for [`LONG`], or
 //! - it has used at least [`ENOUGH`] of CPU time since it was first seen with the same number of hooks left, or
-//! - it no longer exists.
+//! - it no longer exists, or
+//! - a hook has said that it leaves the code that has hooks ([`Thread::outside`]), when all that was announced is done.
 //!
-//! The holder may start a hook at this very moment. It first marks itself busy and counts its slice down, then looks at the
+//! The holder may start a hook at this very moment. The quickest hooks only look at [`Thread::room`]: it is taken from the holder first, then every
+//! thread is made to pass a memory barrier, and only what is seen of the holder after that is evidence; whatever hook had looked before
+//! is over by then. All other hooks first mark the thread busy and count its slice down, then look at the
 //! owner; this side first writes the owner, then makes every thread pass a memory barrier, then looks at mark and count.
 //! Whichever way these interleave, one of the two sees the other.
 //!
 //! Everything here runs under the scheduler's lock.
 
-use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::sched::{EXAMINED, OWNER};
-use crate::sys;
 use crate::tls::Thread;
+use crate::{ring, sys};
 
 /// Nanoseconds of CPU time after which the one instruction behind a hook has run, page faults and all.
 const ENOUGH: u64 = 10_000_000;
@@ -27,21 +30,40 @@ const ENOUGH: u64 = 10_000_000;
 const LONG: u32 = 2_000;
 
 static IDLE: AtomicU32 = AtomicU32::new(0);
-static SEEN_OWNER: AtomicU32 = AtomicU32::new(0);
-static SEEN_LEFT: AtomicI64 = AtomicI64::new(0);
-static SEEN_SLICES: AtomicU32 = AtomicU32::new(0);
 static SEEN_TIME: AtomicU64 = AtomicU64::new(0);
+static SEEN: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
+
+/// What changes whenever the holder does something: who it is, hooks left, slices begun, what it told.
+fn progress(holder: &Thread) -> [u64; 4] {
+    [
+        holder.owner.load(Ordering::Relaxed).into(),
+        holder.left.load(Ordering::Relaxed) as u64,
+        holder.slices.load(Ordering::Relaxed).into(),
+        ring::head(),
+    ]
+}
 
 /// Takes the token from `holder` if it is surely not about to access anything.
 pub(crate) fn revoke(holder: &Thread) -> bool {
     let owner = holder.owner.load(Ordering::Relaxed);
-    let left = holder.left.load(Ordering::Relaxed);
-    if holder.busy.load(Ordering::Relaxed) != 0 || !has_gone_on(holder, owner, left) {
+    if holder.busy.load(Ordering::Relaxed) != 0 {
+        return false;
+    }
+    let is_outside = holder.outside.load(Ordering::Relaxed) != 0;
+    // Who is outside has no room left.
+    if !is_outside && holder.room.swap(0, Ordering::SeqCst) != 0 && !sys::barrier() {
+        return false;
+    }
+    let before = progress(holder);
+    if !is_outside && !has_gone_on(holder, before) {
         return false;
     }
     OWNER.store(EXAMINED, Ordering::SeqCst);
     let seen = sys::barrier();
-    let unmoved = holder.busy.load(Ordering::SeqCst) == 0 && holder.left.load(Ordering::SeqCst) == left;
+    let unmoved = holder.busy.load(Ordering::SeqCst) == 0
+        && holder.room.load(Ordering::SeqCst) == 0
+        && progress(holder) == before
+        && (holder.outside.load(Ordering::SeqCst) != 0) == is_outside;
     if seen && unmoved {
         crate::replay::settle(holder);
         return true;
@@ -50,25 +72,23 @@ pub(crate) fn revoke(holder: &Thread) -> bool {
     false
 }
 
-fn has_gone_on(holder: &Thread, owner: u32, left: i64) -> bool {
+/// The holder, which has no room, has passed whatever it announced.
+fn has_gone_on(holder: &Thread, progress: [u64; 4]) -> bool {
     let tid = holder.tid.load(Ordering::Relaxed);
     match sys::thread_state(tid) {
         b'S' | b'X' | b'Z' => true,
         state @ (b'R' | b'?') => {
             let now = sys::cpu_time(tid);
-            let slices = holder.slices.load(Ordering::Relaxed);
-            let same = SEEN_OWNER.load(Ordering::Relaxed) == owner
-                && SEEN_LEFT.load(Ordering::Relaxed) == left
-                && SEEN_SLICES.load(Ordering::Relaxed) == slices;
+            let same = SEEN.each_ref().map(|seen| seen.load(Ordering::Relaxed)) == progress;
             let used = now.saturating_sub(SEEN_TIME.load(Ordering::Relaxed));
             if same && now != 0 {
                 let idle = if state == b'?' && used == 0 { IDLE.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 };
                 return used >= ENOUGH || idle >= LONG;
             }
             IDLE.store(0, Ordering::Relaxed);
-            SEEN_OWNER.store(owner, Ordering::Relaxed);
-            SEEN_LEFT.store(left, Ordering::Relaxed);
-            SEEN_SLICES.store(slices, Ordering::Relaxed);
+            for (seen, now) in SEEN.iter().zip(progress) {
+                seen.store(now, Ordering::Relaxed);
+            }
             SEEN_TIME.store(now, Ordering::Relaxed);
             false
         }

@@ -6,8 +6,9 @@ use crate::{checksum, limits};
 
 /// The first bytes of every file. Not text, and no transfer that touches line ends leaves them whole.
 pub const MAGIC: [u8; 8] = *b"\x89MHP\r\n\x1a\n";
-/// The first bytes of a recording that was not made a trace yet.
-pub const RECORDING: [u8; 8] = *b"\x89MHR\r\n\x1a\n";
+/// The first bytes of a recording that was not made a trace yet. Behind the first seven is which version of mayhap makes such
+/// recordings: no other reads them.
+pub const RECORDING: [u8; 8] = *b"\x89MHR\r\n\x1a\x02";
 /// The first bytes of every block.
 pub const BLOCK_MARK: [u8; 4] = *b"MHPB";
 /// The mark within the footer.

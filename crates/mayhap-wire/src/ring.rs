@@ -3,8 +3,9 @@
 //! One writer (whichever thread holds the runtime's token), one reader (the recording process). The ring is memory that
 //! both share, so whatever was written before the program died, however it died, is still there to be read.
 //!
-//! Layout: one page with the [`Header`], then [`Header::words`] (a power of two) little-endian words of 64 bits.
-//! `head` and `tail` count words since the beginning; the word numbered `n` stands in cell `n mod words`.
+//! Layout: one page with the [`Header`], then [`Header::units`] (a power of two) little-endian *units* of 32 bits.
+//! `head` and `tail` count units since the beginning; the unit numbered `n` stands in cell `n mod units`. Most units are an access each,
+//! told by what its site accessed last; everything else is told in *words* of 64 bits, two units each: see [`unit`].
 //!
 //! A word is an *access* or starts a *record*. An access has an address in the low 47 bits, above it a site number of 16 bits that
 //! is not 0, and the highest bit ([`BRANCHED`]) where the thread entered a basic block since its last read; what the site does there,
@@ -13,7 +14,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Tells a ring from other memory.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"mayhapR1");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"mayhapR2");
 
 /// Where the words start in the shared memory.
 pub const DATA_OFFSET: usize = 4096;
@@ -27,8 +28,8 @@ pub const MAX_SITE: u32 = BRANCHED - 1;
 /// Added to the site number of an access: a value read before it may have decided that the thread came there.
 pub const BRANCHED: u32 = 1 << (63 - ADDRESS_BITS);
 
-/// Words of a ring: 2 MiB, which stay in the processor's cache until the recorder takes them.
-pub const WORDS: u64 = 1 << 18;
+/// Units of a ring: 2 MiB, which stay in the processor's cache until the recorder takes them.
+pub const UNITS: u64 = 1 << 19;
 
 /// The most words that may follow the first word of a record.
 pub const MAX_FOLLOWING: usize = 255;
@@ -47,8 +48,8 @@ pub const ENVIRONMENT: &str = "MAYHAP_RING";
 pub struct Header {
     /// [`MAGIC`].
     pub magic: u64,
-    /// How many words the ring has.
-    pub words: u64,
+    /// How many units the ring has.
+    pub units: u64,
     /// Seed of the scheduler.
     pub seed: u64,
     /// A [`Schedule`] as a number.
@@ -60,9 +61,9 @@ pub struct Header {
     /// 1: record what differs from run to run by itself, see [`source`].
     pub inputs: u32,
     _reserved: [u32; 4],
-    /// How many words were written. Only the writer stores here.
+    /// How many units were written. Only the writer stores here.
     pub head: Line<AtomicU64>,
-    /// How many words were read. Only the reader stores here.
+    /// How many units were read. Only the reader stores here.
     pub tail: Line<AtomicU64>,
     /// The process that writes, 0 while nobody does. The first process to claim the ring keeps it.
     pub writer: Line<AtomicU32>,
@@ -87,8 +88,8 @@ pub mod offset {
     use core::mem::offset_of;
     /// Of [`Header::magic`].
     pub const MAGIC: u64 = offset_of!(Header, magic) as u64;
-    /// Of [`Header::words`].
-    pub const WORDS: u64 = offset_of!(Header, words) as u64;
+    /// Of [`Header::units`].
+    pub const UNITS: u64 = offset_of!(Header, units) as u64;
     /// Of [`Header::seed`].
     pub const SEED: u64 = offset_of!(Header, seed) as u64;
     /// Of [`Header::schedule`].
@@ -341,6 +342,76 @@ pub mod order {
     }
 }
 
+/// How accesses and records are told in units of 32 bits.
+///
+/// Where the highest 14 bits are not 0, the unit is an access: they are its site, the next bit is [`unit::BRANCHED`], and the low 17 bits tell
+/// how far its address is from that of the last access from this site, whichever thread that was of, and half of what they can tell is added. All other accesses are
+/// [`unit::ACCESS`] and the word that [`access_word`] makes, which says what the site accessed last from there on. A record is
+/// [`unit::RECORD`] and its words. Of a word the low half comes first.
+pub mod unit {
+    use super::{ADDRESS_BITS, split_record};
+
+    /// How many low bits tell the difference of addresses.
+    pub const DIFFERENCE_BITS: u32 = 17;
+    /// Added to the difference, so that what is told is never negative.
+    pub const HALF: u64 = 1 << (DIFFERENCE_BITS - 1);
+    /// Set where [`super::BRANCHED`] is in a word.
+    pub const BRANCHED: u32 = 1 << DIFFERENCE_BITS;
+    /// Where the site begins.
+    pub const SITE_SHIFT: u32 = DIFFERENCE_BITS + 1;
+    /// Sites above this one are told in words.
+    pub const MAX_SITE: u32 = (1 << (32 - SITE_SHIFT)) - 1;
+    /// The word of an access follows.
+    pub const ACCESS: u32 = 1;
+    /// A record follows.
+    pub const RECORD: u32 = 2;
+    /// The most units that an access or a record takes.
+    pub const LONGEST: usize = 1 + 2 * (1 + super::MAX_FOLLOWING);
+
+    /// The unit of an access from a site, whose number may have [`super::BRANCHED`] added, this far from the last one; `None` where it
+    /// takes a word.
+    #[inline(always)]
+    pub const fn access(site: u32, difference: u64) -> Option<u32> {
+        let number = site & !super::BRANCHED;
+        let told = difference.wrapping_add(HALF);
+        if number == 0 || number > MAX_SITE || told >= 2 * HALF {
+            return None;
+        }
+        let branched = if site == number { 0 } else { BRANCHED };
+        Some(number << SITE_SHIFT | branched | told as u32)
+    }
+
+    /// The site of an access that is one unit, with [`super::BRANCHED`] added where it says so, and the difference; `None` for other units.
+    #[inline(always)]
+    pub const fn split(unit: u32) -> Option<(u32, u64)> {
+        let number = unit >> SITE_SHIFT;
+        if number == 0 {
+            return None;
+        }
+        let branched = if unit & BRANCHED == 0 { 0 } else { super::BRANCHED };
+        Some((number | branched, ((unit & (BRANCHED - 1)) as u64).wrapping_sub(HALF)))
+    }
+
+    /// The address that is this far from another.
+    #[inline(always)]
+    pub const fn moved(address: u64, difference: u64) -> u64 {
+        address.wrapping_add(difference) & ((1 << ADDRESS_BITS) - 1)
+    }
+
+    /// How many units that begin like this belong together; `None` where they are too few to tell, or nobody wrote them.
+    pub fn length(units: &[u32]) -> Option<usize> {
+        match *units {
+            [first, ..] if first >> SITE_SHIFT != 0 => Some(1),
+            [ACCESS, ..] => Some(3),
+            [RECORD, low, high, ..] => {
+                let (_, following, _) = split_record(low as u64 | (high as u64) << 32)?;
+                Some(3 + 2 * following)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// The word of an access.
 #[inline(always)]
 pub const fn access_word(site: u32, address: u64) -> u64 {
@@ -401,6 +472,23 @@ pub const fn split_atomic(word: u64) -> Option<(AtomicKind, u8, u8)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn units_say_what_was_put_into_them() {
+        for (site, difference) in [(1, 0u64), (7 | BRANCHED, 65535), (unit::MAX_SITE, 65536u64.wrapping_neg())] {
+            let told = unit::access(site, difference).expect("it fits");
+            assert_eq!(unit::split(told), Some((site, difference)));
+            assert_eq!(unit::length(&[told]), Some(1));
+            assert_eq!(unit::moved(0x7fff_0000_1000, difference), 0x7fff_0000_1000u64.wrapping_add(difference));
+        }
+        for (site, difference) in [(0, 4), (unit::MAX_SITE + 1, 4), (1, 65536), (1, 65537u64.wrapping_neg())] {
+            assert_eq!(unit::access(site, difference), None);
+        }
+        let record = record_word(Tag::Alloc, 2, 7);
+        assert_eq!(unit::length(&[unit::RECORD, record as u32, (record >> 32) as u32, 0]), Some(7));
+        assert_eq!((unit::length(&[unit::ACCESS]), unit::length(&[unit::RECORD, 1])), (Some(3), None));
+        assert_eq!((unit::split(unit::ACCESS), unit::length(&[0]), unit::length(&[])), (None, None, None));
+    }
 
     #[test]
     fn words_say_what_was_put_into_them() {

@@ -104,18 +104,21 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// An option for every function that the archive has under the name `__wrap_NAME`.
-fn wraps() -> io::Result<String> {
+/// The functions that the runtime stands in front of: the archive has each under the name `__wrap_NAME`.
+pub fn in_front() -> io::Result<Vec<&'static str>> {
     let archive = object::read::archive::ArchiveFile::parse(ARCHIVE).map_err(io::Error::other)?;
     let symbols = archive.symbols().map_err(io::Error::other)?;
-    let mut options = String::new();
+    let mut names = Vec::new();
     for symbol in symbols.into_iter().flatten() {
         let symbol = symbol.map_err(io::Error::other)?;
-        if let Some(name) = std::str::from_utf8(symbol.name()).ok().and_then(|name| name.strip_prefix("__wrap_")) {
-            options.push_str(&format!("--wrap={name}\n"));
-        }
+        names.extend(std::str::from_utf8(symbol.name()).ok().and_then(|name| name.strip_prefix("__wrap_")));
     }
-    Ok(options)
+    Ok(names)
+}
+
+/// An option for each of these functions.
+fn wraps() -> io::Result<String> {
+    Ok(in_front()?.iter().map(|name| format!("--wrap={name}\n")).collect())
 }
 
 #[cfg(test)]

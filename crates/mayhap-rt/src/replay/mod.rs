@@ -30,7 +30,7 @@ pub(crate) use map::locate_modules;
 pub(crate) use targets::{asleep, blocked, tried, unblocked};
 
 use crate::tls::{self, Thread};
-use crate::{sched, sys, threads};
+use crate::{places, sched, sys, threads};
 
 /// How long a waiting thread sleeps before it looks again by itself, in nanoseconds.
 const DOZE: u64 = 20_000_000;
@@ -66,6 +66,7 @@ pub(crate) fn start(path: *const libc::c_char) {
         for lane in map::lanes() {
             lane.cursor.store(lane.first, Ordering::Relaxed);
         }
+        places::keep_apart();
         ACTIVE.store(true, Ordering::Release);
         targets::look();
     }

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use super::record::code;
 use crate::compile::assembly::rewrite;
-use crate::{Exit, Failure};
+use crate::{Exit, Failure, runtime};
 
 /// Options whose value is the next argument.
 const WITH_VALUE: [&str; 6] = ["-o", "-I", "--defsym", "-MD", "--MD", "-D"];
@@ -26,7 +26,8 @@ pub fn assemble(mut arguments: Vec<OsString>) -> Result<Exit, Failure> {
         }
     };
     let from_stdin = input.is_none_or(|at| arguments[at] == "-");
-    let rewritten = std::str::from_utf8(&text).ok().and_then(rewrite);
+    let in_front = runtime::in_front()?.into_iter().collect();
+    let rewritten = std::str::from_utf8(&text).ok().and_then(|text| rewrite(text, &in_front));
     if rewritten.is_none() && !from_stdin {
         let error = Command::new(&real).args(arguments).exec();
         return Err(Failure::at(&real, format_args!("cannot be run: {error}")));

@@ -97,7 +97,7 @@ impl How {
     /// Options with this schedule, and its own slice unless one is given.
     pub(super) fn options(self, output: PathBuf, seed: u64, slice: Option<u32>) -> Options {
         let usual = match self {
-            How::Free => 20_000,
+            How::Free => 100_000,
             How::Random => 100,
             How::Pct => 1_000,
         };

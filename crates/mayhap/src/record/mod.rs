@@ -1,7 +1,7 @@
 //! Recording: a program built with `mayhap cc` runs, its runtime writes into a ring in shared memory, and what comes out
 //! of the ring becomes a trace.
 //!
-//! Two passes. While the program runs, [`survey`] takes the words out of the ring, keeps them in a spool file, and learns
+//! Two passes. While the program runs, [`survey`] takes what the ring's [`units`] tell, keeps it in a spool file, and learns
 //! who touches which memory. When the program has ended, [`lower`] reads the spool again and writes events: only then is
 //! it known which memory two threads touched (the rest is dropped), how accesses of different widths overlap, and what
 //! program counters and addresses are called ([`symbols`]).
@@ -30,6 +30,8 @@ pub mod steps;
 mod survey;
 pub mod symbols;
 mod sync;
+mod unit_packing;
+mod units;
 mod words;
 
 pub use limits::Limits;

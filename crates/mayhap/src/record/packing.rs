@@ -14,11 +14,7 @@
 //! The low three bits of a nibble tell how many bytes follow of the difference to what was guessed: [`BYTES`]. The fourth says that the
 //! site follows in 3 bytes, in nibbles of accesses. Words of a record are guessed to be those of the last one with its tag and length.
 
-use std::io;
-
-use mayhap_wire::ring::{ADDRESS_BITS, Tag, access_word, split_access, split_record};
-
-use super::modules::Module;
+use mayhap_wire::ring::{ADDRESS_BITS, access_word, split_access, split_record};
 
 /// Sites that the guesses are kept for at a time: different sites may share one.
 const SLOTS: usize = 1 << 10;
@@ -127,8 +123,6 @@ pub(super) struct Packer {
     guesses: Guesses,
     out: Vec<u8>,
     at: usize,
-    /// The files that were loaded so far.
-    modules: Vec<Module>,
 }
 
 impl Packer {
@@ -139,12 +133,7 @@ impl Packer {
     /// One that takes no memory and packs nothing.
     pub(super) fn idle() -> Packer {
         let guesses = Guesses { slots: Box::default(), site: 0, records: Vec::new() };
-        Packer { guesses, out: Vec::new(), at: 0, modules: Vec::new() }
-    }
-
-    /// The files that were loaded in what was packed so far.
-    pub(super) fn modules(&self) -> &[Module] {
-        &self.modules
+        Packer { guesses, out: Vec::new(), at: 0 }
     }
 
     /// Packs a piece of accesses and records, up to one that is not all there; how many words were packed.
@@ -169,9 +158,6 @@ impl Packer {
             let record = split_record(word);
             let end = i + 1 + record.map_or(0, |(_, following, _)| following);
             let Some(whole) = words.get(i..end) else { break };
-            if let Some((Tag::Module, _, argument)) = record {
-                self.modules.push(Module::decode(argument, &whole[1..]));
-            }
             self.put_record(whole);
             i = end;
         }
@@ -268,16 +254,6 @@ impl Unpacker {
         Unpacker { guesses: Guesses::new() }
     }
 
-    /// The words of a piece.
-    pub(super) fn words(&mut self, bytes: &[u8]) -> io::Result<Vec<u64>> {
-        let mut words = Vec::new();
-        let access = |words: &mut Vec<u64>, site, address| words.push(word(site, address));
-        match self.unpack(bytes, &mut words, access, |words, record| words.extend_from_slice(record)) {
-            true => Ok(words),
-            false => Err(io::ErrorKind::InvalidData.into()),
-        }
-    }
-
     /// Calls `access` with site and address of each access of a piece, `record` with the words of each record.
     /// `false` where the bytes were not packed by [`Packer`].
     #[inline]
@@ -371,12 +347,16 @@ pub(super) fn word(site: u32, address: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mayhap_wire::ring::{BRANCHED, MAX_SITE, record_word};
+    use mayhap_wire::ring::{BRANCHED, MAX_SITE, Tag, record_word};
 
     fn round_trip(packer: &mut Packer, words: &[u64]) -> usize {
         let (packed, whole) = packer.pack(words);
         assert_eq!(whole, words.len());
-        assert_eq!(Unpacker::new().words(packed).unwrap(), words);
+        let mut unpacked = Vec::new();
+        let access = |unpacked: &mut Vec<u64>, site, address| unpacked.push(word(site, address));
+        let record = |unpacked: &mut Vec<u64>, record: &[u64]| unpacked.extend_from_slice(record);
+        assert!(Unpacker::new().unpack(packed, &mut unpacked, access, record));
+        assert_eq!(unpacked, words);
         packed.len()
     }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use mayhap_trace::ErrorKind;
 use mayhap_trace::format::TraceWriter;
 use mayhap_wire::attachment;
-use mayhap_wire::ring::{ENVIRONMENT, Schedule, WORDS, state};
+use mayhap_wire::ring::{ENVIRONMENT, Schedule, UNITS, state};
 use object::{Object, ObjectSymbol};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
@@ -25,10 +25,13 @@ use super::run::Run;
 use super::spool::Spool;
 use super::survey::Survey;
 use super::symbols::Symbols;
+use super::units::Expander;
 use crate::{Failure, runtime};
 
-/// Words taken at a time, so that they stay in the processor's cache between their uses.
+/// The most units taken at a time, so that they stay in the processor's cache between their uses.
 const PIECE: u64 = 1 << 16;
+/// Where fewer units are there, more are waited for: taking and keeping a few costs nearly as much as many.
+const ENOUGH: usize = 1 << 14;
 /// The longest the recorder sleeps when there is nothing to take.
 const NAP: Duration = Duration::from_millis(2);
 
@@ -56,7 +59,7 @@ pub struct Options {
 pub struct Recording {
     /// How the program ended.
     pub status: ExitStatus,
-    /// Events in the trace, or words in a recording that is not finished.
+    /// Events in the trace, or units in a recording that is not finished.
     pub events: u64,
     /// What the user should know.
     pub notes: Vec<String>,
@@ -71,15 +74,15 @@ impl Recording {
 
 /// Looks after a program while it runs.
 pub trait Monitor {
-    /// Called every few milliseconds, and when the program has ended; `words` counts what it has recorded so far.
-    fn look(&mut self, child: &mut Child, words: u64) -> Result<(), Failure>;
+    /// Called every few milliseconds, and when the program has ended; `units` counts what it has recorded so far.
+    fn look(&mut self, child: &mut Child, units: u64) -> Result<(), Failure>;
 }
 
 /// Lets the program run.
 pub struct Unwatched;
 
 impl Monitor for Unwatched {
-    fn look(&mut self, _child: &mut Child, _words: u64) -> Result<(), Failure> {
+    fn look(&mut self, _child: &mut Child, _units: u64) -> Result<(), Failure> {
         Ok(())
     }
 }
@@ -103,7 +106,7 @@ pub fn record_as(
         && options.limits == Limits::default()
         && let Some(mut raw) = raw::Writer::create(output)?
     {
-        let (status, ring) = drive(command, options, &mut Unwatched, &mut |words| raw.take(words))?;
+        let (status, ring) = drive(command, options, &mut Unwatched, &mut |units| raw.take(units))?;
         let mut run = Run::new(program, status, started.elapsed());
         run.stdin = input();
         return raw.complete(&ring, &run, status, output);
@@ -140,7 +143,9 @@ pub fn execute(
     monitor: &mut dyn Monitor,
 ) -> Result<Taken, Failure> {
     let (mut spool, mut survey) = (Spool::create(folder, &options.limits), Survey::default());
-    let (status, ring) = drive(command, options, monitor, &mut |words| survey.take(words, &mut spool))?;
+    let mut expander = Expander::new();
+    let mut take = |units: &[u32]| survey.take(expander.expand(units), &mut spool);
+    let (status, ring) = drive(command, options, monitor, &mut take)?;
     spool.complete();
     let ending = Ending::of(status, &ring, &spool);
     Ok(Taken { status, ending, spool, survey, limits: options.limits.clone() })
@@ -151,9 +156,9 @@ fn drive(
     mut command: Command,
     options: &Options,
     monitor: &mut dyn Monitor,
-    take: &mut dyn FnMut(&[u64]),
+    take: &mut dyn FnMut(&[u32]),
 ) -> Result<(ExitStatus, Ring), Failure> {
-    let mut ring = Ring::create(WORDS, options.seed, options.schedule, options.slice, options.inputs)
+    let mut ring = Ring::create(UNITS, options.seed, options.schedule, options.slice, options.inputs)
         .map_err(|error| Failure::new(format_args!("no shared memory for the recording: {error}")))?;
     command.env(ENVIRONMENT, ring.path());
     let child = command.spawn();
@@ -288,16 +293,16 @@ pub(super) fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), StorageFull | FileTooLarge | QuotaExceeded)
 }
 
-/// Takes words until the program has ended and all were taken.
+/// Takes units until the program has ended and all were taken.
 fn drain(
     mut child: Child,
     ring: &mut Ring,
     monitor: &mut dyn Monitor,
-    take: &mut dyn FnMut(&[u64]),
+    take: &mut dyn FnMut(&[u32]),
 ) -> Result<ExitStatus, Failure> {
     let broken = |error| Failure::new(format_args!("the recording's shared memory: {error}"));
     let signals = Signals::catch();
-    let mut words = Vec::new();
+    let mut units = Vec::new();
     let mut nap = Duration::from_micros(50);
     let mut ended = None;
     let mut count = 0;
@@ -313,10 +318,13 @@ fn drain(
         };
         signals.forward(&child);
         let mut took = false;
-        while ring.take(PIECE, &mut words).map_err(broken)? {
-            take(&words);
-            count += words.len() as u64;
+        while ring.take(PIECE, &mut units).map_err(broken)? {
+            take(&units);
+            count += units.len() as u64;
             took = true;
+            if writing && units.len() < ENOUGH {
+                break;
+            }
         }
         monitor.look(&mut child, count)?;
         if let (false, Some(status)) = (writing, ended) {

@@ -5,7 +5,7 @@
 //! | part | what |
 //! |---|---|
 //! | beginning | [`RECORDING`] |
-//! | pieces | as [`super::packing`] packs them, one behind the other |
+//! | pieces | units of the ring as [`super::unit_packing`] packs them, one behind the other |
 //! | standard input | as far as it was kept |
 //! | end | JSON: the lengths of the others, how the program was started and ended, which files it had loaded |
 //! | last 24 bytes | where the end begins, its checksum, [`RECORDING`] |
@@ -40,10 +40,13 @@ const FOOTER: u64 = 24;
 /// The most that the JSON at the end may take.
 const LONGEST_END: u64 = 1 << 30;
 
+/// Where the version is in [`RECORDING`].
+const VERSION_AT: usize = RECORDING.len() - 1;
+
 /// What stands at the end.
 #[derive(Serialize, Deserialize)]
 struct End {
-    /// Bytes, steps and checksum of each piece.
+    /// Bytes, units and checksum of each piece.
     pieces: Vec<(u64, u64, u32)>,
     /// Bytes of the standard input, if it was kept, and their checksum.
     stdin: Option<(u64, u32)>,
@@ -81,9 +84,9 @@ impl Identity {
 pub(super) struct Writer {
     file: NamedTempFile,
     spool: Spool,
-    /// Words of a record that is not all there yet.
-    carried: Vec<u64>,
-    words: u64,
+    /// Units of an access or a record that is not all there yet.
+    carried: Vec<u32>,
+    units: u64,
 }
 
 impl Writer {
@@ -99,22 +102,21 @@ impl Writer {
         let begun = created.and_then(|mut file| {
             file.write_all(&RECORDING)?;
             let spool = Spool::in_file(file.as_file().try_clone()?)?;
-            Ok(Writer { file, spool, carried: Vec::new(), words: 0 })
+            Ok(Writer { file, spool, carried: Vec::new(), units: 0 })
         });
         begun.map(Some).map_err(|error| Failure::at(output, error))
     }
 
-    /// Takes the next words of the run.
-    pub(super) fn take(&mut self, words: &[u64]) {
-        self.words += words.len() as u64;
+    /// Takes the next units of the run.
+    pub(super) fn take(&mut self, units: &[u32]) {
+        self.units += units.len() as u64;
         if self.carried.is_empty() {
-            let whole = self.spool.append_whole(words);
-            self.carried.extend_from_slice(&words[whole..]);
+            let whole = self.spool.append_units(units);
+            self.carried.extend_from_slice(&units[whole..]);
         } else {
-            let mut all = std::mem::take(&mut self.carried);
-            all.extend_from_slice(words);
-            let whole = self.spool.append_whole(&all);
-            self.carried = all.split_off(whole);
+            self.carried.extend_from_slice(units);
+            let whole = self.spool.append_units(&self.carried);
+            self.carried.drain(..whole);
         }
     }
 
@@ -135,7 +137,7 @@ impl Writer {
         match kept {
             Ok(()) => {
                 self.file.persist(output).map_err(|error| failed(error.error))?;
-                Ok(Recording { status, events: self.words, notes: ending.notes() })
+                Ok(Recording { status, events: self.units, notes: ending.notes() })
             }
             Err(error) if is_full(&error) => {
                 let mut spool = self.spool;
@@ -172,16 +174,18 @@ impl Writer {
     }
 }
 
-/// Whether a file is a recording that is not finished.
+/// Whether a file is a recording that is not finished, of whichever version.
 pub fn is_unfinished(path: &Path) -> bool {
     let mut head = [0; RECORDING.len()];
-    path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == RECORDING
+    path.is_file()
+        && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok()
+        && head[..VERSION_AT] == RECORDING[..VERSION_AT]
 }
 
-/// How many words an unfinished recording has: one for each access, a few for everything else.
+/// How many units an unfinished recording has: one for most accesses, a few for everything else.
 pub fn words(path: &Path) -> io::Result<u64> {
     let (end, _) = read_end(&File::open(path)?)?;
-    Ok(end.pieces.iter().map(|&(_, words, _)| words).sum())
+    Ok(end.pieces.iter().fold(0, |sum, &(_, units, _)| sum.saturating_add(units)))
 }
 
 /// Makes a trace of an unfinished recording, in its place.
@@ -218,6 +222,19 @@ fn read_end(file: &File) -> io::Result<(End, Option<Vec<u8>>)> {
             "the recording has no end: the recorder was killed, or the file was cut off",
         )
     };
+    let mut head = RECORDING;
+    // A file that has no beginning has no end either.
+    let _ = file.read_exact_at(&mut head, 0);
+    if head[VERSION_AT] != RECORDING[VERSION_AT] {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!(
+                "byte {VERSION_AT}: the recording was made by another version of mayhap, which alone can finish it \
+                 (its format is {}, this version's is {})",
+                head[VERSION_AT], RECORDING[VERSION_AT]
+            ),
+        ));
+    }
     let size = file.metadata()?.len();
     let mut footer = [0; FOOTER as usize];
     let end_at = size.checked_sub(FOOTER).filter(|&at| at >= RECORDING.len() as u64).ok_or_else(cut_off)?;
@@ -252,4 +269,106 @@ fn read_end(file: &File) -> io::Result<(End, Option<Vec<u8>>)> {
         None => None,
     };
     Ok((end, stdin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::units::Expander;
+    use super::super::units::samples::{Dice, units_of};
+    use super::*;
+    use mayhap_wire::ring::{BRANCHED, SiteKind, Tag, access_word, record_word, site_word};
+
+    /// Two threads that take turns, with memory of their own and some that they share; some accesses are far from the last.
+    fn run() -> Vec<u64> {
+        let mut dice = Dice(7);
+        let mut words = Vec::new();
+        for (site, kind) in [(1, SiteKind::Read), (2, SiteKind::Write), (3, SiteKind::Read), (20_000, SiteKind::Write)]
+        {
+            words.extend([record_word(Tag::Site, 1, site), site_word(0x40_0000 + u64::from(site), kind, 8)]);
+        }
+        words.extend([record_word(Tag::Begin, 4, 0), 0, 0, 1, 0, record_word(Tag::Fork, 1, 1), 1]);
+        for turn in 0..200u32 {
+            words.push(record_word(Tag::Switch, 0, turn % 2));
+            for step in 0..dice.roll(100) {
+                let own = 0x10_0000 * (u64::from(turn % 2) + 1);
+                let (site, address) = match dice.roll(12) {
+                    0 => (2, 0x60_0000 + 8 * dice.roll(40)),
+                    1 => (20_000, 0x7fff_0000_0000 + 8 * dice.roll(9)),
+                    2 => (1 | BRANCHED, dice.roll(1 << 30) * 8),
+                    3 => (3, 0x60_0000 + 8 * dice.roll(40)),
+                    _ => (3, own + 8 * step),
+                };
+                words.push(access_word(site, address));
+            }
+        }
+        words
+    }
+
+    /// All that is kept of a run.
+    fn kept(spool: Spool, survey: Survey) -> Vec<u64> {
+        let mut replay = spool.replay(survey.finish(true).1);
+        let mut words = Vec::new();
+        loop {
+            replay.next(replay.words().len()).expect("it can be read");
+            if replay.words().is_empty() {
+                return words;
+            }
+            words.extend_from_slice(replay.words());
+        }
+    }
+
+    #[test]
+    fn differential_a_recording_keeps_what_is_kept_when_the_trace_is_made_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let units = units_of(&run());
+        for part in [units.len(), 1000, 331] {
+            let (mut spool, mut survey) = (Spool::create(folder.path(), &Limits::default()), Survey::default());
+            let mut expander = Expander::new();
+            let mut writer = Writer::create(&folder.path().join("t.mhp")).unwrap().unwrap();
+            for part in units.chunks(part) {
+                survey.take(expander.expand(part), &mut spool);
+                writer.take(part);
+            }
+            assert!(writer.carried.is_empty());
+            spool.complete();
+            let at_once = kept(spool, survey);
+            assert!(at_once.len() > 500 && at_once.len() < units.len(), "{}", at_once.len());
+            let pieces = writer.spool.pieces();
+            assert_eq!(pieces.iter().map(|&(_, units, _)| units).sum::<u64>(), units.len() as u64);
+            let mut again = Spool::reopen(writer.file.reopen().unwrap(), RECORDING.len() as u64, &pieces);
+            let mut survey = Survey::default();
+            again.survey(&mut survey).unwrap();
+            assert!(kept(again, survey) == at_once, "in parts of {part} units");
+        }
+    }
+
+    #[test]
+    fn pieces_of_another_length_than_promised_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = Writer::create(&folder.path().join("t.mhp")).unwrap().unwrap();
+        writer.take(&units_of(&run()));
+        let (bytes, units, sum) = writer.spool.pieces()[0];
+        for (units, right) in [(units, true), (units + 1, false), (0, false), (u64::MAX, false)] {
+            let file = writer.file.reopen().unwrap();
+            let surveyed =
+                Spool::reopen(file, RECORDING.len() as u64, &[(bytes, units, sum)]).survey(&mut Survey::default());
+            assert_eq!(
+                surveyed.map_err(|error| error.to_string()).err(),
+                match right {
+                    true => None,
+                    false => Some("byte 8: a piece of the recording cannot be unpacked".into()),
+                }
+            );
+        }
+    }
+
+    #[test]
+    fn a_recording_of_another_version_is_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.mhp");
+        std::fs::write(&path, b"\x89MHR\r\n\x1a\nand so on, as it was before there were units").unwrap();
+        assert!(is_unfinished(&path));
+        let refused = finish(&path, &mut |_| {}).unwrap_err().to_string();
+        assert!(refused.contains("another version of mayhap"), "{refused}");
+    }
 }

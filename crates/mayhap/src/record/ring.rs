@@ -14,22 +14,22 @@ pub(super) struct Ring {
     file: File,
     /// Its name, if it has one.
     name: Option<tempfile::TempPath>,
-    words: u64,
+    units: u64,
     tail: u64,
 }
 
 impl Ring {
-    /// A new ring of `words` words, a power of two.
-    pub(super) fn create(words: u64, seed: u64, schedule: Schedule, slice: u32, inputs: bool) -> io::Result<Ring> {
+    /// A new ring of so many units, a power of two.
+    pub(super) fn create(units: u64, seed: u64, schedule: Schedule, slice: u32, inputs: bool) -> io::Result<Ring> {
         let (file, name) = if Path::new("/proc/self/fd").exists() {
             (File::from(rustix::fs::memfd_create("mayhap-ring", rustix::fs::MemfdFlags::CLOEXEC)?), None)
         } else {
             let (file, name) = tempfile::NamedTempFile::with_prefix("mayhap-ring")?.into_parts();
             (file, Some(name))
         };
-        file.set_len(DATA_OFFSET as u64 + words * 8)?;
+        file.set_len(DATA_OFFSET as u64 + units * 4)?;
         let put = |at, bytes: &[u8]| file.write_all_at(bytes, at);
-        put(offset::WORDS, &words.to_le_bytes())?;
+        put(offset::UNITS, &units.to_le_bytes())?;
         put(offset::SEED, &seed.to_le_bytes())?;
         put(offset::SCHEDULE, &(schedule as u32).to_le_bytes())?;
         put(offset::SLICE, &slice.to_le_bytes())?;
@@ -37,7 +37,7 @@ impl Ring {
         put(offset::RECORDER, &std::process::id().to_le_bytes())?;
         put(offset::TAIL_CHECK, &u64::MAX.to_le_bytes())?;
         put(offset::MAGIC, &MAGIC.to_le_bytes())?;
-        Ok(Ring { file, name, words, tail: 0 })
+        Ok(Ring { file, name, units, tail: 0 })
     }
 
     /// How the program finds it: through this process, so that nobody in between need keep a file open.
@@ -82,21 +82,51 @@ impl Ring {
         self.word_at(offset::UNRECORDED)
     }
 
-    /// Takes what is there, at most `limit` words, into `words`; `false` if nothing is.
-    pub(super) fn take(&mut self, limit: u64, words: &mut Vec<u64>) -> io::Result<bool> {
+    /// Takes what is there, at most `limit` units, into `units`; `false` if nothing is.
+    pub(super) fn take(&mut self, limit: u64, units: &mut Vec<u32>) -> io::Result<bool> {
         let head = self.head()?;
-        let available = (head - self.tail).min(self.words);
-        // Up to the end of the memory, the rest next time; a record may straddle, the splitter copes.
-        let start = self.tail % self.words;
-        let n = available.min(limit).min(self.words - start);
+        let n = (head - self.tail).min(self.units).min(limit);
         if n == 0 {
             return Ok(false);
         }
-        words.resize(n as usize, 0);
-        self.file.read_exact_at(bytemuck::cast_slice_mut(words), DATA_OFFSET as u64 + start * 8)?;
+        units.resize(n as usize, 0);
+        // Up to the end of the memory, and on from its beginning.
+        let start = self.tail % self.units;
+        let (first, second) = units.split_at_mut(n.min(self.units - start) as usize);
+        self.file.read_exact_at(bytemuck::cast_slice_mut(first), DATA_OFFSET as u64 + start * 4)?;
+        if !second.is_empty() {
+            self.file.read_exact_at(bytemuck::cast_slice_mut(second), DATA_OFFSET as u64)?;
+        }
         self.tail += n;
         self.file.write_all_at(&self.tail.to_le_bytes(), offset::TAIL)?;
         self.file.write_all_at(&(!self.tail).to_le_bytes(), offset::TAIL_CHECK)?;
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_come_out_in_order_around_the_end_of_the_memory() {
+        let mut ring = Ring::create(16, 1, Schedule::Free, 1, false).unwrap();
+        let (mut head, mut units, mut next) = (0u64, Vec::new(), 0);
+        for (n, limit) in [(5, 16), (10, 16), (16, 16), (7, 16), (13, 4)] {
+            for unit in head..head + n {
+                let place = DATA_OFFSET as u64 + unit % 16 * 4;
+                ring.file.write_all_at(&(unit as u32).to_le_bytes(), place).unwrap();
+            }
+            head += n;
+            ring.file.write_all_at(&head.to_le_bytes(), offset::HEAD).unwrap();
+            while ring.take(limit, &mut units).unwrap() {
+                assert!(units.len() as u64 <= limit);
+                assert_eq!(units, (next..next + units.len() as u32).collect::<Vec<u32>>());
+                next += units.len() as u32;
+                assert_eq!(ring.word_at(offset::TAIL).unwrap(), u64::from(next));
+                assert_eq!(ring.word_at(offset::TAIL_CHECK).unwrap(), !u64::from(next));
+            }
+            assert_eq!(u64::from(next), head);
+        }
     }
 }

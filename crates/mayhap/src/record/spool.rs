@@ -20,6 +20,7 @@ use super::modules::{Module, Sites};
 use super::packing::{Packer, Unpacker, word};
 use super::shadow::{Granules, granules};
 use super::survey::Survey;
+use super::unit_packing::{UnitPacker, UnitUnpacker};
 use super::words::{Word, Words, following};
 
 /// Bytes kept in memory.
@@ -54,10 +55,21 @@ struct Piece {
     start: u64,
     in_file: bool,
     bytes: usize,
+    /// Words, or units.
     steps: u64,
     /// Of a piece that was put into a file for keeping.
     sum: Option<u32>,
     brief: Option<Brief>,
+    /// What sites accessed last before a piece of units, of those that it tells differences to: known once it was surveyed.
+    before: Box<[u64]>,
+}
+
+impl Piece {
+    /// What is there was not packed as a piece.
+    fn is_wrong(&self) -> io::Error {
+        let message = format!("byte {}: a piece of the recording cannot be unpacked", self.start);
+        io::Error::new(io::ErrorKind::InvalidData, message)
+    }
 }
 
 /// What there is of a piece where none of its accesses is worth keeping. The branch of a read before the piece is that of the first
@@ -108,6 +120,8 @@ pub(super) fn is_call(kind: SiteKind) -> bool {
 pub(super) struct Spool {
     folder: PathBuf,
     packer: Packer,
+    /// Of a spool that is kept as it is: its pieces are of units, those of others of words.
+    unit_packer: Option<UnitPacker>,
     pieces: Vec<Piece>,
     stored: Stored,
     /// The file is there for all of it: memory is used only once the disk is full.
@@ -180,6 +194,7 @@ impl Spool {
         Spool {
             folder: folder.to_path_buf(),
             packer: Packer::new(),
+            unit_packer: None,
             pieces: Vec::new(),
             stored: Stored::default(),
             file_first: false,
@@ -197,22 +212,24 @@ impl Spool {
         }
     }
 
-    /// An empty spool that puts all its pieces into a file, from where the file is now.
+    /// An empty spool of units that puts all its pieces into a file, from where the file is now.
     pub(super) fn in_file(mut file: File) -> io::Result<Spool> {
         let from = file.stream_position()?;
         let stored = Stored { file: Some(file), from, to: from, ..Stored::default() };
-        Ok(Spool { stored, file_first: true, ..Spool::create(Path::new("."), &Limits::default()) })
+        let (packer, unit_packer) = (Packer::idle(), Some(UnitPacker::new()));
+        let rest = Spool::create(Path::new("."), &Limits::default());
+        Ok(Spool { stored, file_first: true, packer, unit_packer, ..rest })
     }
 
-    /// A spool that was put into a file: where its pieces begin there, and the bytes, steps and checksum of each.
+    /// A spool of units that was put into a file: where its pieces begin there, and the bytes, units and checksum of each.
     pub(super) fn reopen(file: File, from: u64, pieces: &[(u64, u64, u32)]) -> Spool {
         let mut spool = Spool::create(Path::new("."), &Limits::default());
-        spool.packer = Packer::idle();
+        (spool.packer, spool.unit_packer) = (Packer::idle(), Some(UnitPacker::new()));
         spool.stored = Stored { file: Some(file), from, to: from, ..Stored::default() };
         for &(bytes, steps, sum) in pieces {
             let start = spool.stored.to;
             let (bytes, sum) = (bytes as usize, Some(sum));
-            spool.pieces.push(Piece { start, in_file: true, bytes, steps, sum, brief: None });
+            spool.pieces.push(Piece { start, in_file: true, bytes, steps, sum, brief: None, before: Box::default() });
             spool.stored.to += bytes as u64;
         }
         spool
@@ -223,41 +240,57 @@ impl Spool {
         (self.pieces.iter().all(|piece| piece.in_file) && self.full.is_none()).then_some(self.stored.to)
     }
 
-    /// The bytes, steps and checksum of each piece.
+    /// The bytes, units and checksum of each piece.
     pub(super) fn pieces(&self) -> Vec<(u64, u64, u32)> {
         self.pieces.iter().map(|piece| (piece.bytes as u64, piece.steps, piece.sum.unwrap_or(0))).collect()
     }
 
-    /// Appends the accesses and records that are whole; how many words they are.
-    pub(super) fn append_whole(&mut self, words: &[u64]) -> usize {
-        self.append_piece(words, None)
+    /// Appends the accesses and records that are whole; how many units they are.
+    pub(super) fn append_units(&mut self, units: &[u32]) -> usize {
+        let Some(mut packer) = self.unit_packer.take_if(|_| self.full.is_none()) else {
+            self.left_out += units.len() as u64;
+            return units.len();
+        };
+        let (packed, whole) = packer.pack(units);
+        if whole > 0 {
+            self.store(packed, whole as u64, None);
+        }
+        self.unit_packer = Some(packer);
+        whole
     }
 
-    /// The files that were loaded in what was packed so far.
+    /// The files that were loaded in the units so far.
     pub(super) fn modules(&self) -> &[Module] {
-        self.packer.modules()
+        self.unit_packer.as_ref().map_or(&[], UnitPacker::modules)
     }
 
-    /// Lets a survey look at all pieces, in order, as if the program ran.
+    /// Lets a survey look at all pieces of units, in order, as if the program ran.
     pub(super) fn survey(&mut self, survey: &mut Survey) -> io::Result<()> {
         let Spool { stored, pieces, .. } = self;
         let (stored, list) = (&*stored, &pieces[..]);
         let briefs = std::thread::scope(|scope| {
-            let (send, receive) = sync_channel::<Unpacked>(AHEAD);
+            let (send, receive) = sync_channel::<io::Result<(Vec<u64>, Box<[u64]>)>>(AHEAD);
             scope.spawn(move || {
-                let (mut unpacker, mut buffer) = (Unpacker::new(), Vec::new());
+                let (mut unpacker, mut buffer) = (UnitUnpacker::new(), Vec::new());
                 for piece in list {
-                    let words = stored.get(piece, &mut buffer).and_then(|bytes| unpacker.words(bytes));
+                    let words = stored.get(piece, &mut buffer).and_then(|bytes| {
+                        let words = unpacker.words(bytes, piece.steps).ok_or_else(|| piece.is_wrong())?;
+                        Ok((words, unpacker.before().into()))
+                    });
                     let failed = words.is_err();
                     if send.send(words).is_err() || failed {
                         return;
                     }
                 }
             });
-            receive.iter().map(|words| Ok(Brief::new(survey.look(&words?).1))).collect::<io::Result<Vec<_>>>()
+            let looked = receive.iter().map(|unpacked| {
+                let (words, before) = unpacked?;
+                Ok((Brief::new(survey.look(&words).1), before))
+            });
+            looked.collect::<io::Result<Vec<_>>>()
         })?;
-        for (piece, brief) in pieces.iter_mut().zip(briefs) {
-            piece.brief = brief;
+        for (piece, (brief, before)) in pieces.iter_mut().zip(briefs) {
+            (piece.brief, piece.before) = (brief, before);
         }
         Ok(())
     }
@@ -339,7 +372,15 @@ impl Spool {
         match placed {
             Ok((start, in_file)) => {
                 let sum = self.file_first.then(|| checksum(packed));
-                self.pieces.push(Piece { start, in_file, bytes: packed.len(), steps, sum, brief });
+                self.pieces.push(Piece {
+                    start,
+                    in_file,
+                    bytes: packed.len(),
+                    steps,
+                    sum,
+                    brief,
+                    before: Box::default(),
+                });
                 self.bytes += packed.len() as u64;
             }
             Err(error) => {
@@ -407,14 +448,17 @@ impl Spool {
 
     /// Reads from the beginning what `filter` lets pass.
     pub(super) fn replay(self, filter: Filter) -> Replay {
-        let whole_from = self.whole_from;
+        let (whole_from, of_units) = (self.whole_from, self.unit_packer.is_some());
         let store = Arc::new(Store { stored: self.stored, pieces: self.pieces, filter });
         let mut unpackers = Vec::new();
         for first in 0..UNPACKERS.min(store.pieces.len()) {
             let (send, receive) = sync_channel(AHEAD);
             let store = Arc::clone(&store);
             let thread = std::thread::spawn(move || {
-                let mut unpacker = Unpacker::new();
+                let mut unpacker = match of_units {
+                    true => AnyUnpacker::Units(UnitUnpacker::new()),
+                    false => AnyUnpacker::Words(Unpacker::new()),
+                };
                 for piece in store.pieces.iter().skip(first).step_by(UNPACKERS) {
                     let words = store.unpack(piece, &mut unpacker);
                     let failed = words.is_err();
@@ -520,6 +564,12 @@ impl Passed<'_> {
     }
 }
 
+/// Unpacks pieces of words, or of units.
+enum AnyUnpacker {
+    Words(Unpacker),
+    Units(UnitUnpacker),
+}
+
 struct Store {
     stored: Stored,
     pieces: Vec<Piece>,
@@ -527,7 +577,7 @@ struct Store {
 }
 
 impl Store {
-    fn unpack(&self, piece: &Piece, unpacker: &mut Unpacker) -> io::Result<Vec<u64>> {
+    fn unpack(&self, piece: &Piece, unpacker: &mut AnyUnpacker) -> io::Result<Vec<u64>> {
         if let Some(brief) = &piece.brief
             && !brief.pages.iter().any(|page| self.filter.pages.contains(page))
         {
@@ -537,9 +587,15 @@ impl Store {
         let mut passed = Passed { filter: &self.filter, words: Vec::new(), dirty: true, calls: Calls::default() };
         let mut buffer = Vec::new();
         let bytes = self.stored.get(piece, &mut buffer)?;
-        let whole = unpacker.unpack(bytes, &mut passed, Passed::access, Passed::record);
+        let whole = match unpacker {
+            AnyUnpacker::Words(unpacker) => unpacker.unpack(bytes, &mut passed, Passed::access, Passed::record),
+            AnyUnpacker::Units(unpacker) => {
+                unpacker.begin(&piece.before);
+                unpacker.unpack(bytes, piece.steps, &mut passed, Passed::access, Passed::record)
+            }
+        };
         passed.calls.put(&mut passed.words);
-        if whole { Ok(passed.words) } else { Err(io::ErrorKind::InvalidData.into()) }
+        if whole { Ok(passed.words) } else { Err(piece.is_wrong()) }
     }
 }
 

@@ -217,6 +217,7 @@ impl Stacks {
         }
         let frames: Vec<String> = match pc {
             UNKNOWN => vec!["[not recorded]".into()],
+            _ if symbols.is_signal(pc) => vec!["[signal]".into()],
             _ if symbols.is_runtime(pc) => Vec::new(),
             _ => symbols.frames(pc).iter().map(ToString::to_string).collect(),
         };

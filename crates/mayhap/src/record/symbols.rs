@@ -125,6 +125,15 @@ impl Symbols {
         file.starts_with("libmayhap_rt") || file.starts_with("libtsan.so")
     }
 
+    /// The place that returns to `pc` is where the runtime calls the handlers of signals.
+    pub(super) fn is_signal(&self, pc: u64) -> bool {
+        let found = self.module(pc).and_then(|loaded| {
+            let loader = loaded.loader.as_ref()?;
+            loader.find_symbol((pc - loaded.module.base).saturating_sub(1))
+        });
+        found.is_some_and(|symbol| demangled(symbol).starts_with("mayhap_rt::signals::arrive"))
+    }
+
     /// The same for an offset in a file by number.
     pub fn place_in(&self, file: usize, offset: u64) -> Place {
         self.place_of(&self.modules[file], offset)

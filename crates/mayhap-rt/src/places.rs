@@ -1,0 +1,542 @@
+//! Hooks of code that went through [`mayhap`'s assembler](../../mayhap/src/compile/assembly/mod.rs).
+//!
+//! Each access has a [`Place`] of its own, which says what it is and keeps what its site accessed last. Accesses that follow each other with
+//! nothing between them are announced by one hook, up to four: the token stays until the next hook, when all of them are done. In a
+//! replay each is announced by itself, by code that looks at [`mayhap_apart`].
+//!
+//! The hooks do what nearly always suffices in as few instructions as it takes: the thread has room (see [`crate::sched`]), the ring knows what functions
+//! it is in, and each access is near enough to the last one from its site, or its site has a number. Everything else begins anew in
+//! [`together`].
+//!
+//! **Signals.** Up to the one store that moves the ring's head nothing has happened that cannot happen again, and no register that the hook was
+//! called with has changed: a thread that is interrupted before that store begins the hook anew when the signal's handler returns. One that is
+//! interrupted between that store and the hook's end has only to note what was accessed last, which [`mend`] does for it. So handlers may
+//! have hooks too, and none is lost.
+
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, compiler_fence};
+
+use mayhap_wire::ring::{DATA_OFFSET, Header, MAX_SITE, SiteKind, UNITS, unit};
+use mayhap_wire::schedule::{READ, WRITE};
+
+use crate::hook::Hook;
+use crate::tls::{self, Thread};
+use crate::{access, ring, sched, sites};
+
+/// An access in the program's code.
+#[repr(C)]
+pub(crate) struct Place {
+    /// Its site as units have it, with the mark if it always comes behind the beginning of a basic block; 0 where it has none yet.
+    number: AtomicU32,
+    /// Size, and the bits of [`what`].
+    what: u32,
+    /// What was accessed last.
+    last: AtomicU64,
+    /// How far behind the return of the hook that announces it the access's own program counter is.
+    ahead: u32,
+    /// The high half of its word without the address; 0 where [`Self::number`] is.
+    high: AtomicU32,
+}
+
+mod what {
+    pub(super) const WRITES: u32 = 1 << 8;
+    /// A basic block begins before it.
+    pub(super) const BLOCK: u32 = 1 << 9;
+    /// A call returned before it, in which basic blocks may have been entered.
+    pub(super) const CALL: u32 = 1 << 10;
+}
+
+/// Not 0: each access is announced by itself, right before it is done.
+#[unsafe(no_mangle)]
+static mayhap_apart: AtomicU8 = AtomicU8::new(0);
+/// The same for those who are in this library.
+static APART: AtomicU8 = AtomicU8::new(0);
+
+/// From here on accesses are announced one by one.
+pub(crate) fn keep_apart() {
+    mayhap_apart.store(1, Ordering::Relaxed);
+    APART.store(1, Ordering::Relaxed);
+}
+
+/// Announces accesses of a thread that may have to wait, or whose places have no numbers yet.
+unsafe extern "C" fn together(addresses: *const u64, places: *const Place, count: u32, pc: u64) {
+    if APART.load(Ordering::Relaxed) != 0 {
+        // SAFETY: as below. It may be any of those that would otherwise be announced together.
+        return unsafe { announce(&*places, addresses.read(), pc, true) };
+    }
+    for nth in 0..count as usize {
+        // SAFETY: the hooks have put as many addresses there, and the assembler as many places.
+        let (address, place) = unsafe { (addresses.add(nth).read(), &*places.add(nth)) };
+        announce(place, address, pc + u64::from(place.ahead), nth == 0);
+    }
+}
+
+/// `first`: no access that was announced before is still to be done, unless a write that the compiler announced early.
+fn announce(place: &Place, address: u64, pc: u64, first: bool) {
+    let writes = place.what & what::WRITES != 0;
+    let (kind, step) = if writes { (SiteKind::Write, WRITE) } else { (SiteKind::Read, READ) };
+    // A write that was announced before the block began, or before a call, is done.
+    let is_behind = place.what & (what::BLOCK | what::CALL) != 0;
+    let may_pass = first && (writes || is_behind || access::may_pass_before_read());
+    let Some(hook) = Hook::enter_access(may_pass, step, pc, address) else { return };
+    let thread = hook.thread();
+    // SAFETY: a hook holds the token.
+    let site = unsafe { sites::number(pc, kind, place.what as u8) };
+    access::tell();
+    let block = place.what & what::BLOCK != 0;
+    // Accesses from further sites are always told in words, and the place stays as it was.
+    let last = if site <= unit::MAX_SITE { &place.last } else { sites::last(MAX_SITE) };
+    if site <= unit::MAX_SITE {
+        let mark = if block { unit::BRANCHED } else { 0 };
+        place.number.store(site << unit::SITE_SHIFT | mark, Ordering::Relaxed);
+        place.high.store(site << 15 | u32::from(block) << 31, Ordering::Relaxed);
+    }
+    if !writes && access::is_repeat(thread, site, address) {
+        return;
+    }
+    let branched = block || place.what & what::CALL != 0 && access::is_branched(thread);
+    // SAFETY: a hook holds the token.
+    unsafe { access::put(thread, site, address, last, branched) };
+    if !writes {
+        access::has_read(thread);
+    }
+}
+
+/// What all hooks of accesses begin with: `r11` is the thread, `r9` the ring's header, `r10` its head.
+macro_rules! begin {
+    () => {
+        concat!(
+            "mov r11, qword ptr [rip + mayhap_self@GOTTPOFF];",
+            "mov r11, qword ptr fs:[r11];",
+            "cmp r11, {finished};",
+            "jbe 9f;",
+            "mov r9, qword ptr [rip + {header}];",
+            "mov r10, qword ptr [r9 + {head}];",
+            "cmp r10, qword ptr [r11 + {room}];",
+            "jae 9f;",
+            "cmp dword ptr [r11 + {untold}], 0;",
+            "jne 9f;",
+        )
+    };
+}
+
+/// What all hooks of accesses end with: the way to [`together`].
+macro_rules! otherwise {
+    ($count:literal $away:expr) => {
+        concat!(
+            "9: .globl ",
+            $away,
+            "; .hidden ",
+            $away,
+            ";",
+            $away,
+            ":",
+            // So that debuggers see who called.
+            "push r8; .cfi_adjust_cfa_offset 8; push rcx; .cfi_adjust_cfa_offset 8;",
+            "push rdx; .cfi_adjust_cfa_offset 8; push rdi; .cfi_adjust_cfa_offset 8;",
+            "mov rdi, rsp; mov edx, ",
+            $count,
+            "; mov rcx, qword ptr [rsp + 32];",
+            "sub rsp, 8; .cfi_adjust_cfa_offset 8; call {together};",
+            "add rsp, 40; .cfi_adjust_cfa_offset -40; ret; .cfi_endproc",
+        )
+    };
+}
+
+/// A hook of one access. `rcx` is where the unit goes.
+macro_rules! single {
+    ($($name:ident: $mark:literal $mark_word:literal $clear:literal;)*) => {
+        $(
+            #[unsafe(naked)]
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name() { core::arch::naked_asm!(
+            ".cfi_startproc",
+            "mov rax, rdi",
+            "sub rax, qword ptr [rsi + 8]",
+            begin!(),
+            "add rax, {half}",
+            "cmp rax, 2 * {half} - 1",
+            "ja 6f",
+            "or eax, dword ptr [rsi]",
+            $mark,
+            "mov ecx, r10d",
+            "and ecx, {mask}",
+            // Before the first unit of the ring's memory stands nothing.
+            "cmp dword ptr [r9 + rcx * 4 + {data} - 4], eax",
+            "je 5f",
+            "4: mov dword ptr [r9 + rcx * 4 + {data}], eax",
+            "inc r10",
+            concat!(
+                "7: .globl ",
+                stringify!($name),
+                "_commit; .hidden ",
+                stringify!($name),
+                "_commit;",
+                stringify!($name),
+                "_commit:"
+            ),
+            "mov qword ptr [r9 + {head}], r10",
+            "mov qword ptr [rsi + 8], rdi",
+            $clear,
+            concat!(
+                ".globl ",
+                stringify!($name),
+                "_end; .hidden ",
+                stringify!($name),
+                "_end;",
+                stringify!($name),
+                "_end: ret"
+            ),
+            // The same unit again: not the same address again.
+            "5: mov r8d, eax",
+            "and r8d, 2 * {half} - 1",
+            "cmp r8d, {half}",
+            "je 9f",
+            "jmp 4b",
+            // Far away: a word.
+            "6: mov eax, dword ptr [rsi + 20]",
+            "test eax, eax",
+            "jz 9f",
+            $mark_word,
+            "mov ecx, r10d",
+            "and ecx, {mask}",
+            "cmp ecx, {mask} - 2",
+            "ja 9f",
+            "mov r8, rdi",
+            "shr r8, 32",
+            "and r8d, 0x7fff",
+            "or eax, r8d",
+            "mov dword ptr [r9 + rcx * 4 + {data}], 1",
+            "mov dword ptr [r9 + rcx * 4 + {data} + 4], edi",
+            "mov dword ptr [r9 + rcx * 4 + {data} + 8], eax",
+            "add r10, 3",
+            "mov dword ptr [rip + {word_high}], eax",
+            "mov qword ptr [rip + {word_end}], r10",
+            "jmp 7b",
+            otherwise!(1 concat!(stringify!($name), "_away")),
+            finished = const tls::FINISHED,
+            header = sym ring::HEADER,
+            head = const offset_of!(Header, head),
+            room = const offset_of!(Thread, room),
+            untold = const offset_of!(Thread, untold),
+            half = const unit::HALF,
+            mask = const UNITS - 1,
+            data = const DATA_OFFSET,
+            word_high = sym ring::WORD_HIGH,
+            word_end = sym ring::WORD_END,
+            together = sym together,
+            ) }
+        )*
+    };
+}
+
+const _: () = assert!(offset_of!(Thread, branch) == 24 && unit::BRANCHED == 0x20000 && unit::ACCESS == 1);
+const _: () = assert!(offset_of!(Place, last) == 8 && offset_of!(Place, high) == 20 && size_of::<Place>() == 24);
+
+single! {
+    __mayhap_access1: "" "" "";
+    __mayhap_access1_call:
+        "cmp qword ptr [r11 + 24], 1; sbb edx, edx; not edx; and edx, 0x20000; or eax, edx"
+        "cmp qword ptr [r11 + 24], 1; sbb edx, edx; not edx; and edx, 0x80000000; or eax, edx"
+        "mov qword ptr [r11 + 24], 0";
+}
+
+/// One access of a hook of several: its unit goes to `r11` and a displacement.
+macro_rules! near {
+    ($address:literal $place:literal $unit:literal) => {
+        concat!(
+            "mov rax, ",
+            $address,
+            "; sub rax, qword ptr [rsi + ",
+            $place,
+            " + 8]; add rax, {half};",
+            "cmp rax, 2 * {half} - 1; ja 6f;",
+            "or eax, dword ptr [rsi + ",
+            $place,
+            "]; mov dword ptr [r11 + ",
+            $unit,
+            "], eax;",
+        )
+    };
+}
+
+/// One access of a hook of several where some take words: what is told of it goes to `r11`, which moves on. `r10` is free.
+macro_rules! far {
+    ($address:literal $half:literal $place:literal) => {
+        concat!(
+            "mov rax, ",
+            $address,
+            "; sub rax, qword ptr [rsi + ",
+            $place,
+            " + 8]; add rax, {half};",
+            "cmp rax, 2 * {half} - 1; ja 2f;",
+            "or eax, dword ptr [rsi + ",
+            $place,
+            "]; mov dword ptr [r11], eax; add r11, 4; jmp 3f;",
+            "2: mov eax, dword ptr [rsi + ",
+            $place,
+            " + 20]; test eax, eax; jz 9f;",
+            "mov dword ptr [r11], 1; mov dword ptr [r11 + 4], ",
+            $half,
+            ";",
+            "mov r10, ",
+            $address,
+            "; shr r10, 32; and r10d, 0x7fff; or eax, r10d;",
+            "mov dword ptr [r11 + 8], eax; add r11, 12;",
+            "mov dword ptr [rip + {word_high}], eax; mov qword ptr [rip + {word_at}], r11;",
+            "3:",
+        )
+    };
+}
+
+/// A hook of several accesses. `$more`: what else must hold.
+macro_rules! several {
+    ($($name:ident $count:literal $more:literal: $([$address:literal $half:literal $place:literal $unit:literal])*;)*) => {
+        $(
+            #[unsafe(naked)]
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name() { core::arch::naked_asm!(
+            ".cfi_startproc",
+            begin!(),
+            $more,
+            // Up to the end of the ring's memory all of them fit, in words too.
+            "mov r11d, r10d",
+            "and r11d, {mask}",
+            "cmp r11d, {mask} - 12",
+            "ja 9f",
+            "lea r11, [r9 + r11 * 4 + {data}]",
+            $(near!($address $place $unit),)*
+            concat!("add r10, ", $count),
+            concat!("7: .globl ", stringify!($name), "_commit; .hidden ", stringify!($name), "_commit;", stringify!($name), "_commit:"),
+            "mov qword ptr [r9 + {head}], r10",
+            $(concat!("mov qword ptr [rsi + ", $place, " + 8], ", $address),)*
+            concat!(".globl ", stringify!($name), "_end; .hidden ", stringify!($name), "_end;", stringify!($name), "_end: ret"),
+            "6: mov qword ptr [rip + {word_at}], 0",
+            $(far!($address $half $place),)*
+            // How far it came, and whether the last took a word.
+            "mov r10, qword ptr [r9 + {head}]",
+            "mov eax, r10d",
+            "and eax, {mask}",
+            "lea rax, [r9 + rax * 4 + {data}]",
+            "neg rax",
+            "add rax, r11",
+            "shr rax, 2",
+            "add r10, rax",
+            "cmp r11, qword ptr [rip + {word_at}]",
+            "jne 7b",
+            "mov qword ptr [rip + {word_end}], r10",
+            "jmp 7b",
+            otherwise!($count concat!(stringify!($name), "_away")),
+            finished = const tls::FINISHED,
+            header = sym ring::HEADER,
+            head = const offset_of!(Header, head),
+            room = const offset_of!(Thread, room),
+            untold = const offset_of!(Thread, untold),
+            half = const unit::HALF,
+            mask = const UNITS - 1,
+            data = const DATA_OFFSET,
+            word_high = sym ring::WORD_HIGH,
+            word_end = sym ring::WORD_END,
+            word_at = sym ring::WORD_AT,
+            together = sym together,
+            ) }
+        )*
+    };
+}
+
+several! {
+    __mayhap_access2 "2" "":
+        ["rdi" "edi" "0" "0"] ["rdx" "edx" "24" "4"];
+    __mayhap_access3 "3" "":
+        ["rdi" "edi" "0" "0"] ["rdx" "edx" "24" "4"] ["rcx" "ecx" "48" "8"];
+    __mayhap_access4 "4" "":
+        ["rdi" "edi" "0" "0"] ["rdx" "edx" "24" "4"] ["rcx" "ecx" "48" "8"] ["r8" "r8d" "72" "12"];
+    __mayhap_access2_call "2" "cmp qword ptr [r11 + 24], 0; jne 9f":
+        ["rdi" "edi" "0" "0"] ["rdx" "edx" "24" "4"];
+    __mayhap_access3_call "3" "cmp qword ptr [r11 + 24], 0; jne 9f":
+        ["rdi" "edi" "0" "0"] ["rdx" "edx" "24" "4"] ["rcx" "ecx" "48" "8"];
+    __mayhap_access4_call "4" "cmp qword ptr [r11 + 24], 0; jne 9f":
+        ["rdi" "edi" "0" "0"] ["rdx" "edx" "24" "4"] ["rcx" "ecx" "48" "8"] ["r8" "r8d" "72" "12"];
+}
+
+/// A hook as [`mend`] sees it: where it begins, where the head moves, where it ends, and where it gives up; how many accesses it
+/// announces.
+struct Extent {
+    begin: u64,
+    commit: u64,
+    end: u64,
+    away: u64,
+    count: usize,
+}
+
+macro_rules! extents {
+    ($($name:ident $commit:ident $end:ident $away:ident $count:literal;)*) => {
+        unsafe extern "C" {
+            $(
+                static $commit: u8;
+                static $end: u8;
+                static $away: u8;
+            )*
+        }
+
+        fn extents() -> [Extent; 8] {
+            [$(Extent {
+                begin: $name as *const () as u64,
+                commit: &raw const $commit as u64,
+                end: &raw const $end as u64,
+                away: &raw const $away as u64,
+                count: $count,
+            },)*]
+        }
+    };
+}
+
+extents! {
+    __mayhap_access1 __mayhap_access1_commit __mayhap_access1_end __mayhap_access1_away 1;
+    __mayhap_access2 __mayhap_access2_commit __mayhap_access2_end __mayhap_access2_away 2;
+    __mayhap_access3 __mayhap_access3_commit __mayhap_access3_end __mayhap_access3_away 3;
+    __mayhap_access4 __mayhap_access4_commit __mayhap_access4_end __mayhap_access4_away 4;
+    __mayhap_access1_call __mayhap_access1_call_commit __mayhap_access1_call_end __mayhap_access1_call_away 1;
+    __mayhap_access2_call __mayhap_access2_call_commit __mayhap_access2_call_end __mayhap_access2_call_away 2;
+    __mayhap_access3_call __mayhap_access3_call_commit __mayhap_access3_call_end __mayhap_access3_call_away 3;
+    __mayhap_access4_call __mayhap_access4_call_commit __mayhap_access4_call_end __mayhap_access4_call_away 4;
+}
+
+/// What a hook was called with.
+pub(crate) struct Registers {
+    pub(crate) places: u64,
+    pub(crate) addresses: [u64; 4],
+}
+
+/// Where a thread that a signal interrupted at `pc` goes on when the handler returns, see the top.
+///
+/// # Safety
+/// `registers` are those that the thread was interrupted with.
+pub(crate) unsafe fn mend(pc: u64, registers: &Registers) -> u64 {
+    for Extent { begin, commit, end, away, count } in extents() {
+        if !(begin..away).contains(&pc) || pc == end {
+            continue;
+        }
+        if pc <= commit || pc > end {
+            return begin;
+        }
+        for (nth, address) in registers.addresses.iter().take(count).enumerate() {
+            // SAFETY: the hook was called with so many places.
+            unsafe { (*(registers.places as *const Place).add(nth)).last.store(*address, Ordering::Relaxed) };
+        }
+        return end;
+    }
+    pc
+}
+
+/// Enters a basic block, called right before something else is called or returned to: every register stays as it is.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __mayhap_entered() {
+    core::arch::naked_asm!(
+        "push rax",
+        "push rcx",
+        "mov rax, qword ptr [rip + mayhap_self@GOTTPOFF]",
+        "mov rax, qword ptr fs:[rax]",
+        "cmp rax, {finished}",
+        "jbe 2f",
+        "mov rcx, qword ptr [rsp + 16]",
+        "mov qword ptr [rax + {branch}], rcx",
+        "2: pop rcx",
+        "pop rax",
+        "ret",
+        finished = const tls::FINISHED,
+        branch = const offset_of!(Thread, branch),
+    )
+}
+
+/// The thread leaves the code that has hooks, and all it has announced is done: whoever wants the token may have it. Every register
+/// stays as it is; the functions that are called are not compiled to use more of them than are saved.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __mayhap_leaving() {
+    core::arch::naked_asm!(
+        "push rax",
+        "push rcx",
+        "mov rax, qword ptr [rip + mayhap_self@GOTTPOFF]",
+        "mov rax, qword ptr fs:[rax]",
+        "cmp rax, {finished}",
+        "jbe 2f",
+        // Inside another hook, or interrupted between a hook and what it announced, it may not be so.
+        "mov ecx, dword ptr [rax + {busy}]",
+        "or ecx, dword ptr [rax + {handlers}]",
+        "jnz 2f",
+        "cmp byte ptr [rip + {apart}], 0",
+        "jne 2f",
+        "mov qword ptr [rax + {room}], 0",
+        "mov dword ptr [rax + {outside}], 1",
+        "cmp dword ptr [rip + {waiting}], 0",
+        "je 2f",
+        "mov ecx, dword ptr [rip + {owner}]",
+        "cmp ecx, dword ptr [rax + {own}]",
+        "je 3f",
+        "2: pop rcx",
+        "pop rax",
+        "ret",
+        // Somebody waits.
+        "3: push rbp",
+        "mov rbp, rsp",
+        "push rdx",
+        "push rsi",
+        "push rdi",
+        "push r8",
+        "push r9",
+        "push r10",
+        "push r11",
+        "sub rsp, 128 + 8",
+        // Before jumps the stack is not as before calls.
+        "and rsp, -16",
+        "movups xmmword ptr [rsp], xmm0",
+        "movups xmmword ptr [rsp + 16], xmm1",
+        "movups xmmword ptr [rsp + 32], xmm2",
+        "movups xmmword ptr [rsp + 48], xmm3",
+        "movups xmmword ptr [rsp + 64], xmm4",
+        "movups xmmword ptr [rsp + 80], xmm5",
+        "movups xmmword ptr [rsp + 96], xmm6",
+        "movups xmmword ptr [rsp + 112], xmm7",
+        "call {give_up}",
+        "movups xmm0, xmmword ptr [rsp]",
+        "movups xmm1, xmmword ptr [rsp + 16]",
+        "movups xmm2, xmmword ptr [rsp + 32]",
+        "movups xmm3, xmmword ptr [rsp + 48]",
+        "movups xmm4, xmmword ptr [rsp + 64]",
+        "movups xmm5, xmmword ptr [rsp + 80]",
+        "movups xmm6, xmmword ptr [rsp + 96]",
+        "movups xmm7, xmmword ptr [rsp + 112]",
+        "lea rsp, [rbp - 56]",
+        "pop r11",
+        "pop r10",
+        "pop r9",
+        "pop r8",
+        "pop rdi",
+        "pop rsi",
+        "pop rdx",
+        "pop rbp",
+        "jmp 2b",
+        finished = const tls::FINISHED,
+        busy = const offset_of!(Thread, busy),
+        handlers = const offset_of!(Thread, handlers),
+        room = const offset_of!(Thread, room),
+        outside = const offset_of!(Thread, outside),
+        own = const offset_of!(Thread, owner),
+        owner = sym sched::OWNER,
+        waiting = sym sched::WAITING,
+        apart = sym APART,
+        give_up = sym give_up,
+    )
+}
+
+/// Gives the token to whoever waits for it.
+unsafe extern "C" fn give_up() {
+    let Some(thread) = tls::active() else { return };
+    thread.busy.store(1, Ordering::Relaxed);
+    compiler_fence(Ordering::SeqCst);
+    sched::offer(thread);
+    compiler_fence(Ordering::SeqCst);
+    thread.busy.store(0, Ordering::Relaxed);
+}

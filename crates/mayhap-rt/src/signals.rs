@@ -1,0 +1,160 @@
+//! Signal handlers: each is called through [`arrive`], which mends the hook that was interrupted ([`crate::places`]) and keeps apart what the
+//! thread was doing from what the handler does.
+//!
+//! A signal may come between a hook and the access that it announced. Were the token to pass in the handler, the access would come late.
+//! So it does not for the first [`PATIENCE`] hooks of a handler; one that waits for another thread gets there soon enough.
+
+use core::sync::atomic::{AtomicUsize, Ordering, compiler_fence};
+
+use libc::{c_int, sigaction as Action, siginfo_t, ucontext_t};
+
+use crate::places::{self, Registers};
+use crate::real::real;
+use crate::tls::{self, Thread, exports};
+
+/// Hooks of a handler that keep the token whatever the slice says.
+const PATIENCE: u32 = 1000;
+/// Signals are numbered below.
+const SIGNALS: usize = 65;
+
+mod libc_real {
+    use super::*;
+    real! {
+        fn sigaction(signal: c_int, action: *const Action, old: *mut Action) -> c_int;
+        fn signal(signal: c_int, handler: usize) -> usize;
+        fn __sysv_signal(signal: c_int, handler: usize) -> usize;
+    }
+}
+
+exports! {
+    sigaction => set_action;
+    __sigaction => set_action;
+    signal => set_handler;
+    bsd_signal => set_handler;
+    ssignal => set_handler;
+    sysv_signal => set_handler_once;
+    __sysv_signal => set_handler_once;
+}
+
+/// The program's own handler of each signal, where it has one that is called through [`arrive`].
+static HANDLERS: [AtomicUsize; SIGNALS] = [const { AtomicUsize::new(0) }; SIGNALS];
+
+/// Handlers with other numbers are no functions.
+const LAST_NUMBER: usize = 2;
+
+fn ours() -> usize {
+    arrive as *const () as usize
+}
+
+/// Has `set` put [`arrive`] in the place of a handler; what it returns is the handler before.
+fn exchange(signal: c_int, handler: usize, set: impl FnOnce(usize) -> usize) -> usize {
+    let is_function = handler > LAST_NUMBER && handler != libc::SIG_ERR;
+    let Some(own) = HANDLERS.get(signal as usize).filter(|_| is_function) else {
+        return revealed(signal, set(handler));
+    };
+    let before = own.swap(handler, Ordering::AcqRel);
+    match set(ours()) {
+        libc::SIG_ERR => {
+            own.store(before, Ordering::Release);
+            libc::SIG_ERR
+        }
+        old if old == ours() => before,
+        old => old,
+    }
+}
+
+/// The handler that the program believes to have set.
+fn revealed(signal: c_int, handler: usize) -> usize {
+    match HANDLERS.get(signal as usize) {
+        Some(own) if handler == ours() => own.load(Ordering::Acquire),
+        _ => handler,
+    }
+}
+
+unsafe extern "C-unwind" fn set_action(signal: c_int, action: *const Action, old: *mut Action) -> c_int {
+    // SAFETY: as the caller vouches, both are null or can be used.
+    unsafe {
+        let Some(action) = action.as_ref() else {
+            let result = libc_real::sigaction(signal, action, old);
+            if let Some(old) = old.as_mut().filter(|_| result == 0) {
+                old.sa_sigaction = revealed(signal, old.sa_sigaction);
+            }
+            return result;
+        };
+        let mut before: Action = core::mem::zeroed();
+        let mut result = 0;
+        let handler = exchange(signal, action.sa_sigaction, |handler| {
+            let changed = Action { sa_sigaction: handler, ..*action };
+            result = libc_real::sigaction(signal, &raw const changed, &raw mut before);
+            if result == 0 { before.sa_sigaction } else { libc::SIG_ERR }
+        });
+        if let Some(old) = old.as_mut().filter(|_| result == 0) {
+            *old = Action { sa_sigaction: handler, ..before };
+        }
+        result
+    }
+}
+
+unsafe extern "C-unwind" fn set_handler(signal: c_int, handler: usize) -> usize {
+    // SAFETY: as the caller vouches.
+    exchange(signal, handler, |handler| unsafe { libc_real::signal(signal, handler) })
+}
+
+unsafe extern "C-unwind" fn set_handler_once(signal: c_int, handler: usize) -> usize {
+    // SAFETY: as the caller vouches.
+    exchange(signal, handler, |handler| unsafe { libc_real::__sysv_signal(signal, handler) })
+}
+
+type Handler = unsafe extern "C-unwind" fn(c_int, *mut siginfo_t, *mut ucontext_t);
+
+/// What the kernel calls. It gets all three arguments also where the handler was to have one.
+unsafe extern "C-unwind" fn arrive(signal: c_int, info: *mut siginfo_t, context: *mut ucontext_t) {
+    let Some(handler) = HANDLERS.get(signal as usize).map(|own| own.load(Ordering::Acquire)) else { return };
+    // SAFETY: only functions are kept there.
+    let handler: Handler = unsafe { core::mem::transmute(handler) };
+    let Some(thread) = tls::active() else {
+        // SAFETY: as the kernel would.
+        return unsafe { handler(signal, info, context) };
+    };
+    // SAFETY: the context is the interrupted thread's, and stays until the handler returns.
+    unsafe { mend(&mut *context) };
+    let (outside, handlers) = (thread.outside.load(Ordering::Relaxed), thread.handlers.load(Ordering::Relaxed));
+    thread.room.store(0, Ordering::Relaxed);
+    compiler_fence(Ordering::SeqCst);
+    thread.outside.store(0, Ordering::Relaxed);
+    thread.handlers.store(handlers + 1, Ordering::Relaxed);
+    thread.patience.store(PATIENCE, Ordering::Relaxed);
+    // SAFETY: as the kernel would.
+    unsafe { handler(signal, info, context) };
+    thread.handlers.store(handlers, Ordering::Relaxed);
+    thread.room.store(0, Ordering::Relaxed);
+    compiler_fence(Ordering::SeqCst);
+    thread.outside.store(outside, Ordering::Relaxed);
+}
+
+unsafe fn mend(context: &mut ucontext_t) {
+    let registers = &mut context.uc_mcontext.gregs;
+    let of = |register: c_int| registers[register as usize] as u64;
+    let called_with = Registers {
+        places: of(libc::REG_RSI),
+        addresses: [of(libc::REG_RDI), of(libc::REG_RDX), of(libc::REG_RCX), of(libc::REG_R8)],
+    };
+    // SAFETY: they are the thread's.
+    let pc = unsafe { places::mend(of(libc::REG_RIP), &called_with) };
+    registers[libc::REG_RIP as usize] = pc as i64;
+}
+
+/// The thread is in a handler that has had few hooks so far: the token stays.
+pub(crate) fn holds(thread: &Thread) -> bool {
+    let patience = thread.patience.load(Ordering::Relaxed);
+    if thread.handlers.load(Ordering::Relaxed) == 0 || patience == 0 {
+        return false;
+    }
+    thread.patience.store(patience - 1, Ordering::Relaxed);
+    true
+}
+
+/// The thread leaves its handlers by a jump.
+pub(crate) fn abandon(thread: &Thread) {
+    thread.handlers.store(0, Ordering::Relaxed);
+}

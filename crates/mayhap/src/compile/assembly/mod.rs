@@ -1,0 +1,272 @@
+//! What `mayhap cc` does to the assembly that gcc writes, before the assembler sees it.
+//!
+//! gcc's hooks for accesses get nothing but an address. Here each call of one is made a call of a hook that also gets a *place*:
+//! memory of its own that says what the access is, and keeps its number. It also says whether the access comes behind the
+//! beginning of a basic block; so the compiler need not be asked for hooks at basic blocks, which cost as much as those of the accesses.
+//!
+//! A *block* begins at each label that is jumped to, behind each jump and each return. In a straight stretch of code from there on
+//! the first thing that matters says that a block was entered:
+//! - an access says so in its place;
+//! - before any other call, a jump out of the function and a return a hook says it that changes no register. Of accesses
+//!   behind calls it is known when they happen, by what such hooks said (`_call`).
+//!
+//! So every event that comes behind a decision has a branch before it, as with hooks at all basic blocks. What
+//! decided is not looked at: more branches than needed make reorderings fewer, never wrong. Inline assembly ends a stretch.
+//!
+//! Accesses of one stretch are announced together where their addresses are known early enough ([`group`]). Before calls of functions
+//! that are elsewhere, a hook says that all that was announced is done ([`leaving`]): they may take long, or wait.
+//!
+//! gcc writes AT&T syntax, one label or instruction a line. The hooks of accesses may change the registers that any call may
+//! change. What stands below the stack pointer is not in use at calls, returns and jumps to other functions; at jumps through
+//! registers it may be, and is spared. Functions that the loader calls to choose others (`ifunc`) run before hooks can be called,
+//! and are left alone. Nothing may come between the instructions that the address of a thread's variable is asked with
+//! (`__tls_get_addr`): the linker looks for them as they are.
+
+mod group;
+mod instruction;
+mod leaving;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+
+use group::{BEHIND_BLOCK, BEHIND_CALL, Group, WRITE};
+use leaving::Leaving;
+
+/// What is known about how control came to a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Behind {
+    /// A block began, and nothing has said so.
+    Block,
+    /// A call returned, which may have entered blocks.
+    Call,
+    /// An access that said so.
+    Nothing,
+}
+
+/// The hooks' names without what they do and how much of it.
+const HOOKS: [&str; 2] = ["__tsan_", "__tsan_volatile_"];
+
+/// Directives that may stand between the accesses of a group.
+const HARMLESS: [&str; 5] = [".loc", ".cfi_", ".p2align", ".align", ".balign"];
+
+/// The assembly with other hooks; `None` where it calls none. (All code that gcc instruments calls `__tsan_init`.) `in_front` are
+/// the functions that the runtime stands in front of.
+pub fn rewrite(text: &str, in_front: &HashSet<&str>) -> Option<String> {
+    if !text.contains("__tsan_") {
+        return None;
+    }
+    let mut writer = Writer {
+        out: String::with_capacity(text.len() * 3 / 2),
+        places: String::new(),
+        behind: Behind::Block,
+        sites: 0,
+        group: None,
+        leaving: Leaving::new(text, in_front),
+    };
+    let early = resolvers(text);
+    let (mut inline, mut is_early) = (false, false);
+    for line in text.lines() {
+        if let Some(label) = line.strip_suffix(':').filter(|label| is_label(label) && !label.starts_with(".L")) {
+            is_early = early.contains(label);
+        }
+        match line.trim() {
+            _ if is_early => {}
+            "#APP" => inline = true,
+            "#NO_APP" => {
+                inline = false;
+                writer.behind = Behind::Block;
+            }
+            code if !inline => {
+                writer.take(line, code);
+                continue;
+            }
+            _ => {}
+        }
+        writer.close();
+        writer.line(line);
+    }
+    writer.close();
+    let Writer { mut out, places, sites, .. } = writer;
+    if sites > 0 {
+        out.push_str("\t.section\t.data.mayhap_sites,\"aw\",@progbits\n\t.balign\t8\n.LMHsites:\n");
+        out.push_str(&places);
+    }
+    Some(out)
+}
+
+struct Writer<'a> {
+    out: String,
+    /// What is written to the section of places.
+    places: String,
+    behind: Behind,
+    /// How many places there are, without those of the group.
+    sites: usize,
+    /// The accesses that may get company.
+    group: Option<Group<'a>>,
+    leaving: Leaving<'a>,
+}
+
+impl<'a> Writer<'a> {
+    fn line(&mut self, line: &str) {
+        match &mut self.group {
+            Some(group) => group.line(line),
+            None => {
+                self.out.push_str(line);
+                self.out.push('\n');
+            }
+        }
+    }
+
+    /// Ends the group.
+    fn close(&mut self) {
+        if let Some(group) = self.group.take() {
+            self.sites += group.close(&mut self.out, &mut self.places);
+        }
+    }
+
+    /// Writes a line, or what stands for it, and before it what must be.
+    fn take(&mut self, line: &str, code: &'a str) {
+        // With -fverbose-asm there are comments.
+        let code = if code.contains('"') { code } else { code.split('#').next().unwrap_or("").trim_end() };
+        if let Some((label, behind)) = code.split_once(':').filter(|(label, _)| is_label(label)) {
+            if is_target(label) || !behind.is_empty() {
+                self.close();
+                self.behind = Behind::Block;
+            }
+            return self.line(line);
+        }
+        if code.starts_with('.') {
+            if !HARMLESS.iter().any(|harmless| code.starts_with(harmless)) {
+                self.close();
+            }
+            return self.line(line);
+        }
+        let mut words = code.split_whitespace();
+        let mut first = words.next().unwrap_or("");
+        while let "rep" | "repz" | "notrack" | "bnd" | "lock" = first {
+            first = words.next().unwrap_or("");
+        }
+        let operand = words.next().unwrap_or("");
+        match first {
+            "" => {}
+            "call" | "callq" => return self.call(line, operand),
+            "ret" | "retq" => {
+                self.close();
+                self.tell();
+                self.behind = Behind::Block;
+            }
+            jump if jump.starts_with('j') => {
+                self.close();
+                if matches!(jump, "jmp" | "jmpq") {
+                    self.jump(operand);
+                }
+                self.behind = Behind::Block;
+            }
+            _ => {
+                if let Some(group) = &mut self.group {
+                    if group.instruction(line, code) {
+                        return;
+                    }
+                    self.close();
+                }
+            }
+        }
+        self.line(line);
+    }
+
+    /// What comes before a jump.
+    fn jump(&mut self, operand: &str) {
+        let leaves = self.leaving.leaves(function(operand));
+        let may_be_inside = operand.starts_with('*');
+        if may_be_inside && (leaves || self.behind == Behind::Block) {
+            self.line("\tleaq\t-128(%rsp), %rsp");
+            self.tell();
+            self.leave(leaves);
+            self.line("\tleaq\t128(%rsp), %rsp");
+        } else if !may_be_inside && !operand.starts_with(".L") {
+            self.tell();
+            self.leave(leaves);
+        }
+    }
+
+    fn call(&mut self, line: &str, operand: &str) {
+        let name = function(operand);
+        if let Some(what) = access(name) {
+            let behind = match self.behind {
+                Behind::Block => BEHIND_BLOCK,
+                Behind::Call => BEHIND_CALL,
+                Behind::Nothing => 0,
+            };
+            if !self.group.as_mut().is_some_and(|group| group.access(what)) {
+                self.close();
+                self.group = Some(Group::new(self.sites, what | behind));
+            }
+            self.behind = Behind::Nothing;
+            return;
+        }
+        self.close();
+        // What functions are entered and left is no decision.
+        if !matches!(name, "__tsan_func_entry" | "__tsan_func_exit" | "__tsan_init" | "__tls_get_addr") {
+            self.tell();
+            self.leave(self.leaving.leaves(name));
+            self.behind = Behind::Call;
+        }
+        self.line(line);
+    }
+
+    /// Says that a block was entered, before something that is no access.
+    fn tell(&mut self) {
+        if self.behind == Behind::Block {
+            self.line("\tcall\t*__mayhap_entered@GOTPCREL(%rip)");
+        }
+    }
+
+    fn leave(&mut self, leaves: bool) {
+        if leaves {
+            self.line("\tcall\t*__mayhap_leaving@GOTPCREL(%rip)");
+        }
+    }
+}
+
+/// The function that is called or jumped to, as far as its name stands there.
+fn function(operand: &str) -> &str {
+    let from_table = operand.strip_prefix('*').and_then(|operand| operand.strip_suffix("@GOTPCREL(%rip)"));
+    from_table.unwrap_or_else(|| operand.strip_suffix("@PLT").unwrap_or(operand))
+}
+
+/// What a hook announces, as its place says it: size, and whether it is a write.
+fn access(name: &str) -> Option<u32> {
+    HOOKS.iter().find_map(|prefix| {
+        let name = name.strip_prefix(prefix)?;
+        let (size, write) = match name.strip_prefix("write") {
+            Some(size) => (size, WRITE),
+            None => (name.strip_prefix("read")?, 0),
+        };
+        matches!(size, "1" | "2" | "4" | "8" | "16").then(|| size.parse::<u32>().ok().map(|size| size | write))?
+    })
+}
+
+fn is_label(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"._$\"".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_part)
+}
+
+/// Labels of gcc's own that nobody jumps to have letters behind `.L`.
+fn is_target(label: &str) -> bool {
+    label.strip_prefix(".L").is_none_or(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+}
+
+/// The functions that choose others when the program is loaded.
+fn resolvers(text: &str) -> HashSet<&str> {
+    if !text.contains("@gnu_indirect_function") {
+        return HashSet::new();
+    }
+    let pairs = |directive| {
+        let rest = text.lines().filter_map(move |line| line.trim().strip_prefix(directive));
+        rest.filter_map(|rest| rest.split_once(',')).map(|(name, what)| (name.trim(), what.trim()))
+    };
+    let chosen: HashSet<&str> =
+        pairs(".type").filter(|(_, what)| *what == "@gnu_indirect_function").map(|(name, _)| name).collect();
+    pairs(".set").filter(|(name, _)| chosen.contains(name)).map(|(_, resolver)| resolver).collect()
+}
