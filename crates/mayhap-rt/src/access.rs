@@ -26,7 +26,7 @@ use mayhap_wire::schedule::{READ, WRITE};
 
 use crate::hook::Hook;
 use crate::tls::{self, Thread};
-use crate::{calls, ring, sched, sites};
+use crate::{calls, ring, sched, signals, sites};
 
 /// What nearly every access comes down to: the thread has the token and some of its slice left, and the site has its number.
 /// Everything else is for `otherwise`, which starts from the beginning. One branch each, nothing called.
@@ -59,6 +59,7 @@ unsafe fn append(site: u32, address: u64, otherwise: impl FnOnce()) {
     }
     compiler_fence(Ordering::SeqCst);
     thread.busy.store(0, Ordering::Relaxed);
+    signals::deliver(thread);
     if !done {
         otherwise();
     }

@@ -6,7 +6,7 @@ use mayhap_wire::ring::{SiteKind, Tag};
 
 use crate::replay::{self, Go};
 use crate::tls::{self, Thread};
-use crate::{access, calls, ring, sched, sites, threads};
+use crate::{access, calls, ring, sched, signals, sites, threads};
 
 static RECORDING: AtomicBool = AtomicBool::new(false);
 
@@ -44,6 +44,7 @@ impl Drop for Hook {
         }
         compiler_fence(Ordering::SeqCst);
         self.thread.busy.store(0, Ordering::Relaxed);
+        signals::deliver(self.thread);
     }
 }
 
@@ -176,6 +177,7 @@ impl Hook {
         replay::in_call(self.thread, true);
         sched::leave(self.thread);
         self.thread.busy.store(0, Ordering::Relaxed);
+        signals::deliver(self.thread);
     }
 
     /// Gets the token back.

@@ -21,7 +21,7 @@ use mayhap_wire::schedule::{READ, WRITE};
 
 use crate::hook::Hook;
 use crate::tls::{self, Thread};
-use crate::{access, ring, sched, sites};
+use crate::{access, ring, sched, signals, sites};
 
 /// An access in the program's code.
 #[repr(C)]
@@ -539,4 +539,5 @@ unsafe extern "C" fn give_up() {
     sched::offer(thread);
     compiler_fence(Ordering::SeqCst);
     thread.busy.store(0, Ordering::Relaxed);
+    signals::deliver(thread);
 }

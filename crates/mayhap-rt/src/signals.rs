@@ -1,16 +1,20 @@
 //! Signal handlers: each is called through [`arrive`], which mends the hook that was interrupted ([`crate::places`]) and keeps apart what the
 //! thread was doing from what the handler does.
 //!
+//! A handler that interrupts a hook which is not of those would have its own hooks do nothing. So it waits for the hook's end: the signal is
+//! kept and sent again by [`deliver`], unless it tells of what the thread itself did wrong, or is of those that queue.
+//!
 //! A signal may come between a hook and the access that it announced. Were the token to pass in the handler, the access would come late.
 //! So it does not for the first [`PATIENCE`] hooks of a handler; one that waits for another thread gets there soon enough.
 
-use core::sync::atomic::{AtomicUsize, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence};
 
 use libc::{c_int, sigaction as Action, siginfo_t, ucontext_t};
 
 use crate::places::{self, Registers};
 use crate::real::real;
 use crate::tls::{self, Thread, exports};
+use crate::{replay, sys};
 
 /// Hooks of a handler that keep the token whatever the slice says.
 const PATIENCE: u32 = 1000;
@@ -116,6 +120,10 @@ unsafe extern "C-unwind" fn arrive(signal: c_int, info: *mut siginfo_t, context:
         // SAFETY: as the kernel would.
         return unsafe { handler(signal, info, context) };
     };
+    // SAFETY: the kernel put it there.
+    if thread.busy.load(Ordering::Relaxed) != 0 && unsafe { keep(thread, signal, info.cast()) } {
+        return;
+    }
     // SAFETY: the context is the interrupted thread's, and stays until the handler returns.
     unsafe { mend(&mut *context) };
     let (outside, handlers) = (thread.outside.load(Ordering::Relaxed), thread.handlers.load(Ordering::Relaxed));
@@ -130,6 +138,72 @@ unsafe extern "C-unwind" fn arrive(signal: c_int, info: *mut siginfo_t, context:
     thread.room.store(0, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
     thread.outside.store(outside, Ordering::Relaxed);
+}
+
+/// Signals that came while the thread was in a hook.
+pub(crate) struct Kept {
+    /// There are some.
+    any: AtomicU32,
+    /// The number of each, 0 for none, and what the kernel told of it.
+    places: [(AtomicU32, [AtomicU64; WORDS]); KEPT],
+}
+
+/// More different signals than that in one hook are not kept.
+const KEPT: usize = 4;
+const WORDS: usize = size_of::<siginfo_t>() / 8;
+/// Signals from here on queue.
+const QUEUES: c_int = 32;
+
+/// Keeps a signal until the hook ends, if it can wait.
+///
+/// # Safety
+/// The thread is the calling one, and `info` points to what the kernel told.
+unsafe fn keep(thread: &Thread, signal: c_int, info: *const u64) -> bool {
+    use libc::{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+    let at_fault = [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS].contains(&signal);
+    if at_fault || signal >= QUEUES || replay::active() {
+        return false;
+    }
+    for (number, told) in &thread.kept.places {
+        // Another signal may interrupt this.
+        match number.compare_exchange(0, signal as u32, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => {}
+            // Once more the same is once.
+            Err(other) if other == signal as u32 => return true,
+            Err(_) => continue,
+        }
+        for (nth, word) in told.iter().enumerate() {
+            // SAFETY: as the caller vouches.
+            word.store(unsafe { info.add(nth).read() }, Ordering::Relaxed);
+        }
+        thread.kept.any.store(1, Ordering::Relaxed);
+        return true;
+    }
+    false
+}
+
+/// The hook has ended: what came meanwhile comes now.
+#[inline(always)]
+pub(crate) fn deliver(thread: &Thread) {
+    if thread.kept.any.load(Ordering::Relaxed) != 0 {
+        deliver_now(thread);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn deliver_now(thread: &Thread) {
+    let mask = sys::block_signals(u64::MAX);
+    thread.kept.any.store(0, Ordering::Relaxed);
+    for (number, told) in &thread.kept.places {
+        let signal = number.swap(0, Ordering::Relaxed);
+        if signal != 0 {
+            let info = told.each_ref().map(|word| word.load(Ordering::Relaxed));
+            // SAFETY: it is what the kernel told.
+            unsafe { sys::send_to_self(signal, info.as_ptr()) };
+        }
+    }
+    sys::block_signals(mask);
 }
 
 unsafe fn mend(context: &mut ucontext_t) {

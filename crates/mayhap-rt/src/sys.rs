@@ -35,6 +35,16 @@ pub(crate) fn futex_wake(word: &AtomicU32) {
     unsafe { call(libc::SYS_futex, [word.as_ptr() as usize, op, 1, 0, 0, 0]) };
 }
 
+/// Sends the calling thread a signal with everything that is known of it.
+///
+/// # Safety
+/// `info` is a whole `siginfo_t`.
+pub(crate) unsafe fn send_to_self(signal: u32, info: *const u64) {
+    let (process, thread) = (process_id() as usize, thread_id() as usize);
+    // SAFETY: the kernel copies what the caller vouches for.
+    unsafe { call(libc::SYS_rt_tgsigqueueinfo, [process, thread, signal as usize, info as usize, 0, 0]) };
+}
+
 /// The kernel's number of the calling thread.
 pub(crate) fn thread_id() -> u32 {
     // SAFETY: no precondition.

@@ -9,6 +9,7 @@ use core::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize
 use libc::c_void;
 
 use crate::calls::Calls;
+use crate::signals::Kept;
 
 global_asm!(
     ".section .tbss,\"awT\",@nobits",
@@ -98,6 +99,8 @@ pub(crate) struct Thread {
     /// The OpenMP team that it is in, and the one whose threads it is starting, see [`crate::openmp`].
     pub(crate) team: AtomicPtr<c_void>,
     pub(crate) starts: AtomicPtr<c_void>,
+    /// Signals that wait for the end of the hook under way.
+    pub(crate) kept: Kept,
     /// The functions that it is in.
     pub(crate) calls: Calls,
     /// In a function of Rust's library that does its work by means of others that are stood in for, see [`crate::rust`].

@@ -4,7 +4,7 @@
 //! compiler with the same options. Rounds run all of them one after the other, so that what else the machine does meets all
 //! alike; the table has the best round. The time of `mayhap record` is all of it, from its start until the recording is
 //! on the disk; how long the first command that reads it takes to make it a trace stands apart (`finish s`), with the events of the
-//! trace. `bytes` are those of the recording by the words that it has, one for an access. Reports of libtsan are switched off: only
+//! trace. `bytes` are those of the recording by the units that it has, one for most accesses. Reports of libtsan are switched off: only
 //! its watching is paid for.
 //!
 //! `MAYHAP_BENCH_PROGRAMS=DIR` adds programs: `DIR/NAME/{native,tsan,mayhap}` are executables and `DIR/NAME/args` has their
@@ -71,7 +71,7 @@ fn main() {
         "wall/ts",
         "cpu/ts",
         "bytes",
-        "words",
+        "units",
         "KB",
         "MB more",
         "finish s",
@@ -115,7 +115,7 @@ fn table_row(program: &Program, ways: &[Way], rounds: u64, mayhap: &Path, folder
         _ => unreachable!("every way was run"),
     };
     let size = || fs::metadata(&trace).map_or(0, |m| m.len());
-    let (bytes, words) = (size(), mayhap::record::raw::words(&trace).expect("a recording"));
+    let (bytes, units) = (size(), mayhap::record::raw::words(&trace).expect("a recording"));
     let started = Instant::now();
     let finished = mayhap::record::raw::finish(&trace, &mut |_| {}).expect("the recording becomes a trace");
     let times = |cost: Option<Cost>| cost.map_or("-".into(), |c| format!("{:.1}x", c.wall / native.wall));
@@ -128,8 +128,8 @@ fn table_row(program: &Program, ways: &[Way], rounds: u64, mayhap: &Path, folder
         times(Some(recorded)),
         recorded.wall / tsan.wall,
         recorded.cpu / tsan.cpu,
-        bytes as f64 / words as f64,
-        words,
+        bytes as f64 / units as f64,
+        units,
         bytes / 1024,
         recorded.memory.saturating_sub(native.memory) as f64 / 1024.0,
         started.elapsed().as_secs_f64(),

@@ -1,0 +1,98 @@
+//! Signals that come in the middle of everything: each access is told once, that of the handler and that of whatever it interrupted.
+
+mod common;
+
+use std::collections::HashMap;
+
+use mayhap_trace::{Op, format};
+
+/// Handlers count what they do, and so does the thread that they interrupt, by single accesses, by groups and by far ones; a second thread
+/// looks at the counts meanwhile, so that the trace keeps them.
+const PROGRAM: &str = r#"
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+volatile long ticks, near_steps;
+long far_steps, table[1 << 16];
+volatile long wanted;
+
+static void tick(int signal) {
+    (void)signal;
+    ticks++;
+    table[ticks * 7919 % (1 << 16)]++;
+}
+
+static void *look(void *argument) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, 0);
+    while (ticks < wanted) {
+        *(long *)argument += near_steps;
+        usleep(1000);
+    }
+    return argument;
+}
+
+int main(int count, char **arguments) {
+    long sum = 0;
+    pthread_t other;
+    wanted = count > 1 ? atol(arguments[1]) : 200;
+    struct itimerval every = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
+    struct sigaction action = {.sa_handler = tick}, before;
+    sigaction(SIGALRM, &action, 0);
+    if (sigaction(SIGALRM, 0, &before) != 0 || before.sa_handler != tick) abort();
+    pthread_create(&other, 0, look, &sum);
+    setitimer(ITIMER_REAL, &every, 0);
+    for (long i = 0; ticks < wanted; i++) {
+        near_steps++;
+        long *far = &table[i * 40503 % (1 << 16)];
+        *far += i;
+        far_steps += *far & 1 ? 2 : 1;
+    }
+    setitimer(ITIMER_REAL, &never, 0);
+    if (signal(SIGALRM, SIG_IGN) != tick) abort();
+    pthread_join(other, 0);
+    printf("%ld %ld\n", ticks, near_steps);
+    return 0;
+}
+"#;
+
+fn check(optimised: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("p.c"), PROGRAM).unwrap();
+    let built = common::mayhap_in(folder.path(), &["cc", optimised, "-g", "-pthread", "p.c", "-o", "p"]);
+    assert_eq!(built.code, Some(0), "{}", built.stderr);
+    let wanted = std::env::var("MAYHAP_CASES").unwrap_or("200".into());
+    let run = common::mayhap_in(folder.path(), &["record", "-o", "t.mhp", "--", "./p", &wanted]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let said: Vec<u64> = run.stdout.split_whitespace().map(|number| number.parse().unwrap()).collect();
+    // Handlers that interrupt the slow way of a hook are not recorded, and counted.
+    let lost = run.stderr.lines().find(|line| line.contains("steps of signal handlers"));
+    let lost: u64 = lost.map_or(0, |line| line.split_whitespace().find_map(|word| word.parse().ok()).unwrap());
+    let finished = common::mayhap_in(folder.path(), &["stats", "t.mhp"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let trace = format::read(folder.path().join("t.mhp")).unwrap().trace;
+    let mut writes: HashMap<String, u64> = HashMap::new();
+    for (_, event) in trace.events().filter(|(_, event)| event.op == Op::Write) {
+        *writes.entry(trace.tables().object(event.op, event.object).to_string()).or_default() += 1;
+    }
+    let of = |name: &str| writes.get(name).copied().unwrap_or(0);
+    println!("{optimised}: {said:?} said, {lost} lost, {} and {} written", of("ticks"), of("near_steps"));
+    assert_eq!(of("near_steps"), said[1]);
+    assert!(of("ticks") <= said[0] && of("ticks") + lost >= said[0], "{} of {}, {lost} lost", of("ticks"), said[0]);
+    assert!(of("ticks") > 0);
+}
+
+#[test]
+fn accesses_are_told_once_whatever_interrupts_them() {
+    check("-O2");
+}
+
+#[test]
+fn accesses_of_code_that_is_not_optimised_are_told_once() {
+    check("-O0");
+}
