@@ -41,8 +41,12 @@ pub(crate) fn futex_wake(word: &AtomicU32) {
 /// `info` is a whole `siginfo_t`.
 pub(crate) unsafe fn send_to_self(signal: u32, info: *const u64) {
     let (process, thread) = (process_id() as usize, thread_id() as usize);
-    // SAFETY: the kernel copies what the caller vouches for.
-    unsafe { call(libc::SYS_rt_tgsigqueueinfo, [process, thread, signal as usize, info as usize, 0, 0]) };
+    // SAFETY: the kernel copies what the caller vouches for. Where that is forbidden, the signal comes without what is known of it.
+    unsafe {
+        if call(libc::SYS_rt_tgsigqueueinfo, [process, thread, signal as usize, info as usize, 0, 0]) < 0 {
+            call(libc::SYS_tgkill, [process, thread, signal as usize, 0, 0, 0]);
+        }
+    }
 }
 
 /// The kernel's number of the calling thread.
