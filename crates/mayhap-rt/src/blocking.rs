@@ -3,29 +3,23 @@
 //! What is not in this list (calls of uninstrumented libraries, raw system calls) is noticed by [`crate::watch`], only
 //! later. Buffers that the kernel reads or fills are recorded before and after the call.
 
-use core::sync::atomic::{Ordering, compiler_fence};
+use core::sync::atomic::Ordering;
 
 use libc::{c_int, c_uint, c_void, clockid_t, fd_set, off_t, pid_t, pollfd, size_t, sockaddr, socklen_t};
 use libc::{epoll_event, iovec, msghdr, rusage, siginfo_t, sigset_t, ssize_t, timespec, timeval};
 use mayhap_wire::ring::{Tag, source};
 
-use crate::hook::Hook;
+use crate::hook::{self, Hook};
 use crate::real::real;
 use crate::tls::{self, exports};
-use crate::{inputs, replay, sched, signals};
+use crate::{inputs, replay, sched};
 
 /// Gives the token up if the calling thread has it and is not inside the runtime.
 pub(crate) fn leave() {
     if let Some(thread) = tls::active()
         && thread.busy.load(Ordering::Relaxed) == 0
     {
-        // A signal must not find the scheduler's lock taken.
-        thread.busy.store(1, Ordering::Relaxed);
-        compiler_fence(Ordering::SeqCst);
-        sched::leave(thread);
-        compiler_fence(Ordering::SeqCst);
-        thread.busy.store(0, Ordering::Relaxed);
-        signals::deliver(thread);
+        hook::while_busy(thread, || sched::leave(thread));
     }
 }
 

@@ -220,6 +220,16 @@ fn slow_access(thread: &'static Thread, may_pass: bool, kind: u8, pc: u64, addre
     Some(hook)
 }
 
+/// Runs `f`, which may take the scheduler's lock, so that no signal handler finds it taken.
+pub(crate) fn while_busy(thread: &Thread, f: impl FnOnce()) {
+    thread.busy.store(1, Ordering::Relaxed);
+    compiler_fence(Ordering::SeqCst);
+    f();
+    compiler_fence(Ordering::SeqCst);
+    thread.busy.store(0, Ordering::Relaxed);
+    signals::deliver(thread);
+}
+
 /// The calling thread leaves whatever hook it is in and will not come back: it was cancelled, or a signal handler jumps.
 pub(crate) fn abandon(thread: &Thread) {
     if thread.busy.load(Ordering::Relaxed) != 0 {

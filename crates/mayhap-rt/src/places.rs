@@ -14,14 +14,14 @@
 //! have hooks too, and none is lost.
 
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use mayhap_wire::ring::{DATA_OFFSET, Header, MAX_SITE, SiteKind, UNITS, unit};
 use mayhap_wire::schedule::{READ, WRITE};
 
-use crate::hook::Hook;
+use crate::hook::{self, Hook};
 use crate::tls::{self, Thread};
-use crate::{access, ring, sched, signals, sites};
+use crate::{access, ring, sched, sites};
 
 /// An access in the program's code.
 #[repr(C)]
@@ -533,11 +533,7 @@ unsafe extern "C" fn __mayhap_leaving() {
 
 /// Gives the token to whoever waits for it.
 unsafe extern "C" fn give_up() {
-    let Some(thread) = tls::active() else { return };
-    thread.busy.store(1, Ordering::Relaxed);
-    compiler_fence(Ordering::SeqCst);
-    sched::offer(thread);
-    compiler_fence(Ordering::SeqCst);
-    thread.busy.store(0, Ordering::Relaxed);
-    signals::deliver(thread);
+    if let Some(thread) = tls::active() {
+        hook::while_busy(thread, || sched::offer(thread));
+    }
 }
