@@ -327,8 +327,9 @@ unsafe extern "C-unwind" fn fill_fgets(p: *mut libc::c_char, n: c_int, f: *mut l
 unsafe extern "C-unwind" fn send_fwrite(p: *const c_void, s: size_t, n: size_t, f: *mut libc::FILE) -> size_t {
     let (pc, bytes) = (tls::caller(), s.wrapping_mul(n));
     if bytes > 0
-        && let Some(hook) = Hook::enter_outermost()
+        && let Some(mut hook) = Hook::enter_outermost()
     {
+        hook.announces();
         hook.record(Tag::RangeRead, pc, &[p as u64, bytes as u64]);
     }
     // SAFETY: the caller's own arguments.
@@ -338,7 +339,7 @@ unsafe extern "C-unwind" fn send_fwrite(p: *const c_void, s: size_t, n: size_t, 
 /// A thread that yields waits for others: all of them come first.
 unsafe extern "C-unwind" fn yield_now() -> c_int {
     if let Some(hook) = Hook::enter_outermost() {
-        sched::yield_now(hook.thread());
+        sched::give_way(hook.thread());
     }
     // SAFETY: no precondition.
     unsafe { buffer_real::sched_yield() }

@@ -112,6 +112,11 @@ impl Hook {
         Some(hook)
     }
 
+    /// What was announced is still to be done when the hook ends.
+    pub(crate) fn announces(&mut self) {
+        self.outside = false;
+    }
+
     /// The thread the hook runs in.
     #[inline(always)]
     pub(crate) fn thread(&self) -> &'static Thread {

@@ -288,16 +288,27 @@ pub(crate) fn withdraw(thread: &Thread) {
     });
 }
 
+/// Under the lock: where priorities count, whoever ran has a lower one than all others from here on.
+fn fall_behind(thread: &Thread) {
+    if schedule() == Schedule::Pct {
+        thread.priority.store(1 + (random() % 64) as u32, Ordering::Relaxed);
+    }
+}
+
+/// The program lets others go first, whatever its priority: whoever waits has the token, and otherwise it is free.
+pub(crate) fn give_way(thread: &'static Thread) {
+    locked(|| fall_behind(thread));
+    leave(thread);
+}
+
 /// A slice has ended: lets another waiting thread run and waits for the token's return. Without one, goes on.
 fn pass(thread: &'static Thread) {
     if WAITING.load(Ordering::Relaxed) == 0 {
         return;
     }
     let next = locked(|| {
-        if schedule() == Schedule::Pct {
-            // A change point: whoever ran falls behind all others.
-            thread.priority.store(1 + (random() % 64) as u32, Ordering::Relaxed);
-        }
+        // A change point.
+        fall_behind(thread);
         enqueue(thread);
         grant_next()
     });
@@ -381,7 +392,7 @@ pub(crate) fn sync_point(thread: &'static Thread) {
 }
 
 /// Lets another waiting thread run first, if there is one.
-pub(crate) fn yield_now(thread: &'static Thread) {
+fn yield_now(thread: &'static Thread) {
     if OWNER.load(Ordering::Relaxed) != thread.owner.load(Ordering::Relaxed) || WAITING.load(Ordering::Relaxed) == 0 {
         return;
     }
