@@ -38,8 +38,8 @@ unsafe fn append(site: u32, address: u64, otherwise: impl FnOnce()) {
         return otherwise();
     }
     let last = sites::last(site);
-    // A read that repeats is looked at more closely.
-    if last.load(Ordering::Relaxed) == address {
+    // A read that may repeat the last is looked at more closely.
+    if last.load(Ordering::Relaxed) == address && ring::last_site() & MAX_SITE == site {
         return otherwise();
     }
     // The order of these matters to `watch`, and to a signal handler.

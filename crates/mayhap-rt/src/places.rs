@@ -122,17 +122,10 @@ macro_rules! begin {
 
 /// What all hooks of accesses end with: the way to [`together`].
 macro_rules! otherwise {
-    ($count:literal $away:expr) => {
+    ($count:literal) => {
         concat!(
-            "9: .globl ",
-            $away,
-            "; .hidden ",
-            $away,
-            ";",
-            $away,
-            ":",
             // So that debuggers see who called.
-            "push r8; .cfi_adjust_cfa_offset 8; push rcx; .cfi_adjust_cfa_offset 8;",
+            "9: push r8; .cfi_adjust_cfa_offset 8; push rcx; .cfi_adjust_cfa_offset 8;",
             "push rdx; .cfi_adjust_cfa_offset 8; push rdi; .cfi_adjust_cfa_offset 8;",
             "mov rdi, rsp; mov edx, ",
             $count,
@@ -143,14 +136,56 @@ macro_rules! otherwise {
     };
 }
 
+/// Where a hook has come to, for [`mend`].
+macro_rules! mark {
+    ($name:ident $what:literal) => {
+        concat!(
+            ".globl ",
+            stringify!($name),
+            $what,
+            "; .hidden ",
+            stringify!($name),
+            $what,
+            ";",
+            stringify!($name),
+            $what,
+            ":"
+        )
+    };
+}
+
+/// A hook of so many accesses, with what its code names.
+macro_rules! hook {
+    ($name:ident $count:literal: $($line:expr),*; $($named:tt)*) => {
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                $($line,)*
+                mark!($name "_away"),
+                otherwise!($count),
+                finished = const tls::FINISHED,
+                header = sym ring::HEADER,
+                head = const offset_of!(Header, head),
+                room = const offset_of!(Thread, room),
+                untold = const offset_of!(Thread, untold),
+                half = const unit::HALF,
+                mask = const UNITS - 1,
+                data = const DATA_OFFSET,
+                word_high = sym ring::WORD_HIGH,
+                word_end = sym ring::WORD_END,
+                together = sym together,
+                $($named)*
+            )
+        }
+    };
+}
+
 /// A hook of one access. `rcx` is where the unit goes.
 macro_rules! single {
     ($($name:ident: $mark:literal $mark_word:literal $clear:literal;)*) => {
-        $(
-            #[unsafe(naked)]
-            #[unsafe(no_mangle)]
-            unsafe extern "C" fn $name() { core::arch::naked_asm!(
-            ".cfi_startproc",
+        $(hook! { $name 1:
             "mov rax, rdi",
             "sub rax, qword ptr [rsi + 8]",
             begin!(),
@@ -166,27 +201,12 @@ macro_rules! single {
             "je 5f",
             "4: mov dword ptr [r9 + rcx * 4 + {data}], eax",
             "inc r10",
-            concat!(
-                "7: .globl ",
-                stringify!($name),
-                "_commit; .hidden ",
-                stringify!($name),
-                "_commit;",
-                stringify!($name),
-                "_commit:"
-            ),
-            "mov qword ptr [r9 + {head}], r10",
+            mark!($name "_commit"),
+            "7: mov qword ptr [r9 + {head}], r10",
             "mov qword ptr [rsi + 8], rdi",
             $clear,
-            concat!(
-                ".globl ",
-                stringify!($name),
-                "_end; .hidden ",
-                stringify!($name),
-                "_end;",
-                stringify!($name),
-                "_end: ret"
-            ),
+            mark!($name "_end"),
+            "ret",
             // The same unit again: not the same address again.
             "5: mov r8d, eax",
             "and r8d, 2 * {half} - 1",
@@ -212,21 +232,8 @@ macro_rules! single {
             "add r10, 3",
             "mov dword ptr [rip + {word_high}], eax",
             "mov qword ptr [rip + {word_end}], r10",
-            "jmp 7b",
-            otherwise!(1 concat!(stringify!($name), "_away")),
-            finished = const tls::FINISHED,
-            header = sym ring::HEADER,
-            head = const offset_of!(Header, head),
-            room = const offset_of!(Thread, room),
-            untold = const offset_of!(Thread, untold),
-            half = const unit::HALF,
-            mask = const UNITS - 1,
-            data = const DATA_OFFSET,
-            word_high = sym ring::WORD_HIGH,
-            word_end = sym ring::WORD_END,
-            together = sym together,
-            ) }
-        )*
+            "jmp 7b";
+        })*
     };
 }
 
@@ -292,11 +299,7 @@ macro_rules! far {
 /// A hook of several accesses. `$more`: what else must hold.
 macro_rules! several {
     ($($name:ident $count:literal $more:literal: $([$address:literal $half:literal $place:literal $unit:literal])*;)*) => {
-        $(
-            #[unsafe(naked)]
-            #[unsafe(no_mangle)]
-            unsafe extern "C" fn $name() { core::arch::naked_asm!(
-            ".cfi_startproc",
+        $(hook! { $name $count:
             begin!(),
             $more,
             // Up to the end of the ring's memory all of them fit, in words too.
@@ -307,10 +310,11 @@ macro_rules! several {
             "lea r11, [r9 + r11 * 4 + {data}]",
             $(near!($address $place $unit),)*
             concat!("add r10, ", $count),
-            concat!("7: .globl ", stringify!($name), "_commit; .hidden ", stringify!($name), "_commit;", stringify!($name), "_commit:"),
-            "mov qword ptr [r9 + {head}], r10",
+            mark!($name "_commit"),
+            "7: mov qword ptr [r9 + {head}], r10",
             $(concat!("mov qword ptr [rsi + ", $place, " + 8], ", $address),)*
-            concat!(".globl ", stringify!($name), "_end; .hidden ", stringify!($name), "_end;", stringify!($name), "_end: ret"),
+            mark!($name "_end"),
+            "ret",
             "6: mov qword ptr [rip + {word_at}], 0",
             $(far!($address $half $place),)*
             // How far it came, and whether the last took a word.
@@ -325,22 +329,9 @@ macro_rules! several {
             "cmp r11, qword ptr [rip + {word_at}]",
             "jne 7b",
             "mov qword ptr [rip + {word_end}], r10",
-            "jmp 7b",
-            otherwise!($count concat!(stringify!($name), "_away")),
-            finished = const tls::FINISHED,
-            header = sym ring::HEADER,
-            head = const offset_of!(Header, head),
-            room = const offset_of!(Thread, room),
-            untold = const offset_of!(Thread, untold),
-            half = const unit::HALF,
-            mask = const UNITS - 1,
-            data = const DATA_OFFSET,
-            word_high = sym ring::WORD_HIGH,
-            word_end = sym ring::WORD_END,
+            "jmp 7b";
             word_at = sym ring::WORD_AT,
-            together = sym together,
-            ) }
-        )*
+        })*
     };
 }
 
