@@ -91,6 +91,22 @@ fn is_access(unit: u32) -> bool {
     unit >> unit::SITE_SHIFT != 0
 }
 
+/// How many units at the beginning of a group are accesses by themselves. Which is the first that is not is what no processor can
+/// foresee.
+#[inline(always)]
+fn accesses(group: &[u32; GROUP]) -> usize {
+    const BITS: [u32; GROUP] = {
+        let (mut bits, mut nth) = ([0; GROUP], 0);
+        while nth < GROUP {
+            (bits[nth], nth) = (1 << nth, nth + 1);
+        }
+        bits
+    };
+    let others =
+        group.iter().zip(BITS).fold(1 << GROUP, |all, (&unit, bit)| all | if is_access(unit) { 0 } else { bit });
+    others.trailing_zeros() as usize
+}
+
 /// Compared as a whole: where two groups differ is not asked.
 #[inline(always)]
 fn are_same(one: &[u32; GROUP], other: &[u32; GROUP]) -> bool {
@@ -239,16 +255,12 @@ impl UnitPacker {
                     (at, mains) = (at + GROUP, mains + GROUP);
                     continue;
                 }
-                let (taken, put) = if far > 0 {
-                    self.part_group(group, mains, &mut far)
-                } else {
-                    let near = group.iter().take_while(|&&unit| is_access(unit)).count();
-                    (near, near)
-                };
-                (at, mains) = (at + taken, mains + put);
-                if taken > 0 {
-                    continue;
+                // What does not count is written over.
+                if far > 0 {
+                    self.main[mains..mains + GROUP].copy_from_slice(group);
                 }
+                let near = accesses(group);
+                (at, mains) = (at + near, mains + near);
             }
             let rest = &units[at..];
             let length = match unit::length(rest) {
@@ -284,22 +296,6 @@ impl UnitPacker {
         }
         (self.mains, self.far) = (mains, far);
         at
-    }
-
-    /// The same for accesses of one unit and of three at the beginning of a group: how many units they are, and how many went to
-    /// [`Self::main`]. Which comes next is not worth a guess: what is written and does not count is written over.
-    #[inline(always)]
-    fn part_group(&mut self, group: &[u32; GROUP], mains: usize, far: &mut usize) -> (usize, usize) {
-        let (mut taken, mut put) = (0, 0);
-        let to = &mut self.main[mains..mains + GROUP];
-        while taken < GROUP - 2 && (is_access(group[taken]) || group[taken] == unit::ACCESS) {
-            let is_far = usize::from(!is_access(group[taken]));
-            to[put] = group[taken];
-            to[put + 1] = group[taken + 2];
-            self.lows[*far] = group[taken + 1];
-            (taken, put, *far) = (taken + 1 + 2 * is_far, put + 1 + is_far, *far + is_far);
-        }
-        (taken, put)
     }
 
     fn put_run(&mut self, distance: usize, length: usize) {
