@@ -4,6 +4,7 @@
 //! dependency, and stable cargo has no dependencies on built files. Building it here means that one `cargo build` gives
 //! an executable that needs nothing beside it.
 
+use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -18,8 +19,18 @@ fn main() {
     let archive = build(crates, &out, "staticlib", &["--features", "archive"], "libmayhap_rt.a");
     // Two thirds of the archive are debug information of the standard library, which it works without.
     let _ = Command::new("strip").arg("--strip-debug").arg(&archive).status();
+    println!("cargo:rustc-env=MAYHAP_RUNTIME_DIGEST={:016x}", digest(&[&library, &archive]));
     println!("cargo:rustc-env=MAYHAP_RUNTIME={}", library.display());
     println!("cargo:rustc-env=MAYHAP_RUNTIME_ARCHIVE={}", archive.display());
+}
+
+/// Tells builds of the runtime apart.
+fn digest(files: &[&Path]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for file in files {
+        hasher.write(&std::fs::read(file).expect("the runtime library was built"));
+    }
+    hasher.finish()
 }
 
 /// Builds one form of the runtime and copies it to where the executable takes it from.

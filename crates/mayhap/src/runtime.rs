@@ -13,6 +13,9 @@ static LIBRARY: &[u8] = include_bytes!(env!("MAYHAP_RUNTIME"));
 /// The same for programs that are linked statically.
 static ARCHIVE: &[u8] = include_bytes!(env!("MAYHAP_RUNTIME_ARCHIVE"));
 
+/// Where it is in a cache folder. Builds of the runtime are told apart: programs keep the path of the one they were linked with.
+const FOLDER: &str = concat!("mayhap/", env!("CARGO_PKG_VERSION"), "-", env!("MAYHAP_RUNTIME_DIGEST"));
+
 /// The library's file name.
 pub const NAME: &str = "libmayhap_rt.so";
 
@@ -33,7 +36,7 @@ const STAND_IN_FOR: [&str; 3] = ["libtsan.so", "libtsan.so.0", "libtsan.so.2"];
 pub fn folder() -> Result<PathBuf, Failure> {
     let mut failures = Vec::new();
     for base in candidates() {
-        let folder = base.join(format!("mayhap/{}-{:016x}", env!("CARGO_PKG_VERSION"), digest()));
+        let folder = base.join(FOLDER);
         match install(&folder) {
             Ok(()) => return Ok(folder),
             Err(error) => failures.push(format!("{}: {error}", folder.display())),
@@ -64,15 +67,6 @@ fn candidates() -> impl Iterator<Item = PathBuf> {
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")));
     [variable("MAYHAP_CACHE"), cache, Some(std::env::temp_dir())].into_iter().flatten()
-}
-
-/// Tells builds of the runtime apart: programs keep the path of the one they were linked with.
-fn digest() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    let mut hasher = foldhash::quality::FixedState::with_seed(1).build_hasher();
-    hasher.write(LIBRARY);
-    hasher.write(ARCHIVE);
-    hasher.finish()
 }
 
 fn install(folder: &Path) -> io::Result<()> {

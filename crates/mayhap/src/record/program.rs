@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
@@ -13,6 +14,9 @@ use mayhap_trace::format::TraceWriter;
 use mayhap_wire::attachment;
 use mayhap_wire::ring::{ENVIRONMENT, Schedule, UNITS, state};
 use object::{Object, ObjectSymbol};
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, PidfdFlags};
+use rustix::time::Timespec;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use super::calls::constant_calls;
@@ -306,6 +310,8 @@ fn drain(
     let mut nap = Duration::from_micros(50);
     let mut ended = None;
     let mut count = 0;
+    // Old kernels do not tell.
+    let exit = rustix::process::pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).ok();
     loop {
         // First the state, then what was written before it.
         if ended.is_none() {
@@ -331,8 +337,18 @@ fn drain(
             return Ok(status);
         }
         nap = if took { Duration::from_micros(50) } else { (nap * 2).min(NAP) };
-        std::thread::sleep(nap);
+        match &exit {
+            Some(exit) if ended.is_none() => wait_for(exit, nap),
+            _ => std::thread::sleep(nap),
+        }
     }
+}
+
+/// Waits for a process to end, so long at most.
+fn wait_for(process: &OwnedFd, longest: Duration) {
+    let timeout = Timespec { tv_sec: 0, tv_nsec: longest.subsec_nanos().into() };
+    // Whether it ended, or a signal came, is looked at next.
+    let _ = rustix::event::poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&timeout));
 }
 
 /// Whether a process that is not the program's first one still writes. Its number may be that of another process, if the
