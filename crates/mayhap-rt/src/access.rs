@@ -26,7 +26,7 @@ use mayhap_wire::schedule::{READ, WRITE};
 
 use crate::hook::Hook;
 use crate::tls::{self, Thread};
-use crate::{calls, ring, sched, signals, sites};
+use crate::{calls, gate, ring, sched, signals, sites};
 
 /// What nearly every access comes down to: the thread has the token and some of its slice left, and the site has its number.
 /// Everything else is for `otherwise`, which starts from the beginning. One branch each, nothing called.
@@ -45,7 +45,7 @@ unsafe fn append(site: u32, address: u64, otherwise: impl FnOnce()) {
     // The order of these matters to `watch`, and to a signal handler.
     thread.busy.store(1, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
-    thread.room.store(0, Ordering::Relaxed);
+    gate::close();
     thread.left.store(left - 1, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
     let owns = sched::OWNER.load(Ordering::Relaxed) == thread.owner.load(Ordering::Relaxed);

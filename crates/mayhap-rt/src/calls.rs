@@ -16,7 +16,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use mayhap_wire::ring::{CALL, MAX_FRAMES, SiteKind};
 
 use crate::tls::{self, Thread};
-use crate::{ring, sites};
+use crate::{gate, ring, sites};
 
 /// [`Thread::untold`] of a thread that has left frames which the reader knows.
 const LEFT: u32 = 1 << 30;
@@ -76,6 +76,9 @@ fn pop(thread: &Thread) {
         thread.calls.known.store(depth, Ordering::Relaxed);
     }
     let untold = thread.untold.load(Ordering::Relaxed);
+    if untold == 0 {
+        gate::close();
+    }
     thread.untold.store(if untold == 0 { LEFT } else { untold - 1 }, Ordering::Relaxed);
 }
 
@@ -83,7 +86,11 @@ fn pop(thread: &Thread) {
 #[inline(always)]
 fn push(thread: &Thread, depth: u32) {
     thread.calls.depth.store(depth + 1, Ordering::Relaxed);
-    thread.untold.store(thread.untold.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    let untold = thread.untold.load(Ordering::Relaxed);
+    if untold == 0 {
+        gate::close();
+    }
+    thread.untold.store(untold + 1, Ordering::Relaxed);
 }
 
 #[inline(always)]

@@ -6,7 +6,7 @@ use mayhap_wire::ring::{SiteKind, Tag};
 
 use crate::replay::{self, Go};
 use crate::tls::{self, Thread};
-use crate::{access, calls, ring, sched, signals, sites, threads};
+use crate::{access, calls, gate, ring, sched, signals, sites, threads};
 
 static RECORDING: AtomicBool = AtomicBool::new(false);
 
@@ -207,7 +207,7 @@ fn begin(thread: &'static Thread) -> bool {
     // The order of these matters to `watch`, and to a signal handler.
     thread.busy.store(1, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
-    thread.room.store(0, Ordering::Relaxed);
+    gate::close();
     thread.outside.store(0, Ordering::Relaxed);
     let left = thread.left.load(Ordering::Relaxed) - 1;
     thread.left.store(left, Ordering::Relaxed);
@@ -238,6 +238,8 @@ pub(crate) fn while_busy(thread: &Thread, f: impl FnOnce()) {
 /// The calling thread leaves whatever hook it is in and will not come back: it was cancelled, or a signal handler jumps.
 pub(crate) fn abandon(thread: &Thread) {
     if thread.busy.load(Ordering::Relaxed) != 0 {
+        // Of accesses that it was announcing together some may be told and others not, which hooks in the code would not notice.
+        gate::lock();
         sched::withdraw(thread);
         thread.busy.store(0, Ordering::Relaxed);
     }

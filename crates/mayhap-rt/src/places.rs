@@ -4,8 +4,7 @@
 //! nothing between them are announced by one hook, up to four: the token stays until the next hook, when all of them are done. In a
 //! replay each is announced by itself, by code that looks at [`mayhap_apart`].
 //!
-//! The hooks do what nearly always suffices in as few instructions as it takes: the thread has room (see [`crate::sched`]), the ring knows what functions
-//! it is in, and each access is near enough to the last one from its site, or its site has a number. Everything else begins anew in
+//! The hooks do what nearly always suffices in as few instructions as it takes: the [gate](crate::gate) is open to the thread, and each access is near enough to the last one from its site, or its site has a number. Everything else begins anew in
 //! [`together`].
 //!
 //! **Signals.** Up to the one store that moves the ring's head nothing has happened that cannot happen again, and no register that the hook was
@@ -16,6 +15,7 @@
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
+use mayhap_wire::gate;
 use mayhap_wire::ring::{DATA_OFFSET, Header, MAX_SITE, SiteKind, UNITS, unit};
 use mayhap_wire::schedule::{READ, WRITE};
 
@@ -69,6 +69,12 @@ unsafe extern "C" fn together(addresses: *const u64, places: *const Place, count
         let (address, place) = unsafe { (addresses.add(nth).read(), &*places.add(nth)) };
         announce(place, address, pc + u64::from(place.ahead), nth == 0);
     }
+    // SAFETY: as above.
+    let group = unsafe { core::slice::from_raw_parts(places, count as usize) };
+    if group.iter().any(|place| place.number.load(Ordering::Relaxed) == 0) {
+        // Hooks in the code take it that all have numbers if the first has moved by little, which it then has not.
+        group[0].last.store(0, Ordering::Relaxed);
+    }
 }
 
 /// `first`: no access that was announced before is still to be done, unless a write that the compiler announced early.
@@ -102,21 +108,27 @@ fn announce(place: &Place, address: u64, pc: u64, first: bool) {
     }
 }
 
-/// What all hooks of accesses begin with: `r11` is the thread, `r9` the ring's header, `r10` its head.
+/// What all hooks of accesses begin with: `r9` is the ring's header, `r10` its head. Up to the end of the ring's memory all that they
+/// tell fits, in words too.
 macro_rules! begin {
     () => {
         concat!(
-            "mov r11, qword ptr [rip + mayhap_self@GOTTPOFF];",
-            "mov r11, qword ptr fs:[r11];",
-            "cmp r11, {finished};",
-            "jbe 9f;",
-            "mov r9, qword ptr [rip + {header}];",
+            "mov r11, qword ptr [rip + mayhap_gate_1@GOTPCREL];",
+            "mov r9, qword ptr fs:[0];",
+            "cmp r9, qword ptr [r11 + {owner}];",
+            "jne 9f;",
+            "mov r9, qword ptr [r11 + {ring}];",
             "mov r10, qword ptr [r9 + {head}];",
             "cmp r10, qword ptr [r11 + {room}];",
             "jae 9f;",
-            "cmp dword ptr [r11 + {untold}], 0;",
-            "jne 9f;",
         )
+    };
+}
+
+/// Behind [`begin`]: `r11` is the thread.
+macro_rules! thread {
+    () => {
+        "mov r11, qword ptr [rip + mayhap_self@GOTTPOFF]; mov r11, qword ptr fs:[r11];"
     };
 }
 
@@ -165,11 +177,10 @@ macro_rules! hook {
                 $($line,)*
                 mark!($name "_away"),
                 otherwise!($count),
-                finished = const tls::FINISHED,
-                header = sym ring::HEADER,
+                owner = const gate::OWNER,
+                room = const gate::ROOM,
+                ring = const gate::RING,
                 head = const offset_of!(Header, head),
-                room = const offset_of!(Thread, room),
-                untold = const offset_of!(Thread, untold),
                 half = const unit::HALF,
                 mask = const UNITS - 1,
                 data = const DATA_OFFSET,
@@ -184,11 +195,12 @@ macro_rules! hook {
 
 /// A hook of one access. `rcx` is where the unit goes.
 macro_rules! single {
-    ($($name:ident: $mark:literal $mark_word:literal $clear:literal;)*) => {
+    ($($name:ident: $thread:expr, $mark:literal $mark_word:literal $clear:literal;)*) => {
         $(hook! { $name 1:
             "mov rax, rdi",
             "sub rax, qword ptr [rsi + 8]",
             begin!(),
+            $thread,
             "add rax, {half}",
             "cmp rax, 2 * {half} - 1",
             "ja 6f",
@@ -220,8 +232,6 @@ macro_rules! single {
             $mark_word,
             "mov ecx, r10d",
             "and ecx, {mask}",
-            "cmp ecx, {mask} - 2",
-            "ja 9f",
             "mov r8, rdi",
             "shr r8, 32",
             "and r8d, 0x7fff",
@@ -241,8 +251,8 @@ const _: () = assert!(offset_of!(Thread, branch) == 24 && unit::BRANCHED == 0x20
 const _: () = assert!(offset_of!(Place, last) == 8 && offset_of!(Place, high) == 20 && size_of::<Place>() == 24);
 
 single! {
-    __mayhap_access1: "" "" "";
-    __mayhap_access1_call:
+    __mayhap_access1: "", "" "" "";
+    __mayhap_access1_call: thread!(),
         "cmp qword ptr [r11 + 24], 1; sbb edx, edx; not edx; and edx, 0x20000; or eax, edx"
         "cmp qword ptr [r11 + 24], 1; sbb edx, edx; not edx; and edx, 0x80000000; or eax, edx"
         "mov qword ptr [r11 + 24], 0";
@@ -298,15 +308,12 @@ macro_rules! far {
 
 /// A hook of several accesses. `$more`: what else must hold.
 macro_rules! several {
-    ($($name:ident $count:literal $more:literal: $([$address:literal $half:literal $place:literal $unit:literal])*;)*) => {
+    ($($name:ident $count:literal $more:expr; $([$address:literal $half:literal $place:literal $unit:literal])*;)*) => {
         $(hook! { $name $count:
             begin!(),
             $more,
-            // Up to the end of the ring's memory all of them fit, in words too.
             "mov r11d, r10d",
             "and r11d, {mask}",
-            "cmp r11d, {mask} - 12",
-            "ja 9f",
             "lea r11, [r9 + r11 * 4 + {data}]",
             $(near!($address $place $unit),)*
             concat!("add r10, ", $count),
@@ -336,17 +343,17 @@ macro_rules! several {
 }
 
 several! {
-    __mayhap_access2 "2" "":
+    __mayhap_access2 "2" "";
         ["rdi" "edi" "0" "0"] ["rdx" "edx" "24" "4"];
-    __mayhap_access3 "3" "":
+    __mayhap_access3 "3" "";
         ["rdi" "edi" "0" "0"] ["rdx" "edx" "24" "4"] ["rcx" "ecx" "48" "8"];
-    __mayhap_access4 "4" "":
+    __mayhap_access4 "4" "";
         ["rdi" "edi" "0" "0"] ["rdx" "edx" "24" "4"] ["rcx" "ecx" "48" "8"] ["r8" "r8d" "72" "12"];
-    __mayhap_access2_call "2" "cmp qword ptr [r11 + 24], 0; jne 9f":
+    __mayhap_access2_call "2" concat!(thread!(), "cmp qword ptr [r11 + 24], 0; jne 9f");
         ["rdi" "edi" "0" "0"] ["rdx" "edx" "24" "4"];
-    __mayhap_access3_call "3" "cmp qword ptr [r11 + 24], 0; jne 9f":
+    __mayhap_access3_call "3" concat!(thread!(), "cmp qword ptr [r11 + 24], 0; jne 9f");
         ["rdi" "edi" "0" "0"] ["rdx" "edx" "24" "4"] ["rcx" "ecx" "48" "8"];
-    __mayhap_access4_call "4" "cmp qword ptr [r11 + 24], 0; jne 9f":
+    __mayhap_access4_call "4" concat!(thread!(), "cmp qword ptr [r11 + 24], 0; jne 9f");
         ["rdi" "edi" "0" "0"] ["rdx" "edx" "24" "4"] ["rcx" "ecx" "48" "8"] ["r8" "r8d" "72" "12"];
 }
 
@@ -459,7 +466,13 @@ unsafe extern "C" fn __mayhap_leaving() {
         "jnz 2f",
         "cmp byte ptr [rip + {apart}], 0",
         "jne 2f",
-        "mov qword ptr [rax + {room}], 0",
+        "push rdx",
+        "mov rdx, qword ptr [rip + mayhap_gate_1@GOTPCREL]",
+        "mov rcx, qword ptr fs:[0]",
+        "cmp rcx, qword ptr [rdx + {gate_owner}]",
+        "jne 4f",
+        "mov qword ptr [rdx + {gate_owner}], 0",
+        "4: pop rdx",
         "mov dword ptr [rax + {outside}], 1",
         "cmp dword ptr [rip + {waiting}], 0",
         "je 2f",
@@ -512,7 +525,7 @@ unsafe extern "C" fn __mayhap_leaving() {
         finished = const tls::FINISHED,
         busy = const offset_of!(Thread, busy),
         handlers = const offset_of!(Thread, handlers),
-        room = const offset_of!(Thread, room),
+        gate_owner = const gate::OWNER,
         outside = const offset_of!(Thread, outside),
         own = const offset_of!(Thread, owner),
         owner = sym sched::OWNER,

@@ -8,14 +8,14 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, 
 
 use mayhap_wire::ring::{ADDRESS_BITS, DATA_OFFSET, Header, MAGIC, Tag, UNITS, access_word, record_word, unit};
 
-use crate::sys;
+use crate::{gate, sys};
 
 /// Units that stay free for records while slices are measured out.
 const RESERVE: u64 = 4 * unit::LONGEST as u64;
 /// The most units that accesses take which are announced together.
-const TOGETHER: u64 = 12;
+pub(crate) const TOGETHER: u64 = 12;
 
-pub(crate) static HEADER: AtomicPtr<Header> = AtomicPtr::new(core::ptr::null_mut());
+static HEADER: AtomicPtr<Header> = AtomicPtr::new(core::ptr::null_mut());
 /// How far the reader is known to have come.
 static TAIL: AtomicU64 = AtomicU64::new(0);
 /// The head may come up to here: where the tail was when last looked at, plus the units of the ring.
@@ -48,6 +48,7 @@ pub(crate) unsafe fn claim(address: *mut u8, bytes: usize) -> bool {
     }
     LIMIT.store(tail(ring) + ring.units, Ordering::Relaxed);
     VISIBLE.store(sys::process_exists(ring.recorder), Ordering::Relaxed);
+    gate::lead_to(header);
     HEADER.store(header, Ordering::Release);
     true
 }
@@ -176,9 +177,10 @@ pub(crate) unsafe fn switch_to(owner: u32) {
     }
 }
 
-/// How many units may be written without asking, at least 1: waits for the reader where there are none.
+/// How many units may be written without asking, at least 1: waits for the reader where there are few. Then it waits until there are many, since
+/// slices are no longer, and short ones cost more than they tell.
 pub(crate) fn room() -> u64 {
-    make_room(RESERVE + 1);
+    make_room(if free() < UNITS / 4 { UNITS / 2 } else { RESERVE + 1 });
     free() - RESERVE
 }
 

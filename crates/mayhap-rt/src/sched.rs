@@ -2,8 +2,7 @@
 //!
 //! `OWNER` holds the scheduler number of the thread that has the token, 0 when it is free. Only the slow paths take the
 //! lock: getting the token, passing it on, and taking it away ([`crate::watch`]). Other hooks of the holder read `OWNER` and
-//! count its slice down. The quickest do not even that: they look whether the ring's head has come to [`Thread::room`], which is
-//! not 0 only where the thread has the token, is in no other hook, and may go on.
+//! count its slice down. The quickest do not even that: they look whether the [`gate`] is open to them.
 //!
 //! The token passes when a slice ends (its length is random, from the seed), before a call that may block, and,
 //! depending on the schedule, at synchronisation. Waiting threads queue in order of arrival; which of them is next is
@@ -16,7 +15,7 @@ use mayhap_wire::ring::Schedule;
 use crate::lock::Lock;
 use crate::sys;
 use crate::tls::Thread;
-use crate::{hook, replay, ring, signals, watch};
+use crate::{gate, hook, replay, ring, signals, watch};
 
 /// The value of [`OWNER`] while a holder is being examined.
 pub(crate) const EXAMINED: u32 = u32::MAX;
@@ -111,10 +110,14 @@ fn is_over(thread: &Thread) -> bool {
 pub(crate) fn arm(thread: &Thread) {
     let goes_on = OWNER.load(Ordering::Relaxed) == thread.owner.load(Ordering::Relaxed)
         && thread.handlers.load(Ordering::Relaxed) == 0
+        && thread.untold.load(Ordering::Relaxed) == 0
         && hook::is_recording()
         && !replay::active();
-    let room = if goes_on { thread.slice_end.load(Ordering::Relaxed).min(ring::limit()) } else { 0 };
-    thread.room.store(room, Ordering::Relaxed);
+    if goes_on {
+        gate::open(thread.slice_end.load(Ordering::Relaxed).min(ring::limit()));
+    } else {
+        gate::close();
+    }
 }
 
 /// [`ensure`] in a replay: there are no slices, so that every hook comes here.
@@ -337,7 +340,7 @@ fn wait_for_grant(thread: &'static Thread) {
 
 /// The end of a hook in code without hooks: whoever wants the token may have it.
 pub(crate) fn go_outside(thread: &'static Thread) {
-    thread.room.store(0, Ordering::Relaxed);
+    gate::close();
     compiler_fence(Ordering::SeqCst);
     thread.outside.store(1, Ordering::Relaxed);
     if WAITING.load(Ordering::Relaxed) != 0 {
@@ -364,7 +367,7 @@ pub(crate) fn offer(thread: &'static Thread) {
 
 /// Before a call that may block: gives the token up if this thread has it. The next hook gets it again.
 pub(crate) fn leave(thread: &'static Thread) {
-    thread.room.store(0, Ordering::Relaxed);
+    gate::close();
     if OWNER.load(Ordering::Relaxed) != thread.owner.load(Ordering::Relaxed) {
         return;
     }

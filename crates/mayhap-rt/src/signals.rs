@@ -14,7 +14,7 @@ use libc::{c_int, sigaction as Action, siginfo_t, ucontext_t};
 use crate::places::{self, Registers};
 use crate::real::real;
 use crate::tls::{self, Thread, exports};
-use crate::{replay, sys};
+use crate::{gate, quick, replay, sys};
 
 /// Hooks of a handler that keep the token whatever the slice says.
 const PATIENCE: u32 = 1000;
@@ -127,7 +127,7 @@ unsafe extern "C-unwind" fn arrive(signal: c_int, info: *mut siginfo_t, context:
     // SAFETY: the context is the interrupted thread's, and stays until the handler returns.
     unsafe { mend(&mut *context) };
     let (outside, handlers) = (thread.outside.load(Ordering::Relaxed), thread.handlers.load(Ordering::Relaxed));
-    thread.room.store(0, Ordering::Relaxed);
+    gate::close();
     compiler_fence(Ordering::SeqCst);
     thread.outside.store(0, Ordering::Relaxed);
     thread.handlers.store(handlers + 1, Ordering::Relaxed);
@@ -135,7 +135,7 @@ unsafe extern "C-unwind" fn arrive(signal: c_int, info: *mut siginfo_t, context:
     // SAFETY: as the kernel would.
     unsafe { handler(signal, info, context) };
     thread.handlers.store(handlers, Ordering::Relaxed);
-    thread.room.store(0, Ordering::Relaxed);
+    gate::close();
     compiler_fence(Ordering::SeqCst);
     thread.outside.store(outside, Ordering::Relaxed);
 }
@@ -206,6 +206,15 @@ fn deliver_now(thread: &Thread) {
     sys::block_signals(mask);
 }
 
+/// The registers by the numbers that instructions have for them.
+const BY_NUMBER: [c_int; 16] = {
+    use libc::*;
+    [
+        REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10, REG_R11,
+        REG_R12, REG_R13, REG_R14, REG_R15,
+    ]
+};
+
 unsafe fn mend(context: &mut ucontext_t) {
     let registers = &mut context.uc_mcontext.gregs;
     let of = |register: c_int| registers[register as usize] as u64;
@@ -213,8 +222,12 @@ unsafe fn mend(context: &mut ucontext_t) {
         places: of(libc::REG_RSI),
         addresses: [of(libc::REG_RDI), of(libc::REG_RDX), of(libc::REG_RCX), of(libc::REG_R8)],
     };
+    let by_number = |number: u8| match BY_NUMBER.get(usize::from(number)) {
+        Some(register) => of(*register),
+        None => 0,
+    };
     // SAFETY: they are the thread's.
-    let pc = unsafe { places::mend(of(libc::REG_RIP), &called_with) };
+    let pc = unsafe { quick::mend(places::mend(of(libc::REG_RIP), &called_with), by_number) };
     registers[libc::REG_RIP as usize] = pc as i64;
 }
 

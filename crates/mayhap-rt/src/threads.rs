@@ -93,7 +93,6 @@ fn new_record() -> Option<&'static Thread> {
     thread.owner.store(number + 1, Ordering::Relaxed);
     thread.priority.store(sched::new_priority(), Ordering::Relaxed);
     thread.left.store(0, Ordering::Relaxed);
-    thread.room.store(0, Ordering::Relaxed);
     thread.outside.store(0, Ordering::Relaxed);
     thread.handlers.store(0, Ordering::Relaxed);
     thread.rounds.store(0, Ordering::Relaxed);

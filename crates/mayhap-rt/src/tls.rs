@@ -45,8 +45,6 @@ pub(crate) struct Thread {
     pub(crate) branch: AtomicU64,
     /// Where the ring's head is right behind a write of memory that was announced, see [`crate::access`].
     pub(crate) announced: AtomicU64,
-    /// The ring's head may come up to here by hooks that ask nobody; 0: every hook asks. See [`crate::sched`].
-    pub(crate) room: AtomicU64,
     /// Where the ring's head is when the slice ends.
     pub(crate) slice_end: AtomicU64,
     /// Not 0: all accesses that were announced are done, and the thread is in code that has no hooks.

@@ -9,7 +9,7 @@
 //! - it no longer exists, or
 //! - a hook has said that it leaves the code that has hooks ([`Thread::outside`]), when all that was announced is done.
 //!
-//! The holder may start a hook at this very moment. The quickest hooks only look at [`Thread::room`]: it is taken from the holder first, then every
+//! The holder may start a hook at this very moment. The quickest hooks only look at the [`gate`]: it is closed first, then every
 //! thread is made to pass a memory barrier, and only what is seen of the holder after that is evidence; whatever hook had looked before
 //! is over by then. All other hooks first mark the thread busy and count its slice down, then look at the
 //! owner; this side first writes the owner, then makes every thread pass a memory barrier, then looks at mark and count.
@@ -21,7 +21,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::sched::{EXAMINED, OWNER};
 use crate::tls::Thread;
-use crate::{ring, sys};
+use crate::{gate, ring, sys};
 
 /// Nanoseconds of CPU time after which the one instruction behind a hook has run, page faults and all.
 const ENOUGH: u64 = 10_000_000;
@@ -50,8 +50,8 @@ pub(crate) fn revoke(holder: &Thread) -> bool {
         return false;
     }
     let is_outside = holder.outside.load(Ordering::Relaxed) != 0;
-    // Who is outside has no room left.
-    if !is_outside && holder.room.swap(0, Ordering::SeqCst) != 0 && !sys::barrier() {
+    // It is closed to who is outside.
+    if !is_outside && gate::close_to_all() && !sys::barrier() {
         return false;
     }
     let before = progress(holder);
@@ -61,7 +61,7 @@ pub(crate) fn revoke(holder: &Thread) -> bool {
     OWNER.store(EXAMINED, Ordering::SeqCst);
     let seen = sys::barrier();
     let unmoved = holder.busy.load(Ordering::SeqCst) == 0
-        && holder.room.load(Ordering::SeqCst) == 0
+        && gate::is_closed()
         && progress(holder) == before
         && (holder.outside.load(Ordering::SeqCst) != 0) == is_outside;
     if seen && unmoved {
@@ -72,7 +72,7 @@ pub(crate) fn revoke(holder: &Thread) -> bool {
     false
 }
 
-/// The holder, which has no room, has passed whatever it announced.
+/// The holder, to whom the gate is closed, has passed whatever it announced.
 fn has_gone_on(holder: &Thread, progress: [u64; 4]) -> bool {
     let tid = holder.tid.load(Ordering::Relaxed);
     match sys::thread_state(tid) {

@@ -12,6 +12,7 @@
 
 pub mod events;
 pub mod frame;
+pub mod gate;
 pub mod limits;
 pub mod ring;
 pub mod schedule;

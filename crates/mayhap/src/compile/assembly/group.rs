@@ -9,6 +9,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use super::instruction::{R8, RAX, RCX, RDI, RDX, Register, Registers, Value};
+use super::quick::{self, Accessed};
 
 /// Where hooks get the addresses of all accesses but the first.
 const ADDRESSES: [Register; 3] = [RDX, RCX, R8];
@@ -24,12 +25,22 @@ pub(super) struct Group<'a> {
     first: usize,
     /// What is said of each access.
     what: Vec<u32>,
+    /// The first one's address, where it is known.
+    address: Option<Value<'a>>,
     /// The addresses of all but the first.
     addresses: Vec<Value<'a>>,
     registers: Registers<'a>,
     /// What set `%rdi`, if it could as well be done later.
     setter: Option<Setter>,
     held: String,
+    /// Where it is in a loop.
+    often: Option<Often>,
+}
+
+/// Of accesses in a loop.
+pub(super) struct Often {
+    /// The first is a read that may be the next access too.
+    pub(super) may_repeat: bool,
 }
 
 /// An instruction that sets `%rdi`.
@@ -42,15 +53,22 @@ struct Setter {
 
 impl<'a> Group<'a> {
     /// A group whose first access is at this place.
-    pub(super) fn new(first: usize, what: u32) -> Self {
+    pub(super) fn new(first: usize, what: u32, address: Option<Value<'a>>, often: Option<Often>) -> Self {
         Group {
             first,
             what: vec![what],
+            address,
             addresses: Vec::new(),
             registers: Registers::new(),
             setter: None,
             held: String::new(),
+            often,
         }
+    }
+
+    /// What they hold.
+    pub(super) fn registers(&self) -> &Registers<'a> {
+        &self.registers
     }
 
     /// Adds a line that is no instruction.
@@ -107,7 +125,17 @@ impl<'a> Group<'a> {
             address.write(register, out);
         }
         let first = self.first;
-        call(out, first, self.what.len(), self.what[0]);
+        let mut hook = String::new();
+        call(&mut hook, first, self.what.len(), self.what[0]);
+        if let Some(Often { may_repeat }) = self.often.filter(|_| self.what[0] & BEHIND_CALL == 0) {
+            let follows = |address: &Value| self.address.is_some_and(|first| first.goes_with(address));
+            let follow = std::iter::once(false).chain(self.addresses.iter().map(follows));
+            let places: Vec<Accessed> =
+                follow.zip(first..).map(|(follows, place)| Accessed { place: name(place), follows }).collect();
+            quick::write(out, first, &places, may_repeat && places.len() == 1, &hook);
+        } else {
+            out.push_str(&hook);
+        }
         if self.what.len() > 1 {
             let _ = writeln!(out, ".LMHpc{first}:");
         }
@@ -122,11 +150,16 @@ impl<'a> Group<'a> {
     }
 }
 
+/// What a place is called.
+fn name(place: usize) -> String {
+    format!(".LMHsites+{}", PLACE_BYTES * place)
+}
+
 /// The hook of so many accesses from a place on.
 fn call(out: &mut String, place: usize, count: usize, what: u32) {
     let suffix = if what & BEHIND_CALL == 0 { "" } else { "_call" };
-    let at = PLACE_BYTES * place;
-    let _ = write!(out, "\tleaq\t.LMHsites+{at}(%rip), %rsi\n\tcall\t*__mayhap_access{count}{suffix}@GOTPCREL(%rip)\n");
+    let name = name(place);
+    let _ = write!(out, "\tleaq\t{name}(%rip), %rsi\n\tcall\t*__mayhap_access{count}{suffix}@GOTPCREL(%rip)\n");
 }
 
 /// How much memory a place takes.

@@ -114,6 +114,15 @@ impl<'a> Value<'a> {
         (fits && is_one).then_some(Value::Sum { symbol, to_rip, base, index, offset })
     }
 
+    /// Whether this and another are always as far apart.
+    pub(super) fn goes_with(&self, other: &Value<'a>) -> bool {
+        let still = |value: &Value<'a>| match *value {
+            Value::Sum { symbol, to_rip, base, index, .. } => Some((symbol, to_rip, base, index)),
+            _ => None,
+        };
+        still(self).is_some() && still(self) == still(other)
+    }
+
     fn moved(self, by: i64) -> Option<Self> {
         self.plus(Value::Sum { symbol: "", to_rip: false, base: None, index: None, offset: 0 }, by)
     }
@@ -192,6 +201,19 @@ impl<'a> Registers<'a> {
 
     pub(super) fn get(&self, register: Register) -> Option<Value<'a>> {
         self.values[usize::from(register)]
+    }
+
+    /// What a register holds, told by what registers hold now.
+    pub(super) fn now(&self, register: Register) -> Option<Value<'a>> {
+        let value = self.get(register)?;
+        let is_same = |register: &Register| self.get(*register) == Some(Value::of_register(*register));
+        match &value {
+            Value::Sum { base, index, .. } => {
+                let of = [*base, index.map(|(register, _)| register)];
+                of.iter().flatten().all(is_same).then_some(value)
+            }
+            _ => Some(value),
+        }
     }
 
     /// What calls do not keep is known no longer.

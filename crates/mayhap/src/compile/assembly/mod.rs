@@ -25,13 +25,17 @@
 mod group;
 mod instruction;
 mod leaving;
+mod loops;
+mod quick;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashSet;
 
-use group::{BEHIND_BLOCK, BEHIND_CALL, Group, WRITE};
+use group::{BEHIND_BLOCK, BEHIND_CALL, Group, Often, WRITE};
+use instruction::{RDI, Registers};
 use leaving::Leaving;
+use loops::Loops;
 
 /// What is known about how control came to a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,10 +67,14 @@ pub fn rewrite(text: &str, in_front: &HashSet<&str>) -> Option<String> {
         sites: 0,
         group: None,
         leaving: Leaving::new(text, in_front),
+        loops: Loops::new(text),
+        registers: Registers::new(),
+        number: 0,
     };
     let early = resolvers(text);
     let (mut inline, mut is_early) = (false, false);
-    for line in text.lines() {
+    for (number, line) in text.lines().enumerate() {
+        writer.number = number;
         if let Some(label) = line.strip_suffix(':').filter(|label| is_label(label) && !label.starts_with(".L")) {
             is_early = early.contains(label);
         }
@@ -105,6 +113,11 @@ struct Writer<'a> {
     /// The accesses that may get company.
     group: Option<Group<'a>>,
     leaving: Leaving<'a>,
+    loops: Loops<'a>,
+    /// What they hold where there is no group.
+    registers: Registers<'a>,
+    /// Of the line.
+    number: usize,
 }
 
 impl<'a> Writer<'a> {
@@ -118,8 +131,9 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Ends the group.
+    /// Ends the group, and the stretch of code in which it is known what registers hold.
     fn close(&mut self) {
+        self.registers = Registers::new();
         if let Some(group) = self.group.take() {
             self.sites += group.close(&mut self.out, &mut self.places);
         }
@@ -169,6 +183,8 @@ impl<'a> Writer<'a> {
                         return;
                     }
                     self.close();
+                } else if self.registers.follow(code).is_none() {
+                    self.registers = Registers::new();
                 }
             }
         }
@@ -199,8 +215,13 @@ impl<'a> Writer<'a> {
                 Behind::Nothing => 0,
             };
             if !self.group.as_mut().is_some_and(|group| group.access(what)) {
+                let address = self.group.as_ref().map_or(&self.registers, Group::registers).now(RDI);
                 self.close();
-                self.group = Some(Group::new(self.sites, what | behind));
+                let often = self
+                    .loops
+                    .contain(self.number)
+                    .then(|| Often { may_repeat: what & WRITE == 0 && self.loops.may_repeat(self.number) });
+                self.group = Some(Group::new(self.sites, what | behind, address, often));
             }
             self.behind = Behind::Nothing;
             return;

@@ -392,3 +392,77 @@ fn oracle_values_are_what_a_processor_would_compute() {
     }
     assert!(known > 20_000, "{known}");
 }
+
+/// A loop that reads what `%rbx` points to, and decides.
+const LOOP: [&str; 7] =
+    ["f:", ".L2:", "movq\t%rbx, %rdi", "call\t__tsan_read4@PLT", "movl\t(%rbx), %eax", "testl\t%eax, %eax", "jne\t.L2"];
+
+#[test]
+fn hooks_in_loops_are_part_of_the_code() {
+    let out = all(&LOOP);
+    let begin = out.iter().position(|line| line.contains("mayhap_gate_1@GOTPCREL")).unwrap();
+    let end = out.iter().position(|line| *line == hook("access1")).unwrap();
+    assert_eq!(out[begin..end].iter().filter(|line| line.ends_with(", .LMHsites+0+8(%rip)")).count(), 2, "{out:?}");
+    assert_eq!(
+        out[end - 3..=end + 1],
+        ["jmp .LMHd0", ".LMHs0:", "leaq .LMHsites+0(%rip), %rsi", &hook("access1"), ".LMHd0:"]
+    );
+    // What is done once, and what comes behind a call, is called.
+    for lines in [&LOOP[..6], &["f:", ".L2:", "call\tg", "call\t__tsan_read4@PLT", "jmp\t.L2"]] {
+        assert!(!all(lines).iter().any(|line| line.contains("mayhap_gate_1")));
+    }
+}
+
+#[test]
+fn a_read_that_may_repeat_is_looked_at() {
+    let may = |lines: &[&str]| all(lines).iter().any(|line| line.starts_with("cmpl %eax, -4("));
+    assert!(may(&LOOP));
+    let with = |line: &'static str, at: usize| {
+        let mut lines = LOOP.to_vec();
+        lines.insert(at, line);
+        may(&lines)
+    };
+    assert!(with("call\tsched_yield", 5), "whoever waits so reads again and again too");
+    assert!(with("jmp\t*%rdx", 6), "that may come back");
+    assert!(with("je\t.L2", 5) && !with("ret", 6), "one way back is enough, and none is none");
+    // Another access comes in between, on either way.
+    assert!(!with("call\t__tsan_write4", 6));
+    let two_ways = |first: &'static str| {
+        may(&[
+            "f:",
+            ".L2:",
+            "call\t__tsan_read4",
+            "je\t.L3",
+            first,
+            "jmp\t.L2",
+            ".L3:",
+            "call\t__tsan_write1",
+            "jmp\t.L2",
+        ])
+    };
+    assert!(two_ways("nop") && !two_ways("call\t__tsan_write2"));
+}
+
+#[test]
+fn accesses_that_go_with_the_first_need_no_look_of_their_own() {
+    let looks = |first: &'static str, second: &'static str| {
+        let lines =
+            ["f:", ".L2:", first, "call\t__tsan_read4", "movl\t(%rdi), %eax", second, "call\t__tsan_read4", "jne\t.L2"];
+        let out = all(&lines);
+        assert!(out.contains(&hook("access2")), "{out:?}");
+        (out.iter().filter(|line| line.starts_with("subq .LMHsites")).count(), out.contains(&"movl %esi, %eax".into()))
+    };
+    assert_eq!(looks("leaq\t8(%rbx), %rdi", "movq\t%rbx, %rdi"), (1, true));
+    assert_eq!(looks("leaq\t8(%rbx,%r12,4), %rdi", "leaq\t-16(%rbx,%r12,4), %rdi"), (1, true));
+    assert_eq!(
+        looks("leaq\ttable+8(%rip), %rdi", "leaq\ttable(%rip), %rdi").0,
+        2,
+        "symbols are compared as they are written"
+    );
+    assert_eq!(looks("leaq\t8(%rbx), %rdi", "leaq\t8(%rbp), %rdi"), (2, false));
+    assert_eq!(looks("leaq\t8(%rbx,%r12,4), %rdi", "leaq\t8(%rbx,%r12,8), %rdi"), (2, false));
+    // The first may have been computed from what `%rbx` was before.
+    let moved = ["f:", ".L2:", "movq\t%rbx, %rdi", "addq\t$4, %rbx", "call\t__tsan_read4", "movq\t%rbx, %rdi"];
+    let out = all(&[&moved[..], &["call\t__tsan_read4", "jne\t.L2"]].concat());
+    assert!(out.contains(&hook("access2")) && !out.contains(&"movl %esi, %eax".into()), "{out:?}");
+}

@@ -1,0 +1,76 @@
+//! The gate: whose quickest hooks may write to the ring without asking.
+//!
+//! It is open to at most one thread, which holds the token, is in no other hook, and whose functions the ring knows. That thread alone opens it, at
+//! the end of a hook. Closing it is always safe: hooks that find it closed ask, and open it again.
+
+use core::arch::asm;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, compiler_fence};
+
+use mayhap_wire::gate::Gate;
+use mayhap_wire::ring::{DATA_OFFSET, Header, UNITS};
+
+use crate::ring;
+
+#[unsafe(no_mangle)]
+static mayhap_gate_1: Gate = Gate {
+    owner: AtomicU64::new(0),
+    room: AtomicU64::new(0),
+    ring: AtomicPtr::new(core::ptr::null_mut()),
+    base: AtomicU64::new(0),
+};
+use mayhap_gate_1 as GATE;
+
+/// The ring that is written to.
+pub(crate) fn lead_to(header: *mut Header) {
+    GATE.ring.store(header, Ordering::Release);
+}
+
+/// The calling thread's pointer, which no other thread has.
+#[inline(always)]
+fn own() -> u64 {
+    let value: u64;
+    // SAFETY: the first word that the thread pointer points to is the thread pointer.
+    unsafe { asm!("mov {}, qword ptr fs:[0]", out(reg) value, options(nostack, readonly, preserves_flags)) };
+    value
+}
+
+/// It stays closed from here on.
+static LOCKED: AtomicBool = AtomicBool::new(false);
+
+/// Closes it for good.
+pub(crate) fn lock() {
+    LOCKED.store(true, Ordering::Relaxed);
+    close_to_all();
+}
+
+/// The calling thread may come up to here, and [`ring::TOGETHER`] units more. The units up to there lie together.
+#[inline(always)]
+pub(crate) fn open(room: u64) {
+    if LOCKED.load(Ordering::Relaxed) {
+        return;
+    }
+    let begin = ring::head() & !(UNITS - 1);
+    let end = begin + UNITS - ring::TOGETHER;
+    let data = GATE.ring.load(Ordering::Relaxed) as u64 + DATA_OFFSET as u64;
+    GATE.base.store(data.wrapping_sub(4 * begin), Ordering::Relaxed);
+    GATE.room.store(room.min(end), Ordering::Relaxed);
+    compiler_fence(Ordering::SeqCst);
+    GATE.owner.store(own(), Ordering::Relaxed);
+}
+
+/// The calling thread's hooks ask from here on.
+#[inline(always)]
+pub(crate) fn close() {
+    if GATE.owner.load(Ordering::Relaxed) == own() {
+        GATE.owner.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Closes it for whomever it is open to; whether that was anybody.
+pub(crate) fn close_to_all() -> bool {
+    GATE.owner.swap(0, Ordering::SeqCst) != 0
+}
+
+pub(crate) fn is_closed() -> bool {
+    GATE.owner.load(Ordering::SeqCst) == 0
+}

@@ -1,0 +1,92 @@
+//! Where the code of a file loops.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{access, function};
+
+/// The loops of a file.
+pub(super) struct Loops<'a> {
+    lines: Vec<&'a str>,
+    /// The lines of the labels that compilers make.
+    labels: HashMap<&'a str, usize>,
+    /// The lines that something jumps back over.
+    inside: Vec<bool>,
+}
+
+/// Lines looked at to find a way back.
+const FAR: usize = 1000;
+
+impl<'a> Loops<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        let mut labels = HashMap::new();
+        // How many loops begin at a line, less those that end before it.
+        let mut changes = vec![0i32; lines.len() + 1];
+        for (number, line) in lines.iter().enumerate() {
+            if let Some(label) = line.strip_suffix(':').filter(|label| label.starts_with(".L")) {
+                labels.insert(label, number);
+            } else if let Some(begin) = jump(line).and_then(|(_, to)| labels.get(to)) {
+                changes[*begin] += 1;
+                changes[number] -= 1;
+            }
+        }
+        let mut depth = 0;
+        let inside = changes.into_iter().map(|change| {
+            depth += change;
+            depth > 0
+        });
+        Loops { inside: inside.collect(), lines, labels }
+    }
+
+    /// Whether a line is in a loop.
+    pub(super) fn contain(&self, line: usize) -> bool {
+        self.inside.get(line).is_some_and(|inside| *inside)
+    }
+
+    /// Whether a line that announces an access may be the next to do so, so that the same may be announced again and again.
+    pub(super) fn may_repeat(&self, line: usize) -> bool {
+        let mut seen = HashSet::new();
+        let mut ways = vec![line + 1];
+        while let Some(mut at) = ways.pop() {
+            while let Some(code) = self.lines.get(at) {
+                if at == line || seen.len() > FAR {
+                    return true;
+                }
+                if !seen.insert(at) {
+                    break;
+                }
+                at += 1;
+                match jump(code) {
+                    Some((always, to)) => {
+                        match self.labels.get(to) {
+                            Some(to) => ways.push(*to),
+                            None if to.starts_with('*') => return true,
+                            None => {}
+                        }
+                        if always {
+                            break;
+                        }
+                    }
+                    None if leaves(code) => break,
+                    None => {}
+                }
+            }
+        }
+        false
+    }
+}
+
+/// Where a line jumps to, and whether it always does.
+fn jump(line: &str) -> Option<(bool, &str)> {
+    let line = line.strip_prefix("notrack").map_or(line, str::trim_start);
+    let (name, to) = line.split_once([' ', '\t'])?;
+    name.starts_with('j').then(|| (matches!(name, "jmp" | "jmpq"), to.trim()))
+}
+
+/// Control does not come to the next line, or an access is announced.
+fn leaves(line: &str) -> bool {
+    match line.split_once([' ', '\t']) {
+        Some(("call" | "callq", to)) => access(function(to.trim())).is_some(),
+        _ => matches!(line, "ret" | "retq" | "rep ret" | "ud2" | "hlt"),
+    }
+}
