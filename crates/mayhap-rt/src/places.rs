@@ -197,11 +197,10 @@ macro_rules! hook {
 macro_rules! single {
     ($($name:ident: $thread:expr, $mark:literal $mark_word:literal $clear:literal;)*) => {
         $(hook! { $name 1:
-            "mov rax, rdi",
+            "lea rax, [rdi + {half}]",
             "sub rax, qword ptr [rsi + 8]",
             begin!(),
             $thread,
-            "add rax, {half}",
             "cmp rax, 2 * {half} - 1",
             "ja 6f",
             "or eax, dword ptr [rsi]",
@@ -262,11 +261,11 @@ single! {
 macro_rules! near {
     ($address:literal $place:literal $unit:literal) => {
         concat!(
-            "mov rax, ",
+            "lea rax, [",
             $address,
-            "; sub rax, qword ptr [rsi + ",
+            " + {half}]; sub rax, qword ptr [rsi + ",
             $place,
-            " + 8]; add rax, {half};",
+            " + 8];",
             "cmp rax, 2 * {half} - 1; ja 6f;",
             "or eax, dword ptr [rsi + ",
             $place,
@@ -281,11 +280,11 @@ macro_rules! near {
 macro_rules! far {
     ($address:literal $half:literal $place:literal) => {
         concat!(
-            "mov rax, ",
+            "lea rax, [",
             $address,
-            "; sub rax, qword ptr [rsi + ",
+            " + {half}]; sub rax, qword ptr [rsi + ",
             $place,
-            " + 8]; add rax, {half};",
+            " + 8];",
             "cmp rax, 2 * {half} - 1; ja 2f;",
             "or eax, dword ptr [rsi + ",
             $place,

@@ -46,7 +46,7 @@ pub(super) fn write(out: &mut String, number: usize, places: &[Accessed], may_re
         }
         let _ = write!(
             out,
-            "\tmovq\t{address}, %rax\n\tsubq\t{place}+{LAST}(%rip), %rax\n\taddq\t${half}, %rax\n\
+            "\tleaq\t{half}({address}), %rax\n\tsubq\t{place}+{LAST}(%rip), %rax\n\
              \tcmpq\t${}, %rax\n\tja\t.LMHs{number}\n",
             2 * half - 1
         );
