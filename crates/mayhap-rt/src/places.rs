@@ -4,8 +4,9 @@
 //! nothing between them are announced by one hook, up to four: the token stays until the next hook, when all of them are done. In a
 //! replay each is announced by itself, by code that looks at [`mayhap_apart`].
 //!
-//! The hooks do what nearly always suffices in as few instructions as it takes: the [gate](crate::gate) is open to the thread, and each access is near enough to the last one from its site, or its site has a number. Everything else begins anew in
-//! [`together`].
+//! The hooks do what nearly always suffices in as few instructions as it takes: the [gate](crate::gate) is open to the thread, and each access
+//! is near enough to the last one from its site, or its site has a number. Everything else begins anew in [`together`]. In loops the same stands in the
+//! program's code, in front of the call.
 //!
 //! **Signals.** Up to the one store that moves the ring's head nothing has happened that cannot happen again, and no register that the hook was
 //! called with has changed: a thread that is interrupted before that store begins the hook anew when the signal's handler returns. One that is

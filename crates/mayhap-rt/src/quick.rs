@@ -54,13 +54,15 @@ unsafe fn enclosing(pc: u64) -> Option<(u64, u64, u64)> {
     let lowest = pc.saturating_sub(MAX_BYTES as u64);
     let lowest = if lowest < page && !sys::is_mapped(page - PAGE) { page } else { lowest };
     let begins = |begin: &u64| {
-        // SAFETY: from there to where the thread is code is mapped, and a hook does not end there.
+        // SAFETY: from there to where the thread is code is mapped.
         let mut next = unsafe { ((begin + ASKING_BYTES as u64) as *const [u8; BEGINNING.len()]).read() };
         // The register is `%rcx` or `%rax`.
         next[OWN_AT] |= 8;
         next == BEGINNING
     };
-    let begin = (lowest..pc).rev().find(begins)?;
+    // Up to the end of its beginning a hook has read nothing that changes.
+    let highest = pc.saturating_sub((ASKING_BYTES + BEGINNING.len()) as u64);
+    let begin = (lowest..=highest).rev().find(begins)?;
     // SAFETY: behind such a beginning is a hook.
     let commits = |at: &u64| unsafe {
         (*at as *const [u8; COMMIT.len()]).read() == COMMIT && note(at + COMMIT.len() as u64).is_some()
@@ -101,11 +103,11 @@ mod tests {
         let end = commit + COMMIT.len() + 2 * NOTE_BYTES as usize;
         // SAFETY: all that is read and written is in the vector.
         let mended = |at: usize| unsafe { mend(start + at as u64, |number| 1000 + u64::from(number)) - start } as usize;
-        for at in [begin + ASKING_BYTES, begin + ASKING_BYTES + BEGINNING.len(), begin + 50, commit] {
+        for at in [begin + ASKING_BYTES + BEGINNING.len(), begin + 50, commit] {
             assert_eq!(mended(at), begin);
         }
-        for at in [0, begin, end, end + 2] {
-            assert_eq!(mended(at), at, "not in the hook");
+        for at in [0, begin, begin + ASKING_BYTES, end, end + 2] {
+            assert_eq!(mended(at), at, "nothing to mend");
         }
         // SAFETY: the same.
         let noted = |at: usize| unsafe { ((start as usize + end + at) as *const u64).read_unaligned() };

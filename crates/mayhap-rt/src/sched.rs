@@ -72,6 +72,8 @@ fn locked<R>(f: impl FnOnce() -> R) -> R {
 pub(crate) fn forget() {
     LOCK.forget();
     OWNER.store(0, Ordering::Relaxed);
+    // A thread that it creates may get the thread pointer of one that had the gate.
+    gate::lock();
 }
 
 /// The slow path of a hook: afterwards the thread holds the token, has a slice, and the reader knows whose events follow.

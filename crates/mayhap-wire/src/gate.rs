@@ -31,7 +31,6 @@ pub const OWNER: usize = offset_of!(Gate, owner);
 pub const ROOM: usize = offset_of!(Gate, room);
 /// Byte offset of [`Gate::ring`].
 pub const RING: usize = offset_of!(Gate, ring);
-
 /// Byte offset of [`Gate::base`].
 pub const BASE: usize = offset_of!(Gate, base);
 
