@@ -160,7 +160,7 @@ fn tell(out: &mut dyn Write, stage: &Stage<'_>) -> io::Result<()> {
         Stage::Replaying { finding } => {
             writeln!(out)?;
             say(out, &format!("{}.", finding.title))?;
-            say(out, explanation(finding.kind))
+            explanation(finding.kind).map_or(Ok(()), |text| say(out, text))
         }
         Stage::Replayed { finding, last } => happened(out, finding, last),
     }
@@ -185,8 +185,9 @@ fn suspicions(out: &mut dyn Write, trace: &Trace) -> io::Result<()> {
     say(out, " `rate` is used correctly: semaphores make one thread wait for the other.)")
 }
 
-fn explanation(kind: Kind) -> &'static str {
-    match kind {
+/// What the program's author overlooked. Which findings there are depends a little on how the recorded run went.
+fn explanation(kind: Kind) -> Option<&'static str> {
+    Some(match kind {
         Kind::Race => {
             "In the recorded run the journal's lock happened to put the two in order; that is why other tools see nothing."
         }
@@ -194,8 +195,9 @@ fn explanation(kind: Kind) -> &'static str {
             "One takes the locks in one order, one in the other. In the recorded run the first was done before the second began."
         }
         Kind::Atomicity => "Each step holds the lock, but between the two another thread can do its own.",
-        _ => "",
-    }
+        Kind::Order => "Nothing makes the one wait for the other; in the recorded run the write came first by chance.",
+        _ => return None,
+    })
 }
 
 /// What a replay showed.
