@@ -1,5 +1,5 @@
 #include <pthread.h>
-
+#include <unistd.h>
 struct queue {
     long size;
     struct {
@@ -30,7 +30,7 @@ static void *worker(void *argument) {
 
 __attribute__((noinline)) void start_all(pthread_t *threads) {
     for (int i = 0; i < 2; i++)
-        pthread_create(&threads[i], 0, worker, 0);
+        pthread_create(&threads[i], 0, worker, 0), usleep(20000); // the first is first
 }
 
 int main(void) {
