@@ -2,23 +2,27 @@
 //!
 //! It is open to at most one thread, which holds the token, is in no other hook, and whose functions the ring knows. That thread alone opens it, at
 //! the end of a hook. Closing it is always safe: hooks that find it closed ask, and open it again.
+//!
+//! In loops, hooks that come behind others with no call between do not look at it again ([`mayhap_wire::gate::FOLLOWER`]): they go on where
+//! those left the ring's head. To stop a thread anywhere in its code it takes a head that is not that, see [`ring::seal`].
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, compiler_fence};
 
-use mayhap_wire::gate::Gate;
+use mayhap_wire::gate::{Gate, TOGETHER};
 use mayhap_wire::ring::{DATA_OFFSET, Header, UNITS};
 
 use crate::ring;
 
 #[unsafe(no_mangle)]
-static mayhap_gate_1: Gate = Gate {
+static mayhap_gate_2: Gate = Gate {
     owner: AtomicU64::new(0),
     room: AtomicU64::new(0),
     ring: AtomicPtr::new(core::ptr::null_mut()),
     base: AtomicU64::new(0),
+    nothing: [const { AtomicU64::new(0) }; 5],
 };
-use mayhap_gate_1 as GATE;
+use mayhap_gate_2 as GATE;
 
 /// The ring that is written to.
 pub(crate) fn lead_to(header: *mut Header) {
@@ -43,14 +47,14 @@ pub(crate) fn lock() {
     close_to_all();
 }
 
-/// The calling thread may come up to here, and [`ring::TOGETHER`] units more. The units up to there lie together.
+/// The calling thread may come up to here, and [`TOGETHER`] units more. The units up to there lie together.
 #[inline(always)]
 pub(crate) fn open(room: u64) {
     if LOCKED.load(Ordering::Relaxed) {
         return;
     }
     let begin = ring::head() & !(UNITS - 1);
-    let end = begin + UNITS - ring::TOGETHER;
+    let end = begin + UNITS - TOGETHER;
     let data = GATE.ring.load(Ordering::Relaxed) as u64 + DATA_OFFSET as u64;
     GATE.base.store(data.wrapping_sub(4 * begin), Ordering::Relaxed);
     GATE.room.store(room.min(end), Ordering::Relaxed);

@@ -8,7 +8,7 @@ use crate::replay::{self, Go};
 use crate::tls::{self, Thread};
 use crate::{access, calls, gate, ring, sched, signals, sites, threads};
 
-static RECORDING: AtomicBool = AtomicBool::new(false);
+pub(crate) static RECORDING: AtomicBool = AtomicBool::new(false);
 
 /// A ring is in use and somebody reads it.
 #[inline(always)]
@@ -240,6 +240,7 @@ pub(crate) fn abandon(thread: &Thread) {
     if thread.busy.load(Ordering::Relaxed) != 0 {
         // Of accesses that it was announcing together some may be told and others not, which hooks in the code would not notice.
         gate::lock();
+        ring::seal();
         sched::withdraw(thread);
         thread.busy.store(0, Ordering::Relaxed);
     }

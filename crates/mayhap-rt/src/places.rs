@@ -17,7 +17,7 @@ use core::mem::offset_of;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use mayhap_wire::gate;
-use mayhap_wire::ring::{DATA_OFFSET, Header, MAX_SITE, SiteKind, UNITS, unit};
+use mayhap_wire::ring::{Header, MAX_SITE, SiteKind, unit};
 use mayhap_wire::schedule::{READ, WRITE};
 
 use crate::hook::{self, Hook};
@@ -114,7 +114,7 @@ fn announce(place: &Place, address: u64, pc: u64, first: bool) {
 macro_rules! begin {
     () => {
         concat!(
-            "mov r11, qword ptr [rip + mayhap_gate_1@GOTPCREL];",
+            "mov r11, qword ptr [rip + mayhap_gate_2@GOTPCREL];",
             "mov r9, qword ptr fs:[0];",
             "cmp r9, qword ptr [r11 + {owner}];",
             "jne 9f;",
@@ -137,14 +137,17 @@ macro_rules! thread {
 macro_rules! otherwise {
     ($count:literal) => {
         concat!(
+            "9: cmp byte ptr [rip + {recording}], 0; je 8f;",
             // So that debuggers see who called.
-            "9: push r8; .cfi_adjust_cfa_offset 8; push rcx; .cfi_adjust_cfa_offset 8;",
+            "push r8; .cfi_adjust_cfa_offset 8; push rcx; .cfi_adjust_cfa_offset 8;",
             "push rdx; .cfi_adjust_cfa_offset 8; push rdi; .cfi_adjust_cfa_offset 8;",
             "mov rdi, rsp; mov edx, ",
             $count,
             "; mov rcx, qword ptr [rsp + 32];",
             "sub rsp, 8; .cfi_adjust_cfa_offset 8; call {together};",
-            "add rsp, 40; .cfi_adjust_cfa_offset -40; ret; .cfi_endproc",
+            "add rsp, 40; .cfi_adjust_cfa_offset -40;",
+            // Hooks in the code that come behind this one take the gate for the ring: it has no such head.
+            "8: mov r9, qword ptr [rip + mayhap_gate_2@GOTPCREL]; mov r10, -1; ret; .cfi_endproc",
         )
     };
 }
@@ -181,40 +184,41 @@ macro_rules! hook {
                 owner = const gate::OWNER,
                 room = const gate::ROOM,
                 ring = const gate::RING,
+                base = const gate::BASE,
                 head = const offset_of!(Header, head),
                 half = const unit::HALF,
-                mask = const UNITS - 1,
-                data = const DATA_OFFSET,
                 word_high = sym ring::WORD_HIGH,
                 word_end = sym ring::WORD_END,
                 together = sym together,
+                recording = sym hook::RECORDING,
                 $($named)*
             )
         }
     };
 }
 
-/// A hook of one access. `rcx` is where the unit goes.
+/// A hook of one access. `rcx` is where the ring's units begin.
 macro_rules! single {
-    ($($name:ident: $thread:expr, $mark:literal $mark_word:literal $clear:literal;)*) => {
+    ($($name:ident: $thread:expr, $mark:literal $mark_word:literal $clear:literal $behind:literal;)*) => {
         $(hook! { $name 1:
             "lea rax, [rdi + {half}]",
             "sub rax, qword ptr [rsi + 8]",
             begin!(),
+            "mov rcx, qword ptr [r11 + {base}]",
             $thread,
             "cmp rax, 2 * {half} - 1",
             "ja 6f",
             "or eax, dword ptr [rsi]",
             $mark,
-            "mov ecx, r10d",
-            "and ecx, {mask}",
             // Before the first unit of the ring's memory stands nothing.
-            "cmp dword ptr [r9 + rcx * 4 + {data} - 4], eax",
+            "cmp dword ptr [rcx + r10 * 4 - 4], eax",
             "je 5f",
-            "4: mov dword ptr [r9 + rcx * 4 + {data}], eax",
+            "4: mov dword ptr [rcx + r10 * 4], eax",
             "inc r10",
+            "7:",
+            $behind,
             mark!($name "_commit"),
-            "7: mov qword ptr [r9 + {head}], r10",
+            "mov qword ptr [r9 + {head}], r10",
             "mov qword ptr [rsi + 8], rdi",
             $clear,
             mark!($name "_end"),
@@ -230,15 +234,13 @@ macro_rules! single {
             "test eax, eax",
             "jz 9f",
             $mark_word,
-            "mov ecx, r10d",
-            "and ecx, {mask}",
             "mov r8, rdi",
             "shr r8, 32",
             "and r8d, 0x7fff",
             "or eax, r8d",
-            "mov dword ptr [r9 + rcx * 4 + {data}], 1",
-            "mov dword ptr [r9 + rcx * 4 + {data} + 4], edi",
-            "mov dword ptr [r9 + rcx * 4 + {data} + 8], eax",
+            "mov dword ptr [rcx + r10 * 4], 1",
+            "mov dword ptr [rcx + r10 * 4 + 4], edi",
+            "mov dword ptr [rcx + r10 * 4 + 8], eax",
             "add r10, 3",
             "mov dword ptr [rip + {word_high}], eax",
             "mov qword ptr [rip + {word_end}], r10",
@@ -251,11 +253,11 @@ const _: () = assert!(offset_of!(Thread, branch) == 24 && unit::BRANCHED == 0x20
 const _: () = assert!(offset_of!(Place, last) == 8 && offset_of!(Place, high) == 20 && size_of::<Place>() == 24);
 
 single! {
-    __mayhap_access1: "", "" "" "";
+    __mayhap_access1: "", "" "" "" "mov r11, rcx";
     __mayhap_access1_call: thread!(),
         "cmp qword ptr [r11 + 24], 1; sbb edx, edx; not edx; and edx, 0x20000; or eax, edx"
         "cmp qword ptr [r11 + 24], 1; sbb edx, edx; not edx; and edx, 0x80000000; or eax, edx"
-        "mov qword ptr [r11 + 24], 0";
+        "mov qword ptr [r11 + 24], 0" "";
 }
 
 /// One access of a hook of several: its unit goes to `r11` and a displacement.
@@ -311,14 +313,15 @@ macro_rules! several {
     ($($name:ident $count:literal $more:expr; $([$address:literal $half:literal $place:literal $unit:literal])*;)*) => {
         $(hook! { $name $count:
             begin!(),
+            "mov rax, qword ptr [r11 + {base}]",
             $more,
-            "mov r11d, r10d",
-            "and r11d, {mask}",
-            "lea r11, [r9 + r11 * 4 + {data}]",
+            "lea r11, [rax + r10 * 4]",
             $(near!($address $place $unit),)*
             concat!("add r10, ", $count),
+            "7: mov r11, qword ptr [rip + mayhap_gate_2@GOTPCREL]",
+            "mov r11, qword ptr [r11 + {base}]",
             mark!($name "_commit"),
-            "7: mov qword ptr [r9 + {head}], r10",
+            "mov qword ptr [r9 + {head}], r10",
             $(concat!("mov qword ptr [rsi + ", $place, " + 8], ", $address),)*
             mark!($name "_end"),
             "ret",
@@ -326,9 +329,9 @@ macro_rules! several {
             $(far!($address $half $place),)*
             // How far it came, and whether the last took a word.
             "mov r10, qword ptr [r9 + {head}]",
-            "mov eax, r10d",
-            "and eax, {mask}",
-            "lea rax, [r9 + rax * 4 + {data}]",
+            "mov rax, qword ptr [rip + mayhap_gate_2@GOTPCREL]",
+            "mov rax, qword ptr [rax + {base}]",
+            "lea rax, [rax + r10 * 4]",
             "neg rax",
             "add rax, r11",
             "shr rax, 2",
@@ -467,7 +470,7 @@ unsafe extern "C" fn __mayhap_leaving() {
         "cmp byte ptr [rip + {apart}], 0",
         "jne 2f",
         "push rdx",
-        "mov rdx, qword ptr [rip + mayhap_gate_1@GOTPCREL]",
+        "mov rdx, qword ptr [rip + mayhap_gate_2@GOTPCREL]",
         "mov rcx, qword ptr fs:[0]",
         "cmp rcx, qword ptr [rdx + {gate_owner}]",
         "jne 4f",

@@ -3,7 +3,9 @@
 //! As with those of [`crate::places`], nothing has happened before the head moves that cannot happen again, and after that each access has only
 //! to be noted with its place.
 
-use mayhap_wire::gate::{ASKING_BYTES, BEGINNING, COMMIT, MAX_BYTES, OWN_AT};
+use mayhap_wire::gate::{
+    ASKING_BYTES, BEGINNING, COMMIT, FOLLOWER, FOLLOWER_GOES_ON, FOLLOWER_JUMPS, MAX_BYTES, OWN_AT,
+};
 
 use crate::sys;
 
@@ -44,25 +46,47 @@ unsafe fn note(at: u64) -> Option<(u8, u64)> {
     is_note.then_some(((prefix & 4) << 1 | operands >> 3 & 7, to))
 }
 
+/// A hook begins there that comes behind another.
+///
+/// # Safety
+/// Code can be read there.
+unsafe fn follows(at: u64) -> bool {
+    // SAFETY: as the caller vouches; what begins so goes on.
+    let is_there = |at: u64, bytes: &[u8]| unsafe {
+        bytes.iter().enumerate().all(|(nth, byte)| (at as *const u8).add(nth).read() == *byte)
+    };
+    let jump = at + FOLLOWER.len() as u64;
+    let goes_on =
+        |(jumps, bytes): &(&[u8], usize)| is_there(jump, jumps) && is_there(jump + *bytes as u64, &FOLLOWER_GOES_ON);
+    is_there(at, &FOLLOWER) && FOLLOWER_JUMPS.iter().any(goes_on)
+}
+
 /// The hook that `pc` is in: where it begins, where the head moves, where it ends.
 ///
 /// # Safety
 /// The code at `pc` is being run.
 unsafe fn enclosing(pc: u64) -> Option<(u64, u64, u64)> {
-    // Before the code may be nothing.
     let page = pc & !(PAGE - 1);
+    // It may have jumped to where nothing is, and before the code may be nothing.
+    if !sys::is_mapped(page) {
+        return None;
+    }
     let lowest = pc.saturating_sub(MAX_BYTES as u64);
     let lowest = if lowest < page && !sys::is_mapped(page - PAGE) { page } else { lowest };
-    let begins = |begin: &u64| {
+    // Up to the end of its beginning a hook has read nothing that changes.
+    let asks = |begin: &u64| {
+        let behind = begin + ASKING_BYTES as u64;
+        if behind + BEGINNING.len() as u64 > pc {
+            return false;
+        }
         // SAFETY: from there to where the thread is code is mapped.
-        let mut next = unsafe { ((begin + ASKING_BYTES as u64) as *const [u8; BEGINNING.len()]).read() };
+        let mut next = unsafe { (behind as *const [u8; BEGINNING.len()]).read() };
         // The register is `%rcx` or `%rax`.
         next[OWN_AT] |= 8;
         next == BEGINNING
     };
-    // Up to the end of its beginning a hook has read nothing that changes.
-    let highest = pc.saturating_sub((ASKING_BYTES + BEGINNING.len()) as u64);
-    let begin = (lowest..=highest).rev().find(begins)?;
+    // SAFETY: the same; behind that beginning are a jump and more.
+    let begin = (lowest..=pc - FOLLOWER.len() as u64).rev().find(|begin| asks(begin) || unsafe { follows(*begin) })?;
     // SAFETY: behind such a beginning is a hook.
     let commits = |at: &u64| unsafe {
         (*at as *const [u8; COMMIT.len()]).read() == COMMIT && note(at + COMMIT.len() as u64).is_some()
@@ -116,6 +140,41 @@ mod tests {
             assert_eq!(mended(at), end);
         }
         assert_eq!((noted(16), noted(24)), (1007, 1008), "by the numbers of %rdi and %r8");
+    }
+
+    #[test]
+    fn a_hook_behind_another_begins_anew_too() {
+        for (jump, bytes) in FOLLOWER_JUMPS {
+            let (mut code, _, _) = hook();
+            let begin = code.len();
+            code.extend(FOLLOWER);
+            code.extend(jump);
+            code.resize(begin + FOLLOWER.len() + bytes, 0x7f);
+            code.extend(FOLLOWER_GOES_ON);
+            code.extend([0x90; 20]);
+            let commit = code.len();
+            code.extend(COMMIT);
+            code.extend([0x48, 0x89, 0x3d, 0, 0, 0, 0]);
+            let end = code.len();
+            code.extend([0x90; 40]);
+            let start = code.as_ptr() as u64;
+            // SAFETY: all that is read and written is in the vector.
+            let mended = |at: usize| unsafe { mend(start + at as u64, |_| 5) - start } as usize;
+            for at in [begin + FOLLOWER.len(), begin + FOLLOWER.len() + bytes, commit - 1, commit] {
+                assert_eq!(mended(at), begin);
+            }
+            assert_eq!((mended(begin), mended(commit + COMMIT.len()), mended(end)), (begin, end, end));
+            assert_eq!(code[end], 5, "the access is noted");
+            code[begin + FOLLOWER.len() + bytes] ^= 1;
+            // SAFETY: the same.
+            assert_eq!(unsafe { mend(start + commit as u64, |_| 5) }, start + commit as u64, "that is no hook");
+        }
+    }
+
+    #[test]
+    fn a_thread_that_jumped_to_nowhere_is_left_alone() {
+        // SAFETY: nothing is read.
+        assert_eq!(unsafe { (mend(0, |_| 0), mend(8, |_| 0)) }, (0, 8));
     }
 
     #[test]

@@ -6,14 +6,13 @@
 
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
-use mayhap_wire::ring::{ADDRESS_BITS, DATA_OFFSET, Header, MAGIC, Tag, UNITS, access_word, record_word, unit};
+use mayhap_wire::gate::TOGETHER;
+use mayhap_wire::ring::{ADDRESS_BITS, DATA_OFFSET, Header, MAGIC, SEALED, Tag, UNITS, access_word, record_word, unit};
 
 use crate::{gate, sys};
 
 /// Units that stay free for records while slices are measured out.
 const RESERVE: u64 = 4 * unit::LONGEST as u64;
-/// The most units that accesses take which are announced together.
-pub(crate) const TOGETHER: u64 = 12;
 
 static HEADER: AtomicPtr<Header> = AtomicPtr::new(core::ptr::null_mut());
 /// How far the reader is known to have come.
@@ -70,7 +69,7 @@ pub(crate) unsafe fn put(site: u32, address: u64, last: &AtomicU64) {
     // SAFETY: hooks only get here after `claim`; the mask keeps the cells inside the ring.
     unsafe {
         let header = HEADER.load(Ordering::Relaxed);
-        let head = (*header).head.0.load(Ordering::Relaxed);
+        let head = head_of(&*header);
         if head + 3 > LIMIT.load(Ordering::Relaxed) {
             make_room(3);
         }
@@ -114,13 +113,28 @@ fn cell(header: *mut Header, number: u64) -> *mut u32 {
 /// How many units were written.
 #[inline(always)]
 pub(crate) fn head() -> u64 {
-    header().map_or(0, |header| header.head.0.load(Ordering::Relaxed))
+    header().map_or(0, head_of)
+}
+
+#[inline(always)]
+fn head_of(header: &Header) -> u64 {
+    header.head.0.load(Ordering::Relaxed) & !SEALED
+}
+
+/// Makes the head one that no hook has made, until something is written: hooks in the code that went on from the head that the one before
+/// them made look again. Whether it was not so already. A hook that had looked before may undo it.
+pub(crate) fn seal() -> bool {
+    header().is_some_and(|header| header.head.0.fetch_or(SEALED, Ordering::SeqCst) & SEALED == 0)
+}
+
+pub(crate) fn is_sealed() -> bool {
+    header().is_none_or(|header| header.head.0.load(Ordering::SeqCst) & SEALED != 0)
 }
 
 /// The site of the access that was written last; 0 if something else was.
 pub(crate) fn last_site() -> u32 {
     let Some(header) = header() else { return 0 };
-    let head = header.head.0.load(Ordering::Relaxed);
+    let head = head_of(header);
     if WORD_END.load(Ordering::Relaxed) == head {
         return WORD_HIGH.load(Ordering::Relaxed) >> (ADDRESS_BITS - 32);
     }
@@ -146,7 +160,7 @@ pub(crate) fn is_current(owner: u32) -> bool {
 pub(crate) unsafe fn record(tag: Tag, argument: u32, following: &[u64]) {
     let Some(header) = header() else { return };
     make_room(following.len() as u64 * 2 + 3);
-    let mut head = header.head.0.load(Ordering::Relaxed);
+    let mut head = head_of(header);
     let place = core::ptr::from_ref(header).cast_mut();
     // SAFETY: the header is the ring's, and the mask keeps the cells inside it.
     unsafe {
@@ -186,7 +200,7 @@ pub(crate) fn room() -> u64 {
 
 fn free() -> u64 {
     let Some(header) = header() else { return u64::MAX };
-    header.units - (header.head.0.load(Ordering::Relaxed) - tail(header))
+    header.units - (head_of(header) - tail(header))
 }
 
 /// How far the reader has come, or had come when its two words for it last agreed.
@@ -215,7 +229,7 @@ fn make_room(units: u64) {
             crate::hook::stop();
             // Nobody reads any more: what is overwritten from here on does not matter.
             if let Some(header) = header() {
-                let head = header.head.0.load(Ordering::Relaxed);
+                let head = head_of(header);
                 header.tail.0.store(head, Ordering::Release);
                 header.tail_check.0.store(!head, Ordering::Release);
             }

@@ -14,7 +14,7 @@ use libc::{c_int, sigaction as Action, siginfo_t, ucontext_t};
 use crate::places::{self, Registers};
 use crate::real::real;
 use crate::tls::{self, Thread, exports};
-use crate::{gate, quick, replay, sys};
+use crate::{gate, quick, replay, ring, sys};
 
 /// Hooks of a handler that keep the token whatever the slice says.
 const PATIENCE: u32 = 1000;
@@ -128,6 +128,8 @@ unsafe extern "C-unwind" fn arrive(signal: c_int, info: *mut siginfo_t, context:
     unsafe { mend(&mut *context) };
     let (outside, handlers) = (thread.outside.load(Ordering::Relaxed), thread.handlers.load(Ordering::Relaxed));
     gate::close();
+    // A hook in the code may be about to go on where the one before it left the ring's head.
+    ring::seal();
     compiler_fence(Ordering::SeqCst);
     thread.outside.store(0, Ordering::Relaxed);
     thread.handlers.store(handlers + 1, Ordering::Relaxed);

@@ -9,9 +9,9 @@
 //! - it no longer exists, or
 //! - a hook has said that it leaves the code that has hooks ([`Thread::outside`]), when all that was announced is done.
 //!
-//! The holder may start a hook at this very moment. The quickest hooks only look at the [`gate`]: it is closed first, then every
-//! thread is made to pass a memory barrier, and only what is seen of the holder after that is evidence; whatever hook had looked before
-//! is over by then. All other hooks first mark the thread busy and count its slice down, then look at the
+//! The holder may start a hook at this very moment. The quickest hooks only look at the [`gate`], or whether the ring's head is where the hook
+//! before left it: so the gate is closed and the head sealed first, then every thread is made to pass a memory barrier, and only what
+//! is seen of the holder after that is evidence; whatever hook had looked before is over by then, and if it has moved the head the seal is gone. All other hooks first mark the thread busy and count its slice down, then look at the
 //! owner; this side first writes the owner, then makes every thread pass a memory barrier, then looks at mark and count.
 //! Whichever way these interleave, one of the two sees the other.
 //!
@@ -51,8 +51,11 @@ pub(crate) fn revoke(holder: &Thread) -> bool {
     }
     let is_outside = holder.outside.load(Ordering::Relaxed) != 0;
     // It is closed to who is outside.
-    if !is_outside && gate::close_to_all() && !sys::barrier() {
-        return false;
+    if !is_outside {
+        let (closed, sealed) = (gate::close_to_all(), ring::seal());
+        if (closed || sealed) && !sys::barrier() {
+            return false;
+        }
     }
     let before = progress(holder);
     if !is_outside && !has_gone_on(holder, before) {
@@ -62,6 +65,7 @@ pub(crate) fn revoke(holder: &Thread) -> bool {
     let seen = sys::barrier();
     let unmoved = holder.busy.load(Ordering::SeqCst) == 0
         && gate::is_closed()
+        && (is_outside || ring::is_sealed())
         && progress(holder) == before
         && (holder.outside.load(Ordering::SeqCst) != 0) == is_outside;
     if seen && unmoved {

@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use mayhap_wire::ring::{DATA_OFFSET, MAGIC, Schedule, offset};
+use mayhap_wire::ring::{DATA_OFFSET, MAGIC, SEALED, Schedule, offset};
 
 /// A ring in memory shared with the program.
 pub(super) struct Ring {
@@ -63,7 +63,7 @@ impl Ring {
         let differing = u64::BITS - (first ^ second).leading_zeros();
         let unsure = differing.next_multiple_of(8);
         let sure = u64::MAX.checked_shl(unsure).unwrap_or(0);
-        Ok((second & sure).max(self.tail))
+        Ok((second & sure & !SEALED).max(self.tail))
     }
 
     /// The process that writes, if one does.

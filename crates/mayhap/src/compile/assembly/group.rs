@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use super::instruction::{R8, RAX, RCX, RDI, RDX, Register, Registers, Value};
-use super::quick::{self, Accessed};
+use super::quick::{Accessed, Quick};
 
 /// Where hooks get the addresses of all accesses but the first.
 const ADDRESSES: [Register; 3] = [RDX, RCX, R8];
@@ -39,6 +39,8 @@ pub(super) struct Group<'a> {
 
 /// Of accesses in a loop.
 pub(super) struct Often {
+    /// Where the first is announced.
+    pub(super) line: usize,
     /// The first is a read that may be the next access too.
     pub(super) may_repeat: bool,
 }
@@ -120,19 +122,20 @@ impl<'a> Group<'a> {
     }
 
     /// Writes the group, and its places; how many those are.
-    pub(super) fn close(self, out: &mut String, places: &mut String) -> usize {
+    pub(super) fn close(self, out: &mut String, places: &mut String, quick: &mut Vec<Quick>) -> usize {
         for (address, register) in self.addresses.iter().zip(ADDRESSES) {
             address.write(register, out);
         }
         let first = self.first;
         let mut hook = String::new();
         call(&mut hook, first, self.what.len(), self.what[0]);
-        if let Some(Often { may_repeat }) = self.often.filter(|_| self.what[0] & BEHIND_CALL == 0) {
+        if let Some(Often { line, may_repeat }) = self.often.filter(|_| self.what[0] & BEHIND_CALL == 0) {
             let follows = |address: &Value| self.address.is_some_and(|first| first.goes_with(address));
             let follow = std::iter::once(false).chain(self.addresses.iter().map(follows));
             let places: Vec<Accessed> =
                 follow.zip(first..).map(|(follows, place)| Accessed { place: name(place), follows }).collect();
-            quick::write(out, first, &places, may_repeat && places.len() == 1, &hook);
+            let may_repeat = may_repeat && places.len() == 1;
+            quick.push(Quick { at: out.len(), line, number: first, places, may_repeat, call: hook });
         } else {
             out.push_str(&hook);
         }

@@ -38,6 +38,16 @@ impl<'a> Loops<'a> {
         Loops { inside: inside.collect(), lines, labels }
     }
 
+    /// The lines, without the space around them.
+    pub(super) fn lines(&self) -> &[&'a str] {
+        &self.lines
+    }
+
+    /// The line of a label that a compiler made.
+    pub(super) fn label(&self, name: &str) -> Option<usize> {
+        self.labels.get(name).copied()
+    }
+
     /// Whether a line is in a loop.
     pub(super) fn contain(&self, line: usize) -> bool {
         self.inside.get(line).is_some_and(|inside| *inside)
@@ -77,7 +87,7 @@ impl<'a> Loops<'a> {
 }
 
 /// Where a line jumps to, and whether it always does.
-fn jump(line: &str) -> Option<(bool, &str)> {
+pub(super) fn jump(line: &str) -> Option<(bool, &str)> {
     let line = line.strip_prefix("notrack").map_or(line, str::trim_start);
     let (name, to) = line.split_once([' ', '\t'])?;
     name.starts_with('j').then(|| (matches!(name, "jmp" | "jmpq"), to.trim()))

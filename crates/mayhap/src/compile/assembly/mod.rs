@@ -22,6 +22,7 @@
 //! and are left alone. Nothing may come between the instructions that the address of a thread's variable is asked with
 //! (`__tls_get_addr`): the linker looks for them as they are.
 
+mod follow;
 mod group;
 mod instruction;
 mod leaving;
@@ -30,12 +31,14 @@ mod quick;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
+use follow::Announces;
 use group::{BEHIND_BLOCK, BEHIND_CALL, Group, Often, WRITE};
 use instruction::{RDI, Registers};
 use leaving::Leaving;
 use loops::Loops;
+use quick::Quick;
 
 /// What is known about how control came to a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,6 +71,8 @@ pub fn rewrite(text: &str, in_front: &HashSet<&str>) -> Option<String> {
         group: None,
         leaving: Leaving::new(text, in_front),
         loops: Loops::new(text),
+        quick: Vec::new(),
+        announces: HashMap::new(),
         registers: Registers::new(),
         number: 0,
     };
@@ -95,7 +100,9 @@ pub fn rewrite(text: &str, in_front: &HashSet<&str>) -> Option<String> {
         writer.line(line);
     }
     writer.close();
-    let Writer { mut out, places, sites, .. } = writer;
+    let places = std::mem::take(&mut writer.places);
+    let sites = writer.sites;
+    let mut out = writer.finish();
     if sites > 0 {
         out.push_str("\t.section\t.data.mayhap_sites,\"aw\",@progbits\n\t.balign\t8\n.LMHsites:\n");
         out.push_str(&places);
@@ -114,6 +121,10 @@ struct Writer<'a> {
     group: Option<Group<'a>>,
     leaving: Leaving<'a>,
     loops: Loops<'a>,
+    /// Hooks that become part of the code.
+    quick: Vec<Quick>,
+    /// The lines that are those, or were announced by others.
+    announces: HashMap<usize, Announces>,
     /// What they hold where there is no group.
     registers: Registers<'a>,
     /// Of the line.
@@ -131,11 +142,27 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// All that was written, with the hooks that are part of the code.
+    fn finish(mut self) -> String {
+        let counts = self.quick.iter().map(|quick| (quick.line, Announces::Quick(quick.places.len() as u64)));
+        self.announces.extend(counts);
+        let behind = follow::find(&self.loops, &self.announces);
+        let mut out = String::with_capacity(self.out.len() + 500 * self.quick.len());
+        let mut done = 0;
+        for quick in &self.quick {
+            out.push_str(&self.out[done..quick.at]);
+            quick.write(&mut out, behind.contains(&quick.line));
+            done = quick.at;
+        }
+        out.push_str(&self.out[done..]);
+        out
+    }
+
     /// Ends the group, and the stretch of code in which it is known what registers hold.
     fn close(&mut self) {
         self.registers = Registers::new();
         if let Some(group) = self.group.take() {
-            self.sites += group.close(&mut self.out, &mut self.places);
+            self.sites += group.close(&mut self.out, &mut self.places, &mut self.quick);
         }
     }
 
@@ -214,13 +241,15 @@ impl<'a> Writer<'a> {
                 Behind::Call => BEHIND_CALL,
                 Behind::Nothing => 0,
             };
-            if !self.group.as_mut().is_some_and(|group| group.access(what)) {
+            if self.group.as_mut().is_some_and(|group| group.access(what)) {
+                self.announces.insert(self.number, Announces::Nothing);
+            } else {
                 let address = self.group.as_ref().map_or(&self.registers, Group::registers).now(RDI);
                 self.close();
-                let often = self
-                    .loops
-                    .contain(self.number)
-                    .then(|| Often { may_repeat: what & WRITE == 0 && self.loops.may_repeat(self.number) });
+                let often = self.loops.contain(self.number).then(|| Often {
+                    line: self.number,
+                    may_repeat: what & WRITE == 0 && self.loops.may_repeat(self.number),
+                });
                 self.group = Some(Group::new(self.sites, what | behind, address, often));
             }
             self.behind = Behind::Nothing;

@@ -1,0 +1,146 @@
+//! Which hooks of a file come behind others.
+//!
+//! A hook that is part of the code ends with three registers that say how the ring is ([`super::quick`]). One that is only ever come to
+//! from such hooks, by ways on which nothing changes these registers, need not ask for all that again: the ring's head is where the one before
+//! left it, or something else happened. That check says nothing of the room in the ring, so only so many units follow one check of that.
+//!
+//! Calls may change those registers, and gcc keeps nothing in them across hooks, which are calls to it: where they are not named, they stay.
+
+use std::collections::{HashMap, HashSet};
+
+use mayhap_wire::gate::TOGETHER;
+
+use super::loops::{Loops, jump};
+use super::{HARMLESS, is_label, is_target};
+
+/// What [`super::quick`] leaves in registers.
+const KEPT: [&str; 3] = ["%r9", "%r10", "%r11"];
+/// The most units that one access takes in the ring.
+const LONGEST: u64 = 3;
+
+/// A line that announces accesses.
+pub(super) enum Announces {
+    /// A hook that is part of the code announces so many.
+    Quick(u64),
+    /// Another hook has announced it.
+    Nothing,
+}
+
+/// What is known where control comes to a line.
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    /// Nobody was seen to come here.
+    Unseen,
+    /// So many units may have been written since the last check of room, and the registers are as a hook left them.
+    Behind(u64),
+    Unknown,
+}
+
+impl State {
+    /// What is known where both ways meet.
+    fn or(self, other: State) -> State {
+        match (self, other) {
+            (State::Unseen, state) | (state, State::Unseen) => state,
+            (State::Behind(one), State::Behind(other)) => State::Behind(one.max(other)),
+            _ => State::Unknown,
+        }
+    }
+}
+
+/// The lines of the hooks that come behind others.
+pub(super) fn find(loops: &Loops, announces: &HashMap<usize, Announces>) -> HashSet<usize> {
+    let lines = loops.lines();
+    let mut states = vec![State::Unseen; lines.len()];
+    let mut ways: Vec<usize> = Vec::new();
+    for line in entries(loops) {
+        states[line] = State::Unknown;
+        ways.push(line);
+    }
+    let mut behind = HashSet::new();
+    // What is known at a label only ever becomes less, so this ends; the last way from each label is that of what is known at last.
+    while let Some(begin) = ways.pop() {
+        let mut state = states[begin];
+        let mut come_to = |line: usize, state: State| {
+            let known = states[line].or(state);
+            if known != states[line] {
+                states[line] = known;
+                ways.push(line);
+            }
+        };
+        for (number, code) in lines.iter().enumerate().skip(begin + 1) {
+            let first = code.split([' ', '\t']).next().unwrap_or("");
+            if let Some(label) = label(code) {
+                if is_target(label) {
+                    come_to(number, state);
+                    break;
+                }
+            } else if let Some((always, to)) = jump(code) {
+                if let Some(line) = loops.label(to) {
+                    come_to(line, state);
+                }
+                if always {
+                    break;
+                }
+            } else if let Some(announces) = announces.get(&number) {
+                let Announces::Quick(count) = announces else { continue };
+                state = match state {
+                    State::Behind(units) if units + count <= TOGETHER => {
+                        behind.insert(number);
+                        State::Behind(units + count)
+                    }
+                    _ => {
+                        behind.remove(&number);
+                        State::Behind(LONGEST * count)
+                    }
+                };
+            } else if matches!(first, "ret" | "retq" | "ud2" | "hlt") {
+                break;
+            } else if changes(code, first) {
+                state = State::Unknown;
+            }
+        }
+    }
+    behind
+}
+
+/// The line may change a register that hooks leave something in, or may be come to from elsewhere.
+fn changes(code: &str, first: &str) -> bool {
+    let is_directive = first.starts_with('.');
+    is_directive && !HARMLESS.iter().any(|harmless| code.starts_with(harmless))
+        || matches!(first, "call" | "callq" | "#APP" | "#NO_APP" | "syscall" | "rep")
+        || first.contains(':')
+        || KEPT.iter().any(|register| code.contains(register))
+}
+
+/// The label that a line is.
+fn label(code: &str) -> Option<&str> {
+    code.strip_suffix(':').filter(|label| is_label(label))
+}
+
+/// The lines where control may come from anywhere: labels that are more than the ends of jumps.
+fn entries(loops: &Loops) -> HashSet<usize> {
+    let mut entries = HashSet::from([0]);
+    let mut inline = false;
+    for (number, code) in loops.lines().iter().enumerate() {
+        match *code {
+            "#APP" => inline = true,
+            "#NO_APP" => inline = false,
+            _ => {}
+        }
+        if let Some(label) = label(code) {
+            if !label.starts_with(".L") {
+                entries.insert(number);
+            }
+            continue;
+        }
+        if !inline && jump(code).is_some_and(|(_, to)| loops.label(to).is_some()) {
+            continue;
+        }
+        for (at, _) in code.match_indices(".L") {
+            let name = &code[at..];
+            let end = name[2..].find(|c: char| !c.is_ascii_alphanumeric()).map_or(name.len(), |end| end + 2);
+            entries.extend(loops.label(&name[..end]).filter(|_| is_target(&name[..end])));
+        }
+    }
+    entries
+}
