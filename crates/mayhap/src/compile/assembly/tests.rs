@@ -531,7 +531,7 @@ fn oracle_hooks_that_follow_are_come_to_from_hooks_only() {
         let out = all(&lines);
         let line_of = |label: &str| out.iter().position(|line| line.strip_suffix(':') == Some(label));
         let (mut at, mut units) = (0, None);
-        for _ in 0..400 {
+        for _ in 0..3_000 {
             let code = out[at].as_str();
             at += 1;
             let is_full = code.contains("mayhap_gate_2@");
