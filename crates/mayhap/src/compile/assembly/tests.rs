@@ -493,6 +493,22 @@ fn a_hook_behind_another_goes_on_where_that_one_left_the_ring() {
     assert!(!follows(&["#APP", "jmp\t.L3", "#NO_APP", "jmp\t.L2"]), "so does inline assembly");
 }
 
+#[test]
+fn hooks_ask_for_room_again_and_again() {
+    let hooks = |lines: &[&'static str]| -> Vec<bool> {
+        let begins = |line: &String| (line.contains("mayhap_gate_2@") || *line == FOLLOWS).then_some(*line == FOLLOWS);
+        all(lines).iter().filter_map(begins).collect()
+    };
+    let access = ["movq\t(%rbx), %rdi", "call\t__tsan_read4", "je\t.L2"];
+    let many = [&["f:", ".L2:"], &access.repeat(100)[..]].concat();
+    // Three units for the first, one for each that follows.
+    let expected: Vec<bool> = (0..100).map(|nth| nth % 46 != 0).collect();
+    assert_eq!(hooks(&many), expected);
+    // A loop that is only come to from another hook.
+    let inner = [&["f:", ".L2:"], &access[..], &[".L3:"], &access[..2], &["jne\t.L3", "jmp\t.L2"]].concat();
+    assert_eq!(hooks(&inner), [false, false]);
+}
+
 /// Walks through rewritten code at random, and sees to it that each hook that follows another finds what that one left, and room.
 #[test]
 fn oracle_hooks_that_follow_are_come_to_from_hooks_only() {
