@@ -23,6 +23,7 @@ use mayhap_trace::format::{self, Compression, Format};
 use mayhap_wire::checksum;
 use mayhap_wire::frame::RECORDING;
 use object::{Object, ReadCache};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
@@ -136,7 +137,7 @@ impl Writer {
         };
         match kept {
             Ok(()) => {
-                self.file.persist(output).map_err(|error| failed(error.error))?;
+                take_place(self.file, output).map_err(failed)?;
                 Ok(Recording { status, events: self.units, notes: ending.notes() })
             }
             Err(error) if is_full(&error) => {
@@ -172,6 +173,13 @@ impl Writer {
         footer.extend(RECORDING);
         file.write_all(&[end, footer].concat())
     }
+}
+
+/// Gives the file its name. One that has it already is exchanged for it and then removed: file systems that see it replaced would first
+/// bring the new one to the disk.
+fn take_place(file: NamedTempFile, output: &Path) -> io::Result<()> {
+    let exchanged = output.is_file() && renameat_with(CWD, file.path(), CWD, output, RenameFlags::EXCHANGE).is_ok();
+    if exchanged { file.close() } else { file.persist(output).map(drop).map_err(|error| error.error) }
 }
 
 /// Whether a file is a recording that is not finished, of whichever version.
