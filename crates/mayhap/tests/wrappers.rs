@@ -338,3 +338,57 @@ fn programs_built_for_libtsan_are_recorded() {
     shell(folder.path(), "gcc -g -O1 -fsanitize=thread main.c count.c -pthread -o theirs");
     races(folder.path(), "./theirs");
 }
+
+const READY_C: &str = r#"
+#include <pthread.h>
+#include <sched.h>
+extern int value, ready;
+extern pthread_mutex_t lock;
+void await(void) {
+    for (int seen = 0; !seen; sched_yield()) {
+        pthread_mutex_lock(&lock);
+        seen = ready;
+        pthread_mutex_unlock(&lock);
+    }
+    value = 2;
+}
+"#;
+const SETS_READY_C: &str = r#"
+#include <pthread.h>
+int value, ready;
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+void await(void);
+static void *work(void *arg) { await(); return arg; }
+int main(void) {
+    pthread_t a;
+    pthread_create(&a, 0, work, 0);
+    value = 1;
+    pthread_mutex_lock(&lock);
+    ready = 1;
+    pthread_mutex_unlock(&lock);
+    pthread_join(a, 0);
+    return 0;
+}
+"#;
+
+/// Of code that somebody else built no basic blocks are told, while those of the rest are: its accesses count as decided.
+#[test]
+fn objects_built_for_libtsan_may_be_linked_in() {
+    let folder = sources();
+    std::fs::write(folder.path().join("ready.c"), READY_C).unwrap();
+    std::fs::write(folder.path().join("sets_ready.c"), SETS_READY_C).unwrap();
+    for compiler in ["gcc", "clang"].into_iter().filter(|compiler| there_is(compiler)) {
+        for option in ["", "-static", "-Wl,-z,now", "-fno-plt"] {
+            let script = format!(
+                "export MAYHAP_CC={compiler}; {compiler} -O1 {option} -fsanitize=thread -c ready.c\n\
+                 mayhap cc -O1 {option} -c sets_ready.c; mayhap cc {option} sets_ready.o ready.o -pthread -o mixed"
+            );
+            let run = shell(folder.path(), &script);
+            assert!(!run.stderr.contains("-mllvm"), "{script}: {}", run.stderr);
+            let run = common::mayhap_in(folder.path(), &["record", "-o", "t.mhp", "--", "./mixed"]);
+            assert_eq!(run.code, Some(0), "{}", run.stderr);
+            let found = common::mayhap_in(folder.path(), &["predict", "--kinds", "race", "t.mhp"]);
+            assert_eq!(found.code, Some(0), "{script}: {}", found.stdout);
+        }
+    }
+}

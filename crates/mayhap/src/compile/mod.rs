@@ -58,6 +58,8 @@ struct Survey {
     stage: Stage,
     /// There is something to compile or link.
     has_input: bool,
+    /// There is something to compile, not only to link.
+    has_source: bool,
     /// The compiler's own libraries are not linked.
     bare: bool,
     /// No shared libraries are linked.
@@ -120,7 +122,10 @@ pub fn translate(
         Family::Gcc => all.extend(["-fsanitize=thread", "-fsanitize-coverage=trace-pc"].map(OsString::from)),
         Family::Clang => {
             all.extend(["-fsanitize=thread", "-fsanitize-coverage=trace-pc-guard"].map(OsString::from));
-            all.extend(["-mllvm", "-tsan-instrument-read-before-write=1"].map(OsString::from));
+            // It warns of these where it only links.
+            if survey.has_source {
+                all.extend(["-mllvm", "-tsan-instrument-read-before-write=1"].map(OsString::from));
+            }
             if survey.stage >= Stage::Merge {
                 all.push("-fno-sanitize-link-runtime".into());
             }
@@ -306,7 +311,7 @@ impl Survey {
             "-lstdc++" | "-lc++" => (self.has_input, self.cxx) = (true, true),
             "-lgomp" | "-lomp" => (self.has_input, self.open_mp) = (true, true),
             "-fopenmp" | "-fopenmp=libomp" | "-fopenmp=libgomp" => self.open_mp = true,
-            "-" => self.has_input = true,
+            "-" => (self.has_input, self.has_source) = (true, true),
             "-m32" | "-m16" | "-mx32" => self.foreign = Some(format!("{text}: not recorded, only x86-64 code is")),
             "-ffreestanding" => self.foreign = Some(format!("{text}: not recorded, the runtime needs a C library")),
             _ if ["-B", "-masm=", "-mcmodel="].iter().any(|option| text.starts_with(option)) => {
@@ -314,7 +319,11 @@ impl Survey {
             }
             _ if text.starts_with("-l") => self.has_input = true,
             _ if text.starts_with('-') => self.target(text),
-            _ => self.has_input = true,
+            _ => {
+                self.has_input = true;
+                let is_linked = [".o", ".a", ".so", ".lo", ".obj"].iter().any(|end| text.ends_with(end));
+                self.has_source |= !is_linked && !text.contains(".so.");
+            }
         }
     }
 
@@ -380,7 +389,9 @@ mod tests {
             ["a.c", "a.o -o a", "-shared a.o -o liba.so", "-MMD a.c", "-x c -", "-O2 -Weird --unknown=1 a.c", "-lfoo"];
         for line in links {
             assert_eq!(text(&call(line, Family::Gcc)), format!("-L/rt -g -Wno-tsan {line} {GCC} {RPATH}"));
-            let clang = format!("-L/rt /rt/{} -g {line} {CLANG} -fno-sanitize-link-runtime {RPATH}", runtime::NAME);
+            let only_links = ["a.o -o a", "-shared a.o -o liba.so", "-lfoo"].contains(&line);
+            let clang = if only_links { CLANG.split_once(" -mllvm").unwrap().0 } else { CLANG };
+            let clang = format!("-L/rt /rt/{} -g {line} {clang} -fno-sanitize-link-runtime {RPATH}", runtime::NAME);
             assert_eq!(text(&call(line, Family::Clang)), clang);
         }
     }

@@ -8,6 +8,9 @@
 //! change is forgotten after it; a function with jumps through tables is given up. Calls of
 //! the module's own functions say nothing: such a function may end in a jump to the hook, which then sees the return
 //! address of a call with other arguments. Unknown counts as decided by a value, which only adds branches.
+//!
+//! A function that calls no hook which tells basic blocks (compiled by somebody else, with `-fsanitize=thread` alone) may have come to any of
+//! its accesses and operations by a decision: there, none is constant.
 
 use std::collections::{HashMap, HashSet};
 
@@ -39,9 +42,10 @@ fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> HashSet<u64> {
     let Ok(file) = object::File::parse(bytes) else { return constant };
     wanted.sort_unstable();
     let code = |start, size| file.sections().find_map(|section| section.data_range(start, size).ok().flatten());
+    let code_at = |start, size| code(start, size).unwrap_or_default();
     let mut functions = HashMap::new();
     let mut own = HashSet::new();
-    let mut harmless = slots(&file);
+    let (mut harmless, mut telling) = (slots(&file, |name| name == HARMLESS), slots(&file, tells));
     // The cold part of a function is a symbol of its own and jumps back into the middle of the other part.
     let mut arrivals = HashSet::new();
     for symbol in file.symbols().chain(file.dynamic_symbols()) {
@@ -52,6 +56,9 @@ fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> HashSet<u64> {
         functions.insert(start, size);
         if symbol.name() == Ok(HARMLESS) {
             harmless.insert(start);
+        }
+        if symbol.name().is_ok_and(tells) {
+            telling.insert(start);
         }
         if !symbol.name().is_ok_and(|name| HOOKS.iter().any(|hook| name.starts_with(hook))) {
             own.insert(start);
@@ -69,8 +76,17 @@ fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> HashSet<u64> {
         if from < to
             && let Some(code) = code(start, size)
         {
+            let instructions = decode(code, start);
             let places = Places { arrivals: &arrivals, own: &own, harmless: &harmless };
-            in_function(code, start, &wanted[from..to], &places, &mut constant);
+            // Through the table of the linker, or not.
+            let called = |at: u64| {
+                let stub = decode(code_at(at, STUB), at);
+                let jump = stub.iter().find(|jump| jump.flow_control() == FlowControl::IndirectBranch);
+                jump.filter(|jump| jump.is_ip_rel_memory_operand()).map_or(at, Instruction::ip_rel_memory_address)
+            };
+            if instructions.iter().filter_map(callee).any(|to| telling.contains(&to) || telling.contains(&called(to))) {
+                in_function(&instructions, &wanted[from..to], &places, &mut constant);
+            }
         }
     }
     constant
@@ -79,15 +95,34 @@ fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> HashSet<u64> {
 /// The hook that changes no register.
 const HARMLESS: &str = "__mayhap_entered";
 
-/// Where the file has the address of [`HARMLESS`].
-fn slots(file: &object::File<'_>) -> HashSet<u64> {
+/// Whether a hook of this name says that a basic block was entered.
+fn tells(name: &str) -> bool {
+    name.starts_with("__sanitizer_cov_trace_pc") || name.starts_with("__mayhap_access") || name == HARMLESS
+}
+
+/// What a call calls, or where the address of that stands.
+fn callee(instruction: &Instruction) -> Option<u64> {
+    match instruction.flow_control() {
+        FlowControl::Call => Some(instruction.near_branch_target()),
+        FlowControl::IndirectCall if instruction.is_ip_rel_memory_operand() => {
+            Some(instruction.ip_rel_memory_address())
+        }
+        _ => None,
+    }
+}
+
+/// How many bytes of the linker's table stand for a function.
+const STUB: u64 = 16;
+
+/// Where the file has the addresses of functions with such names.
+fn slots(file: &object::File<'_>, wanted: impl Fn(&str) -> bool) -> HashSet<u64> {
     let symbols = file.dynamic_symbol_table();
     let name = |target| match target {
         RelocationTarget::Symbol(index) => symbols.as_ref()?.symbol_by_index(index).ok()?.name().ok(),
         _ => None,
     };
     let relocations = file.dynamic_relocations().into_iter().flatten();
-    relocations.filter(|(_, there)| name(there.target()) == Some(HARMLESS)).map(|(at, _)| at).collect()
+    relocations.filter(|(_, there)| name(there.target()).is_some_and(&wanted)).map(|(at, _)| at).collect()
 }
 
 /// What is known of places in a file.
@@ -135,9 +170,8 @@ const CLOBBERED: [Register; 9] = [
     Register::R11,
 ];
 
-fn in_function(code: &[u8], start: u64, wanted: &[u64], places: &Places<'_>, constant: &mut HashSet<u64>) {
-    let instructions = decode(code, start);
-    let Some(targets) = targets(&instructions) else { return };
+fn in_function(instructions: &[Instruction], wanted: &[u64], places: &Places<'_>, constant: &mut HashSet<u64>) {
+    let Some(targets) = targets(instructions) else { return };
     let mut info = InstructionInfoFactory::new();
     // What every way to a jump's target knows there; no way found yet: everything.
     let mut at: HashMap<u64, Known> = targets.into_iter().map(|target| (target, [true; 16])).collect();
@@ -145,7 +179,7 @@ fn in_function(code: &[u8], start: u64, wanted: &[u64], places: &Places<'_>, con
         let mut changed = false;
         let mut found = Vec::new();
         let mut known = [false; 16];
-        for instruction in &instructions {
+        for instruction in instructions {
             if let Some(others) = at.get(&instruction.ip()) {
                 meet(&mut known, others);
             }
@@ -154,10 +188,7 @@ fn in_function(code: &[u8], start: u64, wanted: &[u64], places: &Places<'_>, con
             }
             match instruction.flow_control() {
                 FlowControl::Next => step(instruction, &mut info, &mut known),
-                FlowControl::Call if places.harmless.contains(&instruction.near_branch_target()) => {}
-                FlowControl::IndirectCall
-                    if instruction.is_ip_rel_memory_operand()
-                        && places.harmless.contains(&instruction.ip_rel_memory_address()) => {}
+                _ if callee(instruction).is_some_and(|to| places.harmless.contains(&to)) => {}
                 FlowControl::Call | FlowControl::IndirectCall => {
                     let own = instruction.is_call_near() && places.own.contains(&instruction.near_branch_target());
                     if known[Register::RDI.number()] && !own && wanted.binary_search(&instruction.next_ip()).is_ok() {
@@ -233,7 +264,7 @@ mod tests {
         let mut constant = HashSet::new();
         let (own, harmless) = (HashSet::from([0x5000]), HashSet::from([0x2000, 0x3000]));
         let places = Places { arrivals: &HashSet::new(), own: &own, harmless: &harmless };
-        in_function(code, 0x1000, wanted, &places, &mut constant);
+        in_function(&decode(code, 0x1000), wanted, &places, &mut constant);
         let mut constant: Vec<u64> = constant.into_iter().collect();
         constant.sort_unstable();
         constant
