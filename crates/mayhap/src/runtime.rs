@@ -45,7 +45,7 @@ pub fn folder() -> Result<PathBuf, Failure> {
     Err(Failure::new(format_args!("no place for the runtime library: {}", failures.join("; "))))
 }
 
-/// The folder where this executable is called `as`, for gcc to find; `None` where there can be none.
+/// The folder where this executable is called `as`, for compilers to find; `None` where there can be none.
 pub fn assembler(runtime: &Path) -> Option<PathBuf> {
     use std::hash::{BuildHasher, Hasher};
     let own = std::env::current_exe().ok()?;

@@ -73,8 +73,22 @@ fn basic_blocks_are_told_however_the_code_is_assembled() {
         "c++ -Os -fno-pie -no-pie -fno-omit-frame-pointer -c p.cc -o p.o && mayhap c++ -no-pie -pthread p.o -o p",
         "c++ -O2 -mindirect-branch=thunk -fcf-protection=none -pthread p.cc -o p",
     ];
-    for way in ways {
-        let script = format!("rm -f p p.mhp; mayhap {way} && mayhap record -o p.mhp -- ./p");
+    let clang_ways = [
+        "c++ -O2 -g -pthread p.cc -o p",
+        "c++ -O0 -fno-pie -no-pie -pthread p.cc -o p",
+        "c++ -O3 -fno-plt -save-temps -pthread p.cc -o p",
+        "c++ -O2 -masm=intel -pthread p.cc -o p",
+        "c++ -O1 -S -pthread p.cc -o p.s && mayhap c++ -pthread p.s -o p",
+        "c++ -Os -fcf-protection=full -fno-omit-frame-pointer -c p.cc -o p.o && mayhap c++ -pthread p.o -o p",
+        "c++ -O2 -mretpoline -ffunction-sections -pthread p.cc -o p",
+        "c++ -O2 -fintegrated-as -pthread p.cc -o p",
+    ];
+    let clang_ways = if there_is("clang++") { &clang_ways[..] } else { &[] };
+    let by = |compilers, ways: &[&str]| -> Vec<String> {
+        ways.iter().map(|way| format!("export MAYHAP_CC={compilers}; rm -f p p.mhp; mayhap {way}")).collect()
+    };
+    for way in [by("gcc MAYHAP_CXX=g++", &ways), by("clang MAYHAP_CXX=clang++", clang_ways)].concat() {
+        let script = format!("{way} && mayhap record -o p.mhp -- ./p");
         shell(folder.path(), &script);
         let found = common::mayhap_in(folder.path(), &["predict", "--kinds", "race", "p.mhp"]);
         assert!(found.stdout.contains("Data race on `counter`"), "{way}: {}{}", found.stdout, found.stderr);
@@ -101,7 +115,7 @@ __attribute__((noinline)) static int tail(int n) { return chosen(n); }
 /// Chosen by the loader, before anything else runs.
 extern "C" {
 static int plain(void) { return 1; }
-static int (*choose(void))(void) { return __builtin_cpu_init(), __builtin_cpu_supports("sse2") ? plain : nullptr; }
+int (*choose(void))(void) { return __builtin_cpu_init(), __builtin_cpu_supports("sse2") ? plain : nullptr; }
 int picked(void) __attribute__((ifunc("choose")));
 }
 /// Keeps values below the stack pointer over a jump through a table.

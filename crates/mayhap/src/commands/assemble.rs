@@ -1,4 +1,4 @@
-//! The assembler that `mayhap cc` has gcc call: the real one, behind [`crate::compile::assembly`].
+//! The assembler that `mayhap cc` has compilers call: the real one, behind [`crate::compile::assembly`].
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
@@ -52,7 +52,7 @@ fn input(arguments: &[OsString]) -> Option<usize> {
 }
 
 /// The first assembler on the path that is not this.
-fn real() -> Option<PathBuf> {
+pub(super) fn real() -> Option<PathBuf> {
     let own = std::env::current_exe().ok().and_then(|path| path.canonicalize().ok());
     let path = std::env::var_os("PATH")?;
     let found = std::env::split_paths(&path).map(|folder| folder.join("as"));

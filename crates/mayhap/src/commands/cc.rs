@@ -7,6 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use super::assemble;
 pub use crate::compile::Language;
 use crate::compile::{Family, translate};
 use crate::notes::note;
@@ -29,7 +30,8 @@ impl Args {
     pub(super) fn run(self, language: Language) -> Result<Exit, Failure> {
         let Compiler { program, arguments, family } = Compiler::find(language)?;
         let folder = runtime::folder()?;
-        let assembler = runtime::assembler(&folder);
+        // clang may be there without any assembler but its own.
+        let assembler = assemble::real().and_then(|_| runtime::assembler(&folder));
         let call = translate(self.arguments, language, family, &folder, assembler.as_deref());
         for line in call.notes {
             note(line);

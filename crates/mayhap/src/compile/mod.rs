@@ -60,6 +60,8 @@ struct Survey {
     has_input: bool,
     /// There is something to compile, not only to link.
     has_source: bool,
+    /// There is assembly to assemble.
+    has_assembly: bool,
     /// The compiler's own libraries are not linked.
     bare: bool,
     /// No shared libraries are linked.
@@ -110,18 +112,21 @@ pub fn translate(
     // The user's own choices come later and win. gcc warns of fences that it does not instrument: with -Werror, or in a
     // configure script, that would change what happens.
     all.push("-g".into());
-    let assembler = assembler.filter(|_| family == Family::Gcc && !archive && !survey.other_assembly);
+    let assembles =
+        survey.stage != Stage::Preprocess && (family == Family::Gcc || survey.has_source && !survey.has_assembly);
+    let assembler = assembler.filter(|_| assembles && !archive && !survey.other_assembly);
     if family == Family::Gcc {
         all.push("-Wno-tsan".into());
-        all.extend(assembler.map(|folder| joined("-B", &folder.join(""))));
     }
+    all.extend(assembler.map(|folder| joined("-B", &folder.join(""))));
     all.extend(kept);
     match family {
         Family::Gcc if archive => all.push(joined("-specs=", &folder.join(runtime::SPECS_NAME))),
         Family::Gcc if assembler.is_some() => all.push("-fsanitize=thread".into()),
         Family::Gcc => all.extend(["-fsanitize=thread", "-fsanitize-coverage=trace-pc"].map(OsString::from)),
         Family::Clang => {
-            all.extend(["-fsanitize=thread", "-fsanitize-coverage=trace-pc-guard"].map(OsString::from));
+            let blocks = if assembler.is_some() { "-fno-integrated-as" } else { "-fsanitize-coverage=trace-pc-guard" };
+            all.extend(["-fsanitize=thread", blocks].map(OsString::from));
             // It warns of these where it only links.
             if survey.has_source {
                 all.extend(["-mllvm", "-tsan-instrument-read-before-write=1"].map(OsString::from));
@@ -294,6 +299,7 @@ impl Survey {
                 let value = arguments.next().map(|value| value.to_string_lossy()).unwrap_or_default();
                 self.target(&format!("{text} {value}"));
                 self.other_assembly |= text == "-B";
+                self.has_assembly |= text == "-x" && value.starts_with("assembler");
                 continue;
             }
             self.one(&text);
@@ -303,8 +309,11 @@ impl Survey {
     fn one(&mut self, text: &str) {
         match text {
             "-E" | "-M" | "-MM" => self.stage = Stage::Preprocess,
-            "-S" => (self.stage, self.other_assembly) = (self.stage.min(Stage::Compile), true),
-            "-c" | "-fsyntax-only" | "--precompile" => self.stage = self.stage.min(Stage::Compile),
+            "-S" | "-fsyntax-only" | "--precompile" => {
+                (self.stage, self.other_assembly) = (self.stage.min(Stage::Compile), true)
+            }
+            "-c" => self.stage = self.stage.min(Stage::Compile),
+            "-emit-llvm" | "-fintegrated-as" | "-integrated-as" => self.other_assembly = true,
             "-r" => self.stage = self.stage.min(Stage::Merge),
             "-nostdlib" | "-nodefaultlibs" => self.bare = true,
             "-static" | "-static-pie" | "--static" => self.linked_statically = true,
@@ -323,6 +332,7 @@ impl Survey {
                 self.has_input = true;
                 let is_linked = [".o", ".a", ".so", ".lo", ".obj"].iter().any(|end| text.ends_with(end));
                 self.has_source |= !is_linked && !text.contains(".so.");
+                self.has_assembly |= [".s", ".S", ".sx"].iter().any(|end| text.ends_with(end));
             }
         }
     }
@@ -354,18 +364,27 @@ mod tests {
     }
 
     #[test]
-    fn gcc_gets_the_assembler_unless_the_assembly_is_another() {
+    fn compilers_get_the_assembler_unless_the_assembly_is_another() {
         let with = |line, family| {
             text(&translate(words(line), Language::C, family, Path::new("/rt"), Some(Path::new("/rt/as"))))
         };
         assert_eq!(with("-c a.c", Family::Gcc), "-g -Wno-tsan -B/rt/as/ -c a.c -fsanitize=thread");
         assert!(with("a.c -o a", Family::Gcc).contains("-B/rt/as/ a.c -o a -fsanitize=thread -Xlinker"));
-        for line in
-            ["-S a.c", "-B mine -c a.c", "-Bmine/ a.c", "-masm=intel -c a.c", "-mcmodel=large -c a.c", "-static a.c"]
-        {
-            assert_eq!(with(line, Family::Gcc), text(&call(line, Family::Gcc)));
+        let clang =
+            "-g -B/rt/as/ -c a.c -fsanitize=thread -fno-integrated-as -mllvm -tsan-instrument-read-before-write=1";
+        assert_eq!(with("-c a.c", Family::Clang), clang);
+        let others = ["-S a.c", "-B mine -c a.c", "-Bmine/ a.c", "-masm=intel -c a.c", "-mcmodel=large -c a.c"];
+        for line in [&others[..], &["-static a.c", "-fsyntax-only a.c", "-E a.c"]].concat() {
+            for family in [Family::Gcc, Family::Clang] {
+                assert_eq!(with(line, family), text(&call(line, family)));
+            }
         }
-        assert_eq!(with("-c a.c", Family::Clang), text(&call("-c a.c", Family::Clang)));
+        // What clang has an assembler of its own for, or nothing to assemble.
+        for line in
+            ["-c a.S", "a.c b.s", "-x assembler-with-cpp -c a", "-emit-llvm -c a.c", "-fintegrated-as a.c", "a.o"]
+        {
+            assert_eq!(with(line, Family::Clang), text(&call(line, Family::Clang)));
+        }
     }
 
     fn text(call: &Call) -> String {

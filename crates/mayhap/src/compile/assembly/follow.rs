@@ -52,9 +52,14 @@ pub(super) fn find(loops: &Loops, announces: &HashMap<usize, Announces>) -> Hash
     let lines = loops.lines();
     let mut states = vec![State::Unseen; lines.len()];
     let mut ways: Vec<usize> = Vec::new();
-    for line in entries(loops) {
-        states[line] = State::Unknown;
-        ways.push(line);
+    let is_node = |label: &str| is_target(label) || loops.is_mentioned(label);
+    // Where control may come from anywhere.
+    let is_entry = |label: &str| !label.starts_with(".L") || loops.is_mentioned(label);
+    for (number, code) in lines.iter().enumerate() {
+        if number == 0 || label(code).is_some_and(is_entry) {
+            states[number] = State::Unknown;
+            ways.push(number);
+        }
     }
     let mut behind = HashSet::new();
     // What is known at a label only ever becomes less, so this ends; the last way from each label is that of what is known at last.
@@ -70,7 +75,7 @@ pub(super) fn find(loops: &Loops, announces: &HashMap<usize, Announces>) -> Hash
         for (number, code) in lines.iter().enumerate().skip(begin + 1) {
             let first = code.split([' ', '\t']).next().unwrap_or("");
             if let Some(label) = label(code) {
-                if is_target(label) {
+                if is_node(label) {
                     come_to(number, state);
                     break;
                 }
@@ -115,32 +120,4 @@ fn changes(code: &str, first: &str) -> bool {
 /// The label that a line is.
 fn label(code: &str) -> Option<&str> {
     code.strip_suffix(':').filter(|label| is_label(label))
-}
-
-/// The lines where control may come from anywhere: labels that are more than the ends of jumps.
-fn entries(loops: &Loops) -> HashSet<usize> {
-    let mut entries = HashSet::from([0]);
-    let mut inline = false;
-    for (number, code) in loops.lines().iter().enumerate() {
-        match *code {
-            "#APP" => inline = true,
-            "#NO_APP" => inline = false,
-            _ => {}
-        }
-        if let Some(label) = label(code) {
-            if !label.starts_with(".L") {
-                entries.insert(number);
-            }
-            continue;
-        }
-        if !inline && jump(code).is_some_and(|(_, to)| loops.label(to).is_some()) {
-            continue;
-        }
-        for (at, _) in code.match_indices(".L") {
-            let name = &code[at..];
-            let end = name[2..].find(|c: char| !c.is_ascii_alphanumeric()).map_or(name.len(), |end| end + 2);
-            entries.extend(loops.label(&name[..end]).filter(|_| is_target(&name[..end])));
-        }
-    }
-    entries
 }

@@ -2,13 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{access, function};
+use super::{access, bare, function};
 
 /// The loops of a file.
 pub(super) struct Loops<'a> {
     lines: Vec<&'a str>,
     /// The lines of the labels that compilers make.
     labels: HashMap<&'a str, usize>,
+    /// Those of them that are more than the ends of jumps.
+    mentioned: HashSet<&'a str>,
     /// The lines that something jumps back over.
     inside: Vec<bool>,
 }
@@ -18,7 +20,7 @@ const FAR: usize = 1000;
 
 impl<'a> Loops<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        let lines: Vec<&str> = text.lines().map(bare).collect();
         let mut labels = HashMap::new();
         // How many loops begin at a line, less those that end before it.
         let mut changes = vec![0i32; lines.len() + 1];
@@ -35,7 +37,7 @@ impl<'a> Loops<'a> {
             depth += change;
             depth > 0
         });
-        Loops { inside: inside.collect(), lines, labels }
+        Loops { inside: inside.collect(), mentioned: mentioned(&lines, &labels), lines, labels }
     }
 
     /// The lines, without the space around them.
@@ -46,6 +48,11 @@ impl<'a> Loops<'a> {
     /// The line of a label that a compiler made.
     pub(super) fn label(&self, name: &str) -> Option<usize> {
         self.labels.get(name).copied()
+    }
+
+    /// Control may come to a label from where no jump to it stands: its address is taken, or exceptions lead there.
+    pub(super) fn is_mentioned(&self, label: &str) -> bool {
+        self.mentioned.contains(label)
     }
 
     /// Whether a line is in a loop.
@@ -84,6 +91,34 @@ impl<'a> Loops<'a> {
         }
         false
     }
+}
+
+/// The labels that are named elsewhere than in jumps to them and in debug information.
+fn mentioned<'a>(lines: &[&'a str], labels: &HashMap<&'a str, usize>) -> HashSet<&'a str> {
+    let mut mentioned = HashSet::new();
+    let (mut inline, mut debug) = (false, false);
+    for line in lines {
+        match line.split_once([' ', '\t']).unwrap_or((line, "")) {
+            ("#APP", _) => inline = true,
+            ("#NO_APP", _) => inline = false,
+            (".section" | ".pushsection", name) => debug = name.trim_start_matches('"').starts_with(".debug_"),
+            (".text" | ".data" | ".bss" | ".previous" | ".popsection" | ".subsection", _) => debug = false,
+            _ => {}
+        }
+        let is_jump = !inline && jump(line).is_some_and(|(_, to)| labels.contains_key(to));
+        if debug || is_jump || line.ends_with(':') {
+            continue;
+        }
+        for (at, _) in line.match_indices(".L") {
+            let name = &line[at..];
+            let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let end = name[2..].find(|c| !is_part(c)).map_or(name.len(), |end| end + 2);
+            if labels.contains_key(&name[..end]) {
+                mentioned.insert(&name[..end]);
+            }
+        }
+    }
+    mentioned
 }
 
 /// Where a line jumps to, and whether it always does.

@@ -1,6 +1,6 @@
-//! What `mayhap cc` does to the assembly that gcc writes, before the assembler sees it.
+//! What `mayhap cc` does to the assembly that gcc and clang write, before the assembler sees it.
 //!
-//! gcc's hooks for accesses get nothing but an address. Here each call of one is made a call of a hook that also gets a *place*:
+//! The compilers' hooks for accesses get nothing but an address. Here each call of one is made a call of a hook that also gets a *place*:
 //! memory of its own that says what the access is, and keeps its number. It also says whether the access comes behind the
 //! beginning of a basic block; so the compiler need not be asked for hooks at basic blocks, which cost as much as those of the accesses.
 //!
@@ -16,7 +16,7 @@
 //! Accesses of one stretch are announced together where their addresses are known early enough ([`group`]). Before calls of functions
 //! that are elsewhere, a hook says that all that was announced is done ([`leaving`]): they may take long, or wait.
 //!
-//! gcc writes AT&T syntax, one label or instruction a line. The hooks of accesses may change the registers that any call may
+//! Both write AT&T syntax, one label or instruction a line. The hooks of accesses may change the registers that any call may
 //! change. What stands below the stack pointer is not in use at calls, returns and jumps to other functions; at jumps through
 //! registers it may be, and is spared. Functions that the loader calls to choose others (`ifunc`) run before hooks can be called,
 //! and are left alone. Nothing may come between the instructions that the address of a thread's variable is asked with
@@ -53,6 +53,9 @@ enum Behind {
 
 /// The hooks' names without what they do and how much of it.
 const HOOKS: [&str; 2] = ["__tsan_", "__tsan_volatile_"];
+
+/// How the names of functions begin that stand for jumps through registers.
+const THUNKS: [&str; 3] = ["__x86_indirect_thunk_", "__llvm_retpoline_", "__llvm_lvi_thunk_"];
 
 /// Directives that may stand between the accesses of a group.
 const HARMLESS: [&str; 5] = [".loc", ".cfi_", ".p2align", ".align", ".balign"];
@@ -168,10 +171,9 @@ impl<'a> Writer<'a> {
 
     /// Writes a line, or what stands for it, and before it what must be.
     fn take(&mut self, line: &str, code: &'a str) {
-        // With -fverbose-asm there are comments.
-        let code = if code.contains('"') { code } else { code.split('#').next().unwrap_or("").trim_end() };
+        let code = bare(code);
         if let Some((label, behind)) = code.split_once(':').filter(|(label, _)| is_label(label)) {
-            if is_target(label) || !behind.is_empty() {
+            if is_target(label) || self.loops.is_mentioned(label) || !behind.is_empty() {
                 self.close();
                 self.behind = Behind::Block;
             }
@@ -191,6 +193,11 @@ impl<'a> Writer<'a> {
         let operand = words.next().unwrap_or("");
         match first {
             "" => {}
+            // Clang's own assembler takes the prefix by itself, others warn of it.
+            "data16" if operand.is_empty() => {
+                self.close();
+                return self.line("\t.byte\t0x66");
+            }
             "call" | "callq" => return self.call(line, operand),
             "ret" | "retq" => {
                 self.close();
@@ -221,7 +228,7 @@ impl<'a> Writer<'a> {
     /// What comes before a jump.
     fn jump(&mut self, operand: &str) {
         let leaves = self.leaving.leaves(function(operand));
-        let may_be_inside = operand.starts_with('*');
+        let may_be_inside = operand.starts_with('*') || THUNKS.iter().any(|thunk| operand.starts_with(thunk));
         if may_be_inside && (leaves || self.behind == Behind::Block) {
             self.line("\tleaq\t-128(%rsp), %rsp");
             self.tell();
@@ -302,9 +309,22 @@ fn is_label(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_part)
 }
 
-/// Labels of gcc's own that nobody jumps to have letters behind `.L`.
+/// Labels that jumps may lead to: of the compilers' own, gcc's are `.L12` and clang's `.LBB1_2`. Others have other letters behind `.L`.
 fn is_target(label: &str) -> bool {
-    label.strip_prefix(".L").is_none_or(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+    let is_digit = |first: char| first.is_ascii_digit();
+    label.strip_prefix(".L").is_none_or(|rest| {
+        rest.starts_with(is_digit)
+            || rest.strip_prefix("BB").is_some_and(|rest| rest.starts_with(is_digit) && rest.contains('_'))
+    })
+}
+
+/// A line without the space around it, and without the comment at its end. Two comments are none: they stand around inline assembly.
+fn bare(line: &str) -> &str {
+    let line = line.trim();
+    match line.find('#') {
+        Some(at) if !line.contains('"') && !matches!(line, "#APP" | "#NO_APP") => line[..at].trim_end(),
+        _ => line,
+    }
 }
 
 /// The functions that choose others when the program is loaded.

@@ -38,6 +38,45 @@ const TELL: &str = "call *__mayhap_entered@GOTPCREL(%rip)";
 const LEAVE: &str = "call *__mayhap_leaving@GOTPCREL(%rip)";
 
 #[test]
+fn what_clang_writes_is_understood_too() {
+    let out = rewritten(&[
+        "f:                                      # @f",
+        ".Lfunc_begin0:",
+        "callq\t__tsan_func_entry@PLT",
+        "# %bb.1:",
+        ".LBB0_1:                                # =>This Inner Loop Header: Depth=1",
+        "movq\t(%rbx), %rdi                     # 8-byte Reload",
+        "callq\t__tsan_read4@PLT",
+        ".Ltmp1:",
+        "jne\t.LBB0_3                           # a comment",
+        "callq\t__tsan_write4@PLT",
+        "jmp\t.LBB0_1",
+        ".LBB0_3:",
+        ".Ltmp2:                                 # Block address taken",
+        "data16",
+        "leaq\tx@TLSGD(%rip), %rdi",
+        "data16",
+        "data16",
+        "rex64",
+        "callq\t__tls_get_addr@PLT",
+        "callq\t__tsan_read1",
+        ".Ltmp3:",
+        "callq\t__tsan_read2",
+        "retq",
+        ".section\t.rodata,\"a\",@progbits",
+        ".quad\t.Ltmp3",
+        ".section\t.debug_loc,\"\",@progbits",
+        ".quad\t.Ltmp1",
+    ]);
+    let said: Vec<u32> = places(&out).into_iter().map(|(what, _)| what).collect();
+    let expected = [4 | BEHIND_BLOCK, 4 | WRITE | BEHIND_BLOCK, 1 | BEHIND_BLOCK, 2 | BEHIND_BLOCK];
+    assert_eq!(said, expected, "what debug information names is no block, what tables name is one");
+    assert_eq!(out.iter().filter(|line| line.contains("mayhap_gate_2@")).count(), 1, "the loop");
+    assert!(out.contains(&FOLLOWS.into()) && !out.contains(&"data16".into()));
+    assert_eq!(out.iter().filter(|line| *line == ".byte 0x66").count(), 3);
+}
+
+#[test]
 fn the_first_access_of_a_block_says_so() {
     let out = rewritten(&[
         "f:",
