@@ -52,7 +52,7 @@ enum Behind {
 }
 
 /// The hooks' names without what they do and how much of it.
-const HOOKS: [&str; 2] = ["__tsan_", "__tsan_volatile_"];
+const HOOKS: [&str; 4] = ["__tsan_", "__tsan_volatile_", "__tsan_unaligned_", "__tsan_unaligned_volatile_"];
 
 /// How the names of functions begin that stand for jumps through registers.
 const THUNKS: [&str; 3] = ["__x86_indirect_thunk_", "__llvm_retpoline_", "__llvm_lvi_thunk_"];

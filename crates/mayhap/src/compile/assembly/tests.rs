@@ -59,7 +59,7 @@ fn what_clang_writes_is_understood_too() {
         "data16",
         "rex64",
         "callq\t__tls_get_addr@PLT",
-        "callq\t__tsan_read1",
+        "callq\t__tsan_unaligned_read16",
         ".Ltmp3:",
         "callq\t__tsan_read2",
         "retq",
@@ -69,7 +69,7 @@ fn what_clang_writes_is_understood_too() {
         ".quad\t.Ltmp1",
     ]);
     let said: Vec<u32> = places(&out).into_iter().map(|(what, _)| what).collect();
-    let expected = [4 | BEHIND_BLOCK, 4 | WRITE | BEHIND_BLOCK, 1 | BEHIND_BLOCK, 2 | BEHIND_BLOCK];
+    let expected = [4 | BEHIND_BLOCK, 4 | WRITE | BEHIND_BLOCK, 16 | BEHIND_BLOCK, 2 | BEHIND_BLOCK];
     assert_eq!(said, expected, "what debug information names is no block, what tables name is one");
     assert_eq!(out.iter().filter(|line| line.contains("mayhap_gate_2@")).count(), 1, "the loop");
     assert!(out.contains(&FOLLOWS.into()) && !out.contains(&"data16".into()));
