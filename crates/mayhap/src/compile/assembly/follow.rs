@@ -4,7 +4,7 @@
 //! from such hooks, by ways on which nothing changes these registers, need not ask for all that again: the ring's head is where the one before
 //! left it, or something else happened. That check says nothing of the room in the ring, so only so many units follow one check of that.
 //!
-//! Calls may change those registers, and gcc keeps nothing in them across hooks, which are calls to it: where they are not named, they stay.
+//! Calls may change those registers, and compilers keep nothing in them across hooks, which are calls to them: where they are not named, they stay.
 
 use std::collections::{HashMap, HashSet};
 
