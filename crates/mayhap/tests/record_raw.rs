@@ -109,3 +109,20 @@ fn a_recording_that_was_cut_off_or_changed_is_refused() {
         );
     }
 }
+
+#[test]
+fn a_recording_takes_the_place_of_an_older_one_and_leaves_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    record(folder.path(), &[]);
+    let older = std::fs::read(folder.path().join("t.mhp")).unwrap();
+    let other_name = folder.path().join("kept.mhp");
+    std::fs::hard_link(folder.path().join("t.mhp"), &other_name).unwrap();
+    record(folder.path(), &["--seed", "7"]);
+    assert!(raw::is_unfinished(&folder.path().join("t.mhp")));
+    assert!(std::fs::read(folder.path().join("t.mhp")).unwrap() != older, "the new one has other options");
+    assert_eq!(std::fs::read(other_name).unwrap(), older, "what had another name too is as it was");
+    let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut files: Vec<String> = files.map(|name| name.into_string().unwrap()).collect();
+    files.sort();
+    assert_eq!(files, ["kept.mhp", "p", "p.c", "t.mhp"]);
+}
