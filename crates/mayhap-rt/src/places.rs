@@ -17,7 +17,7 @@ use core::mem::offset_of;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use mayhap_wire::gate;
-use mayhap_wire::ring::{Header, MAX_SITE, SiteKind, unit};
+use mayhap_wire::ring::{Header, MAX_SITE, SEALED, SiteKind, unit};
 use mayhap_wire::schedule::{READ, WRITE};
 
 use crate::hook::{self, Hook};
@@ -329,6 +329,8 @@ macro_rules! several {
             $(far!($address $half $place),)*
             // How far it came, and whether the last took a word.
             "mov r10, qword ptr [r9 + {head}]",
+            // Somebody may have sealed it.
+            "btr r10, {sealed}",
             "mov rax, qword ptr [rip + mayhap_gate_2@GOTPCREL]",
             "mov rax, qword ptr [rax + {base}]",
             "lea rax, [rax + r10 * 4]",
@@ -341,6 +343,7 @@ macro_rules! several {
             "mov qword ptr [rip + {word_end}], r10",
             "jmp 7b";
             word_at = sym ring::WORD_AT,
+            sealed = const SEALED.trailing_zeros(),
         })*
     };
 }

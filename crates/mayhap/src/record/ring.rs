@@ -118,7 +118,8 @@ mod tests {
                 ring.file.write_all_at(&(unit as u32).to_le_bytes(), place).unwrap();
             }
             head += n;
-            ring.file.write_all_at(&head.to_le_bytes(), offset::HEAD).unwrap();
+            let seal = if n % 2 == 0 { SEALED } else { 0 };
+            ring.file.write_all_at(&(head | seal).to_le_bytes(), offset::HEAD).unwrap();
             while ring.take(limit, &mut units).unwrap() {
                 assert!(units.len() as u64 <= limit);
                 assert_eq!(units, (next..next + units.len() as u32).collect::<Vec<u32>>());

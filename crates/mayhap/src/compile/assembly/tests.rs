@@ -366,6 +366,15 @@ fn comments_of_the_compiler_are_none_of_the_code() {
     assert_eq!(places(&out), [(4 | BEHIND_BLOCK, false), (4 | WRITE, true)]);
 }
 
+/// Numbers below what is asked for, the same in every run.
+fn random(seed: u64) -> impl FnMut(usize) -> usize {
+    let mut state = seed;
+    move |below| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as usize % below
+    }
+}
+
 /// What a value is where registers held this, and `x` is there.
 fn evaluate(value: Value, held: &[u64; 16]) -> u64 {
     const X: u64 = 0x60_1000;
@@ -384,11 +393,7 @@ fn evaluate(value: Value, held: &[u64; 16]) -> u64 {
 
 #[test]
 fn oracle_values_are_what_a_processor_would_compute() {
-    let mut state = 1u64;
-    let mut random = |below: usize| {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 33) as usize % below
-    };
+    let mut random = random(1);
     let mut known = 0;
     for _ in 0..20_000 {
         let begin: [u64; 16] = std::array::from_fn(|_| (random(1 << 30) as u64) << 32 | random(1 << 30) as u64);
@@ -551,11 +556,7 @@ fn hooks_ask_for_room_again_and_again() {
 /// Walks through rewritten code at random, and sees to it that each hook that follows another finds what that one left, and room.
 #[test]
 fn oracle_hooks_that_follow_are_come_to_from_hooks_only() {
-    let mut state = 3u64;
-    let mut random = |below: usize| {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 33) as usize % below
-    };
+    let mut random = random(3);
     let (mut followed, mut asked) = (0, 0);
     for _ in 0..3_000 {
         let blocks = 2 + random(6);
