@@ -1,4 +1,4 @@
-//! Where the code of a file loops.
+//! How control flows through the code of a file: its labels, what leads to them, and where it loops.
 
 use std::collections::{HashMap, HashSet};
 
