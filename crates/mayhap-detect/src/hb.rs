@@ -145,7 +145,16 @@ impl<const SCHEDULABLE: bool> Rules for HappensBefore<SCHEDULABLE> {
                     Self::absorb(&mut self.clocks, &mut self.threads[thread], thread, stamp);
                 }
             }
-            Op::Read | Op::Write | Op::Branch | Op::Begin | Op::End | Op::Try => {}
+            Op::Read
+            | Op::Write
+            | Op::Branch
+            | Op::Begin
+            | Op::End
+            | Op::Try
+            | Op::FailedAcquire
+            | Op::FailedSharedAcquire
+            | Op::FailedWait
+            | Op::Fence => {}
         }
     }
 

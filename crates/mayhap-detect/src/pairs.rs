@@ -158,11 +158,8 @@ fn note(races: &mut Vec<Race>, known: &mut Map<(u64, u64), u32>, first: &Access,
 }
 
 fn event(access: &Access) -> (EventId, Event) {
-    let event = Event {
-        thread: ThreadId::at(access.thread),
-        op: if access.write { Op::Write } else { Op::Read },
-        object: access.variable as u32,
-        location: LocId::from_cell(access.location),
-    };
+    let op = if access.write { Op::Write } else { Op::Read };
+    let location = LocId::from_cell(access.location);
+    let event = Event::new(ThreadId::at(access.thread), op, access.variable as u32, location);
     (EventId::at(access.id as usize), event)
 }

@@ -2,14 +2,15 @@
 
 use crate::error::Error;
 use crate::event::{Event, Op};
-use crate::id::{LocId, ThreadId};
+use crate::flags::Flags;
+use crate::id::{LocId, NONE, ThreadId, ValueId};
 use crate::names::Tables;
 use crate::summary::Summary;
 
 /// How many events sources deliver at a time.
 pub const CHUNK: usize = 1 << 16;
 
-/// Events as a struct of arrays: 11 bytes an event.
+/// Events as a struct of arrays: 11 bytes an event, 2 more where the trace has flags and 4 more where it has values.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Columns {
     /// Thread of each event.
@@ -20,6 +21,10 @@ pub struct Columns {
     pub objects: Vec<u32>,
     /// Location cell of each event; [`crate::NONE`] where the trace gives none.
     pub locations: Vec<u32>,
+    /// Flags of each event ([`crate::Flags::bits`]); empty if no event has any.
+    pub flags: Vec<u16>,
+    /// Value cell of each event; empty if no event has a value.
+    pub values: Vec<u32>,
 }
 
 impl Columns {
@@ -41,12 +46,47 @@ impl Columns {
         self.ops.clear();
         self.objects.clear();
         self.locations.clear();
+        self.flags.clear();
+        self.values.clear();
     }
 
     /// Appends an event.
     #[inline]
     pub fn push(&mut self, event: Event) {
         self.push_cells(event.thread.cell() as u16, event.op, event.object, event.location_cell());
+        if event.flags != Flags::NONE || event.value.is_some() {
+            self.set_last(event.flags, event.value_cell());
+        }
+    }
+
+    /// Gives the last event its flags and value.
+    #[inline]
+    pub fn set_last(&mut self, flags: Flags, value: u32) {
+        let Some(last) = self.len().checked_sub(1) else { return };
+        if flags != Flags::NONE && self.flags.is_empty() {
+            self.flags.resize(last + 1, 0);
+        }
+        if let Some(cell) = self.flags.last_mut() {
+            *cell = flags.bits();
+        }
+        if value != NONE && self.values.is_empty() {
+            self.values.resize(last + 1, NONE);
+        }
+        if let Some(cell) = self.values.last_mut() {
+            *cell = value;
+        }
+    }
+
+    /// The flags of the event at `index`.
+    #[inline]
+    pub fn flags_at(&self, index: usize) -> Flags {
+        self.flags.get(index).and_then(|&bits| Flags::from_bits(bits)).unwrap_or_default()
+    }
+
+    /// The value cell of the event at `index`.
+    #[inline]
+    pub fn value_at(&self, index: usize) -> u32 {
+        self.values.get(index).copied().unwrap_or(NONE)
     }
 
     /// Appends an event given as cells. The caller vouches that they index the tables.
@@ -56,6 +96,12 @@ impl Columns {
         self.ops.push(op);
         self.objects.push(object);
         self.locations.push(location);
+        if !self.flags.is_empty() {
+            self.flags.push(0);
+        }
+        if !self.values.is_empty() {
+            self.values.push(NONE);
+        }
     }
 
     /// The event at `index`.
@@ -69,6 +115,8 @@ impl Columns {
             op: self.ops[index],
             object: self.objects[index],
             location: LocId::from_cell(self.locations[index]),
+            flags: self.flags_at(index),
+            value: ValueId::from_cell(self.value_at(index)),
         }
     }
 
@@ -87,6 +135,9 @@ impl Columns {
     /// # Panics
     /// If `range` is not within `other`.
     pub fn append_range(&mut self, other: &Columns, range: std::ops::Range<usize>) {
+        let before = self.len();
+        append_optional(&mut self.flags, before, &other.flags, range.clone(), 0);
+        append_optional(&mut self.values, before, &other.values, range.clone(), NONE);
         self.threads.extend_from_slice(&other.threads[range.clone()]);
         self.ops.extend_from_slice(&other.ops[range.clone()]);
         self.objects.extend_from_slice(&other.objects[range.clone()]);
@@ -99,11 +150,29 @@ impl Columns {
         self.ops.shrink_to_fit();
         self.objects.shrink_to_fit();
         self.locations.shrink_to_fit();
+        self.flags.shrink_to_fit();
+        self.values.shrink_to_fit();
     }
 
     /// Bytes of memory that the columns take.
     pub fn memory(&self) -> usize {
-        self.threads.capacity() * 2 + self.ops.capacity() + (self.objects.capacity() + self.locations.capacity()) * 4
+        self.threads.capacity() * 2
+            + self.ops.capacity()
+            + (self.objects.capacity() + self.locations.capacity()) * 4
+            + self.flags.capacity() * 2
+            + self.values.capacity() * 4
+    }
+}
+
+/// Appends a range of an optional column, which is empty if every cell of it is `nothing`.
+fn append_optional<T: Copy>(to: &mut Vec<T>, before: usize, from: &[T], range: std::ops::Range<usize>, nothing: T) {
+    match (to.is_empty(), from.is_empty()) {
+        (true, true) => {}
+        (false, true) => to.resize(before + range.len(), nothing),
+        (_, false) => {
+            to.resize(before, nothing);
+            to.extend_from_slice(&from[range]);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a thread did at one step.
 
-use crate::id::{CondId, LocId, LockId, NONE, ThreadId, VarId};
+use crate::flags::Flags;
+use crate::id::{CondId, LocId, LockId, NONE, ThreadId, ValueId, VarId};
 
 macro_rules! ops {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $word:literal, $kind:ident;)*) => {
@@ -70,8 +71,17 @@ ops! {
     Begin = 12, "begin", Nothing;
     /// Marks the end of a thread. A mark: it constrains nothing.
     End = 13, "end", Nothing;
-    /// Marks that the acquire which follows it did not wait, or would not have waited for ever. A mark: it constrains nothing.
+    /// Marks that the next acquire of the thread was a try or timed lock. Only older traces have it: since version 2 the
+    /// acquire itself carries its [`Attempt`]. A mark: it constrains nothing.
     Try = 14, "try", Nothing;
+    /// A try or timed lock that failed because the lock was held.
+    FailedAcquire = 15, "facq", Lock;
+    /// A try or timed reader lock that failed because the lock was held exclusively.
+    FailedSharedAcquire = 16, "fracq", Lock;
+    /// A try or timed wait for a semaphore that failed because its count was zero.
+    FailedWait = 17, "fwait", Condition;
+    /// A fence of the memory order in its flags.
+    Fence = 18, "fence", Nothing;
 }
 
 const fn eq(a: &[u8], b: &[u8]) -> bool {
@@ -125,6 +135,12 @@ impl Op {
         matches!(self, Op::Notify | Op::NotifyAll)
     }
 
+    /// An attempt that failed: it reads the state of a lock or semaphore and changes nothing.
+    #[inline]
+    pub const fn is_failed_attempt(self) -> bool {
+        matches!(self, Op::FailedAcquire | Op::FailedSharedAcquire | Op::FailedWait)
+    }
+
     /// `begin`, `end` and `try`: marks that constrain nothing and take no part in schedules.
     #[inline]
     pub const fn is_mark(self) -> bool {
@@ -158,9 +174,37 @@ pub struct Event {
     pub object: u32,
     /// Where in the source, if the trace says.
     pub location: Option<LocId>,
+    /// Further properties.
+    pub flags: Flags,
+    /// The value read or written, if the trace has it.
+    pub value: Option<ValueId>,
 }
 
 impl Event {
+    /// An event without further properties and without a value.
+    #[inline]
+    pub const fn new(thread: ThreadId, op: Op, object: u32, location: Option<LocId>) -> Self {
+        Event { thread, op, object, location, flags: Flags::NONE, value: None }
+    }
+
+    /// The same event with these properties.
+    #[inline]
+    pub const fn with_flags(self, flags: Flags) -> Self {
+        Event { flags, ..self }
+    }
+
+    /// The same event with this value.
+    #[inline]
+    pub const fn with_value(self, value: Option<ValueId>) -> Self {
+        Event { value, ..self }
+    }
+
+    /// The value as it stands in a column.
+    #[inline]
+    pub fn value_cell(&self) -> u32 {
+        self.value.map_or(NONE, ValueId::cell)
+    }
+
     /// The variable of a read or write.
     #[inline]
     pub fn variable(&self) -> Option<VarId> {
@@ -189,6 +233,12 @@ impl Event {
     #[inline]
     pub fn location_cell(&self) -> u32 {
         self.location.map_or(NONE, LocId::cell)
+    }
+
+    /// Two conflicting accesses that are not both atomic: a data race if nothing orders them.
+    #[inline]
+    pub fn races_with(&self, other: &Event) -> bool {
+        self.conflicts(other) && !(self.flags.is_atomic() && other.flags.is_atomic())
     }
 
     /// Two accesses of different threads to one variable, at least one of them a write.

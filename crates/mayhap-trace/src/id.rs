@@ -95,6 +95,12 @@ id!(
     NONE as usize
 );
 
+id!(
+    /// A value that an access read or wrote.
+    ValueId,
+    NONE as usize
+);
+
 impl EventId {
     /// The number people see: the 1-based position in the trace.
     #[inline]

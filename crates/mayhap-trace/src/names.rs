@@ -7,7 +7,9 @@ use std::hash::{BuildHasher, Hasher};
 use hashbrown::HashTable;
 
 use crate::event::{ObjectKind, Op};
-use crate::id::{CondId, EventId, LocId, LockId, NONE, ThreadId, VarId};
+use crate::id::{CondId, EventId, LocId, LockId, NONE, ThreadId, ValueId, VarId};
+use crate::kinds::{ConditionKind, Kinds, LockKind, VariableKind};
+use crate::values::{Value, Values};
 
 /// Why a name could not enter a table.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -216,6 +218,14 @@ pub struct Tables {
     pub conditions: Names,
     /// Source locations.
     pub locations: Names,
+    /// What the locks are.
+    pub lock_kinds: Kinds<LockKind>,
+    /// What the conditions are.
+    pub condition_kinds: Kinds<ConditionKind>,
+    /// What the variables are.
+    pub variable_kinds: Kinds<VariableKind>,
+    /// The values that accesses read and wrote.
+    pub values: Values,
 }
 
 impl Default for Tables {
@@ -226,6 +236,10 @@ impl Default for Tables {
             variables: Names::new("variables", VarId::LIMIT),
             conditions: Names::new("conditions", CondId::LIMIT),
             locations: Names::new("locations", LocId::LIMIT),
+            lock_kinds: Kinds::default(),
+            condition_kinds: Kinds::default(),
+            variable_kinds: Kinds::default(),
+            values: Values::default(),
         }
     }
 }
@@ -260,6 +274,29 @@ impl Tables {
         self.of(op.names()).map_or("", |names| names.get(object as usize))
     }
 
+    /// What a lock is.
+    #[inline]
+    pub fn lock_kind(&self, lock: LockId) -> LockKind {
+        self.lock_kinds.get(lock.index())
+    }
+
+    /// What a condition is.
+    #[inline]
+    pub fn condition_kind(&self, condition: CondId) -> ConditionKind {
+        self.condition_kinds.get(condition.index())
+    }
+
+    /// What a variable is.
+    #[inline]
+    pub fn variable_kind(&self, variable: VarId) -> VariableKind {
+        self.variable_kinds.get(variable.index())
+    }
+
+    /// The value with this id, if the trace has it.
+    pub fn value(&self, value: Option<ValueId>) -> Option<Value> {
+        value.and_then(|id| self.values.get(id))
+    }
+
     /// The name of a thread.
     pub fn thread(&self, thread: ThreadId) -> &str {
         self.threads.get(thread.index())
@@ -275,7 +312,8 @@ impl Tables {
         [&self.threads, &self.locks, &self.variables, &self.conditions, &self.locations]
             .iter()
             .map(|names| names.memory())
-            .sum()
+            .sum::<usize>()
+            + self.values.memory()
     }
 }
 

@@ -77,6 +77,42 @@ impl Relations {
         EventId::from_cell(self.partner[event.index()])
     }
 
+    /// The write that a read saw; `None` is the initial value.
+    #[inline]
+    pub fn read_from(&self, read: EventId) -> Option<EventId> {
+        self.partner(read)
+    }
+
+    /// The release that ends the section of an acquire; `None` if the trace ends inside it.
+    #[inline]
+    pub fn matching_release(&self, acquire: EventId) -> Option<EventId> {
+        self.partner(acquire)
+    }
+
+    /// The acquire that began the section of a release.
+    #[inline]
+    pub fn acquire_of(&self, release: EventId) -> Option<EventId> {
+        self.partner(release)
+    }
+
+    /// The notify that a wait was paired with; `None` if it took from a semaphore's initial count.
+    #[inline]
+    pub fn notify_of(&self, wait: EventId) -> Option<EventId> {
+        self.partner(wait)
+    }
+
+    /// The first event of the thread that a fork started, if it has one.
+    #[inline]
+    pub fn first_of(&self, fork: EventId) -> Option<EventId> {
+        self.partner(fork)
+    }
+
+    /// The last event of the thread that a join waited for, if it has one.
+    #[inline]
+    pub fn last_of(&self, join: EventId) -> Option<EventId> {
+        self.partner(join)
+    }
+
     /// The fork of a thread, if the trace has it.
     #[inline]
     pub fn fork_of(&self, thread: ThreadId) -> Option<EventId> {

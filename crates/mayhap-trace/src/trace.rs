@@ -48,6 +48,7 @@ impl Trace {
         for event in columns.iter() {
             assert!(event.thread.index() < tables.threads.len(), "thread cell out of range");
             assert!(event.location.is_none_or(|l| l.index() < tables.locations.len()), "location cell out of range");
+            assert!(event.value.is_none_or(|v| v.index() < tables.values.len()), "value cell out of range");
             if let Some(names) = tables.of(event.op.names()) {
                 assert!((event.object as usize) < names.len(), "object cell out of range");
             }
@@ -86,6 +87,16 @@ impl Trace {
     pub fn only_tries(&self, id: EventId) -> bool {
         let Some(before) = id.index().checked_sub(1) else { return false };
         self.columns.ops[before] == Op::Try && self.columns.threads[before] == self.columns.threads[id.index()]
+    }
+
+    /// The trace has branches, so that it says which reads decided something.
+    pub fn has_branches(&self) -> bool {
+        self.columns.ops.contains(&Op::Branch)
+    }
+
+    /// Some event has a value.
+    pub fn has_values(&self) -> bool {
+        !self.columns.values.is_empty()
     }
 
     /// The event that people know by this number, if the trace has it.

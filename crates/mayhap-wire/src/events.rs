@@ -11,14 +11,14 @@ use crate::varint::{self, unzigzag, zigzag};
 use crate::{limits, table};
 
 /// How many operations there are. The codes are those of `mayhap_trace::Op`.
-pub const OPS: usize = 15;
+pub const OPS: usize = 19;
 /// What [`OBJECT`] says of an operation without an object.
 pub const NOTHING: u8 = 5;
 /// The table that the object of each operation belongs to: read, write, acquire, release, shared acquire and release,
-/// fork, join, wait, notify, notify all, branch, begin, end, try.
+/// fork, join, wait, notify, notify all, branch, begin, end, try, failed acquire, failed shared acquire, failed wait, fence.
 pub const OBJECT: [u8; OPS] = {
     use table::{CONDITIONS as C, LOCKS as L, THREADS as T, VARIABLES as V};
-    [V, V, L, L, L, L, T, T, C, C, C, NOTHING, NOTHING, NOTHING, NOTHING]
+    [V, V, L, L, L, L, T, T, C, C, C, NOTHING, NOTHING, NOTHING, NOTHING, L, L, C, NOTHING]
 };
 /// The object or location cell that says "none".
 pub const NONE: u32 = u32::MAX;
@@ -294,8 +294,8 @@ struct Bounds {
 }
 
 /// [`OBJECT`] with a length that any operation code below it can index unchecked.
-const SLOT: [u8; 16] = {
-    let mut slots = [NOTHING; 16];
+const SLOT: [u8; 32] = {
+    let mut slots = [NOTHING; 32];
     let mut i = 0;
     while i < OPS {
         slots[i] = OBJECT[i];
@@ -328,7 +328,7 @@ impl Bounds {
         let mut location = state.location;
         let mut good = true;
         for ((op, object), place) in ops.iter().zip(objects).zip(locations) {
-            let slot = usize::from(SLOT[usize::from(op & 15)] & 7);
+            let slot = usize::from(SLOT[usize::from(op & 31)] & 7);
             let cell = unzigzag(last[slot], *object);
             last[slot] = cell;
             *object = cell;
@@ -343,7 +343,7 @@ impl Bounds {
 
     fn first_bad(&self, out: &EventsMut<'_>) -> u32 {
         let bad = |i: usize| {
-            let slot = usize::from(SLOT[usize::from(out.ops[i] & 15)]);
+            let slot = usize::from(SLOT[usize::from(out.ops[i] & 31)]);
             !self.allows(slot, out.objects[i]) || u64::from(out.locations[i].wrapping_add(1)) > self.locations
         };
         (0..out.ops.len()).find(|&i| bad(i)).unwrap_or(0) as u32

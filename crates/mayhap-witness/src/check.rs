@@ -281,6 +281,7 @@ impl<'a> Checker<'a> {
                 }
             }
             Op::Fork | Op::Notify | Op::NotifyAll | Op::Begin | Op::End | Op::Try => {}
+            Op::FailedAcquire | Op::FailedSharedAcquire | Op::FailedWait | Op::Fence => {}
         }
         self.state.done[me.index()] += 1;
         Ok(())

@@ -311,6 +311,10 @@ fn kind(op: Op) -> &'static str {
         Op::Begin => "begin",
         Op::End => "end",
         Op::Try => "try",
+        Op::FailedAcquire => "failed acquire",
+        Op::FailedSharedAcquire => "failed shared acquire",
+        Op::FailedWait => "failed wait",
+        Op::Fence => "fence",
     }
 }
 

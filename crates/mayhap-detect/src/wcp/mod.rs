@@ -326,7 +326,16 @@ impl<const EDGES: bool> Rules for Precedence<EDGES> {
                     Self::absorb(&mut self.clocks, &mut self.threads[thread], stamp);
                 }
             }
-            Op::Read | Op::Write | Op::Branch | Op::Begin | Op::End | Op::Try => {}
+            Op::Read
+            | Op::Write
+            | Op::Branch
+            | Op::Begin
+            | Op::End
+            | Op::Try
+            | Op::FailedAcquire
+            | Op::FailedSharedAcquire
+            | Op::FailedWait
+            | Op::Fence => {}
         }
     }
 

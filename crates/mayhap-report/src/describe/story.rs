@@ -326,6 +326,9 @@ fn does(describer: &Describer<'_>, id: EventId) -> String {
         Op::Begin => "begins",
         Op::End => "ends",
         Op::Try => "tries",
+        Op::FailedAcquire | Op::FailedSharedAcquire => "fails to lock",
+        Op::FailedWait => "fails to take",
+        Op::Fence => "passes a fence",
     };
     match (event.op.is_lock(), object.strip_prefix("atomic ")) {
         (true, Some(variable)) if event.op.is_acquire() => format!("begins atomic {variable}"),

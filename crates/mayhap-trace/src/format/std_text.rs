@@ -237,7 +237,7 @@ impl<W: Sink> TraceWriter for StdWriter<W> {
 
 /// Checks names that came since the last call: reading a line back must find the same names in it.
 fn check_names(checked: &mut [usize; 5], tables: &Tables) -> Result<(), Error> {
-    let Tables { threads, locks, variables, conditions, locations } = tables;
+    let Tables { threads, locks, variables, conditions, locations, .. } = tables;
     for (table, names) in [threads, locks, variables, conditions, locations].into_iter().enumerate() {
         for index in checked[table]..names.len() {
             let name = names.get(index);

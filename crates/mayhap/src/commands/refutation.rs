@@ -119,7 +119,9 @@ impl<'c, 'a> Told<'c, 'a> {
             Op::Wait => "is woken by",
             Op::Notify | Op::NotifyAll => "notifies",
             Op::Branch => "branches",
-            Op::Begin | Op::End | Op::Try => "passes",
+            Op::FailedAcquire | Op::FailedSharedAcquire => "fails to lock",
+            Op::FailedWait => "fails to take",
+            Op::Begin | Op::End | Op::Try | Op::Fence => "passes",
         };
         let place =
             tables.location(event.location).map_or(String::new(), |l| format!(", {}", shortened(&short(l), NAME)));

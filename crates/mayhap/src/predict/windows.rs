@@ -122,7 +122,7 @@ impl Past {
     /// The locks that are held, taken thread by thread, and every thread of the window waiting until they are.
     fn hold(&self, own: &Columns, tables: &mut Tables) -> Vec<(u64, Event)> {
         let condition = tables.conditions.intern(BARRIER.as_bytes()).expect("a trace has room for a condition more");
-        let signal = |thread, op| (0, Event { thread, op, object: condition, location: None });
+        let signal = |thread, op| (0, Event::new(thread, op, condition, None));
         let mut all = Vec::new();
         let mut holders: Vec<ThreadId> = self.held.iter().map(|(_, event)| event.thread).collect();
         holders.sort_unstable();

@@ -403,7 +403,7 @@ impl Lowering {
         let thread = self.thread_id(self.current)?;
         let location = self.location(op, site)?;
         let event_thread = thread.cell();
-        let event = Event { thread, op, object, location: LocId::from_cell(location) };
+        let event = Event::new(thread, op, object, LocId::from_cell(location));
         let id =
             EventId::new(self.count as usize).ok_or(NameError::TooMany { what: "events", limit: NONE as usize })?;
         match self.validator.step(&self.tables, id, &event) {

@@ -37,8 +37,8 @@ pub struct NativeReader<R> {
 }
 
 /// The operations by their code, filled up to a power of two.
-const OPS: [Op; 16] = {
-    let mut ops = [Op::Try; 16];
+const OPS: [Op; 32] = {
+    let mut ops = [Op::Try; 32];
     let mut code = 0;
     while code < Op::ALL.len() {
         ops[code] = Op::ALL[code];
