@@ -7,7 +7,7 @@
 //!
 //! **Two kinds of hooks.** Those that compilers call, which are here, know only their caller's program counter, and that a basic block was entered
 //! is told by a hook of its own. Code that went through [`mayhap`'s assembler](../../mayhap/src/compile/assembly/mod.rs) calls
-//! those in [`crate::places`].
+//! those in [`crate::outlined_hooks`].
 //!
 //! **Repeats.** A read that equals the two reads before it (same place, same address, nothing recorded in between but
 //! branches) is not recorded, and neither is the branch behind it; a thread that spins on a flag thus leaves two reads
@@ -25,16 +25,18 @@ use mayhap_wire::ring::{BRANCHED, MAX_SITE, SiteKind, Tag, access_word, state};
 use mayhap_wire::schedule::{READ, WRITE};
 
 use crate::hook::Hook;
-use crate::tls::{self, Thread};
-use crate::{calls, gate, ring, sched, signals, sites};
+use crate::sched::{Grant, Token};
+use crate::thread::Thread;
+use crate::tls;
+use crate::{calls, fast_path, ring, sched, signals, sites};
 
 /// What nearly every access comes down to: the thread has the token and some of its slice left, and the site has its number.
 /// Everything else is for `otherwise`, which starts from the beginning. One branch each, nothing called.
 #[inline(always)]
 unsafe fn append(site: u32, address: u64, otherwise: impl FnOnce()) {
     let Some(thread) = tls::active() else { return otherwise() };
-    let left = thread.left.load(Ordering::Relaxed);
-    if site == 0 || thread.busy.load(Ordering::Relaxed) != 0 || left <= 1 {
+    let left = thread.own.left.load(Ordering::Relaxed);
+    if site == 0 || thread.own.busy.load(Ordering::Relaxed) != 0 || left <= 1 {
         return otherwise();
     }
     let last = sites::last(site);
@@ -43,22 +45,23 @@ unsafe fn append(site: u32, address: u64, otherwise: impl FnOnce()) {
         return otherwise();
     }
     // The order of these matters to `watch`, and to a signal handler.
-    thread.busy.store(1, Ordering::Relaxed);
+    thread.own.busy.store(1, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
-    gate::close();
-    thread.left.store(left - 1, Ordering::Relaxed);
+    fast_path::close();
+    thread.own.left.store(left - 1, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
-    let owns = sched::OWNER.load(Ordering::Relaxed) == thread.owner.load(Ordering::Relaxed);
-    let done = owns && ring::head() < thread.slice_end.load(Ordering::Relaxed);
+    let owns = sched::OWNER.load(Ordering::Relaxed) == thread.identity.owner.load(Ordering::Relaxed);
+    let done = owns && ring::head() < thread.own.slice_end.load(Ordering::Relaxed);
     if done {
-        // SAFETY: a thread that owns the token may write the ring.
-        unsafe { put(thread, site, address, last, is_branched(thread)) };
+        // SAFETY: the thread is busy and has then found its own number in `OWNER`.
+        let grant = unsafe { Grant::assume() };
+        put(grant.token(), thread, site, address, last, is_branched(thread));
     } else {
         // It has not been counted yet.
-        thread.left.store(left, Ordering::Relaxed);
+        thread.own.left.store(left, Ordering::Relaxed);
     }
     compiler_fence(Ordering::SeqCst);
-    thread.busy.store(0, Ordering::Relaxed);
+    thread.own.busy.store(0, Ordering::Relaxed);
     signals::deliver(thread);
     if !done {
         otherwise();
@@ -66,23 +69,17 @@ unsafe fn append(site: u32, address: u64, otherwise: impl FnOnce()) {
 }
 
 /// Writes an access, and where the thread is.
-///
-/// # Safety
-/// The caller is `thread`, is in a hook and holds the token.
 #[inline(always)]
-pub(crate) unsafe fn put(thread: &Thread, site: u32, address: u64, last: &AtomicU64, branched: bool) {
-    // SAFETY: as the caller vouches.
-    unsafe {
-        calls::tell(thread);
-        ring::put(if branched { site | BRANCHED } else { site }, address, last);
-    }
+pub(crate) fn put(token: Token<'_>, thread: &Thread, site: u32, address: u64, last: &AtomicU64, branched: bool) {
+    calls::record_frames(token, thread);
+    ring::put(token, if branched { site | BRANCHED } else { site }, address, last);
 }
 
 /// Whether the thread entered a basic block since its last access, which is told now.
 #[inline(always)]
 pub(crate) fn is_branched(thread: &Thread) -> bool {
-    let entered = thread.branch.load(Ordering::Relaxed) != 0;
-    thread.branch.store(0, Ordering::Relaxed);
+    let entered = thread.own.branch.load(Ordering::Relaxed) != 0;
+    thread.own.branch.store(0, Ordering::Relaxed);
     entered
 }
 
@@ -101,11 +98,9 @@ unsafe extern "C" fn write<const SIZE: u8>(address: u64, pc: u64) {
 #[inline(never)]
 unsafe extern "C" fn read_otherwise<const SIZE: u8>(address: u64, pc: u64) {
     let Some(hook) = Hook::enter_access(may_pass_before_read(), READ, pc, address) else { return };
-    // SAFETY: a hook holds the token.
-    let site = unsafe { sites::number(pc, SiteKind::Read, SIZE) };
+    let site = sites::number(hook.token(), pc, SiteKind::Read, SIZE);
     if !is_repeat(hook.thread(), site, address) {
-        // SAFETY: a hook holds the token.
-        unsafe { put(hook.thread(), site, address, sites::last(site), is_branched(hook.thread())) };
+        put(hook.token(), hook.thread(), site, address, sites::last(site), is_branched(hook.thread()));
         has_read(hook.thread());
     }
 }
@@ -113,11 +108,8 @@ unsafe extern "C" fn read_otherwise<const SIZE: u8>(address: u64, pc: u64) {
 #[inline(never)]
 unsafe extern "C" fn write_otherwise<const SIZE: u8>(address: u64, pc: u64) {
     let Some(hook) = Hook::enter_access(true, WRITE, pc, address) else { return };
-    // SAFETY: a hook holds the token.
-    unsafe {
-        let site = sites::number(pc, SiteKind::Write, SIZE);
-        put(hook.thread(), site, address, sites::last(site), is_branched(hook.thread()));
-    }
+    let site = sites::number(hook.token(), pc, SiteKind::Write, SIZE);
+    put(hook.token(), hook.thread(), site, address, sites::last(site), is_branched(hook.thread()));
 }
 
 /// So many hooks more does a read count that only repeats what was read.
@@ -126,23 +118,23 @@ const SPIN_COST: i64 = 63;
 /// A read that is about to be told equals the two before it, and nothing was told since.
 pub(crate) fn is_repeat(thread: &Thread, site: u32, address: u64) -> bool {
     let word = access_word(site, address);
-    let again =
-        thread.repeat.load(Ordering::Relaxed) == word && thread.repeat_at.load(Ordering::Relaxed) == ring::head();
-    let repeats = if again { thread.repeats.load(Ordering::Relaxed) + 1 } else { 0 };
+    let again = thread.own.repeat.load(Ordering::Relaxed) == word
+        && thread.own.repeat_at.load(Ordering::Relaxed) == ring::head();
+    let repeats = if again { thread.own.repeats.load(Ordering::Relaxed) + 1 } else { 0 };
     if repeats > 1 {
         // It waits for another thread, which is to have its turn soon.
-        let left = thread.left.load(Ordering::Relaxed);
-        thread.left.store(left - SPIN_COST, Ordering::Relaxed);
+        let left = thread.own.left.load(Ordering::Relaxed);
+        thread.own.left.store(left - SPIN_COST, Ordering::Relaxed);
         return true;
     }
-    thread.repeat.store(word, Ordering::Relaxed);
-    thread.repeats.store(repeats, Ordering::Relaxed);
+    thread.own.repeat.store(word, Ordering::Relaxed);
+    thread.own.repeats.store(repeats, Ordering::Relaxed);
     false
 }
 
 /// What [`is_repeat`] looked at was told.
 pub(crate) fn has_read(thread: &Thread) {
-    thread.repeat_at.store(ring::head(), Ordering::Relaxed);
+    thread.own.repeat_at.store(ring::head(), Ordering::Relaxed);
 }
 
 /// Whether the token may pass before a read that is announced now.
@@ -152,10 +144,10 @@ pub(crate) fn may_pass_before_read() -> bool {
 
 /// The last that the thread announced was a write, which may not have happened yet.
 fn is_writing(thread: &Thread) -> bool {
-    if thread.announced.load(Ordering::Relaxed) == ring::head() {
+    if thread.own.announced.load(Ordering::Relaxed) == ring::head() {
         return true;
     }
-    ring::is_current(thread.owner.load(Ordering::Relaxed)) && sites::writes(ring::last_site() & MAX_SITE)
+    ring::is_current(thread.identity.owner.load(Ordering::Relaxed)) && sites::writes(ring::last_site() & MAX_SITE)
 }
 
 /// Reads and then writes the same place: clang's compound accesses.
@@ -183,7 +175,7 @@ unsafe extern "C" fn write_range(address: u64, bytes: u64, pc: u64) {
     }
     if let Some(hook) = Hook::enter() {
         hook.record(Tag::RangeWrite, pc, &[address, bytes]);
-        hook.thread().announced.store(ring::head(), Ordering::Relaxed);
+        hook.thread().own.announced.store(ring::head(), Ordering::Relaxed);
     }
 }
 
@@ -192,45 +184,39 @@ unsafe extern "C" fn write_range(address: u64, bytes: u64, pc: u64) {
 #[inline(always)]
 unsafe extern "C" fn branch(pc: u64) {
     let Some(thread) = tls::active() else { return };
-    thread.branch.store(pc, Ordering::Relaxed);
-    tell();
+    thread.own.branch.store(pc, Ordering::Relaxed);
+    note_branches();
 }
 
 /// The recorder knows that the program tells its basic blocks.
 static TOLD: AtomicBool = AtomicBool::new(false);
 
 #[inline(always)]
-pub(crate) fn tell() {
+pub(crate) fn note_branches() {
     if !TOLD.load(Ordering::Relaxed) {
-        tell_now();
+        note_branches_now();
     }
 }
 
 #[cold]
 #[inline(never)]
-fn tell_now() {
+fn note_branches_now() {
     if ring::header().is_some() {
         TOLD.store(true, Ordering::Relaxed);
-        ring::tell(state::TELLS_BRANCHES);
+        ring::set_state(state::TELLS_BRANCHES);
     }
 }
 
 /// Writes the branch that came before something other than a plain access.
-///
-/// # Safety
-/// The thread is in a hook that holds the token.
 #[inline(always)]
-pub(crate) unsafe fn put_branch(thread: &Thread) {
-    let pc = thread.branch.load(Ordering::Relaxed);
+pub(crate) fn put_branch(token: Token<'_>, thread: &Thread) {
+    let pc = thread.own.branch.load(Ordering::Relaxed);
     if pc == 0 {
         return;
     }
-    thread.branch.store(0, Ordering::Relaxed);
-    // SAFETY: as the caller vouches.
-    unsafe {
-        let site = sites::number(pc, SiteKind::Branch, 0);
-        ring::put(site, 0, sites::last(site));
-    }
+    thread.own.branch.store(0, Ordering::Relaxed);
+    let site = sites::number(token, pc, SiteKind::Branch, 0);
+    ring::put(token, site, 0, sites::last(site));
 }
 
 unsafe extern "C" fn indirect_call(_target: u64, pc: u64) {

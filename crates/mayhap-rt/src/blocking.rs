@@ -17,7 +17,7 @@ use crate::{inputs, replay, sched};
 /// Gives the token up if the calling thread has it and is not inside the runtime.
 pub(crate) fn leave() {
     if let Some(thread) = tls::active()
-        && thread.busy.load(Ordering::Relaxed) == 0
+        && thread.own.busy.load(Ordering::Relaxed) == 0
     {
         hook::while_busy(thread, || sched::leave(thread));
     }
@@ -339,7 +339,7 @@ unsafe extern "C-unwind" fn send_fwrite(p: *const c_void, s: size_t, n: size_t, 
 /// A thread that yields waits for others: all of them come first.
 unsafe extern "C-unwind" fn yield_now() -> c_int {
     if let Some(hook) = Hook::enter_outermost() {
-        sched::give_way(hook.thread());
+        hook.give_way();
     }
     // SAFETY: no precondition.
     unsafe { buffer_real::sched_yield() }

@@ -15,8 +15,10 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use mayhap_wire::ring::{CALL, MAX_FRAMES, SiteKind};
 
-use crate::tls::{self, Thread};
-use crate::{gate, ring, sites};
+use crate::sched::Token;
+use crate::thread::Thread;
+use crate::tls;
+use crate::{fast_path, ring, sites};
 
 /// [`Thread::untold`] of a thread that has left frames which the reader knows.
 const LEFT: u32 = 1 << 30;
@@ -75,22 +77,22 @@ fn pop(thread: &Thread) {
     if depth < thread.calls.known.load(Ordering::Relaxed) {
         thread.calls.known.store(depth, Ordering::Relaxed);
     }
-    let untold = thread.untold.load(Ordering::Relaxed);
+    let untold = thread.own.unrecorded_frames.load(Ordering::Relaxed);
     if untold == 0 {
-        gate::close();
+        fast_path::close();
     }
-    thread.untold.store(if untold == 0 { LEFT } else { untold - 1 }, Ordering::Relaxed);
+    thread.own.unrecorded_frames.store(if untold == 0 { LEFT } else { untold - 1 }, Ordering::Relaxed);
 }
 
 /// One function more.
 #[inline(always)]
 fn push(thread: &Thread, depth: u32) {
     thread.calls.depth.store(depth + 1, Ordering::Relaxed);
-    let untold = thread.untold.load(Ordering::Relaxed);
+    let untold = thread.own.unrecorded_frames.load(Ordering::Relaxed);
     if untold == 0 {
-        gate::close();
+        fast_path::close();
     }
-    thread.untold.store(untold + 1, Ordering::Relaxed);
+    thread.own.unrecorded_frames.store(untold + 1, Ordering::Relaxed);
 }
 
 #[inline(always)]
@@ -159,28 +161,21 @@ pub(crate) fn jump(thread: &Thread, address: u64) {
 }
 
 /// Tells the ring what functions the thread is in, if it does not know.
-///
-/// # Safety
-/// The caller is `thread` and holds the token.
 #[inline(always)]
-pub(crate) unsafe fn tell(thread: &Thread) {
-    if thread.untold.load(Ordering::Relaxed) != 0 {
-        // SAFETY: as the caller vouches.
-        unsafe { tell_now(thread) }
+pub(crate) fn record_frames(token: Token<'_>, thread: &Thread) {
+    if thread.own.unrecorded_frames.load(Ordering::Relaxed) != 0 {
+        record_frames_now(token, thread);
     }
 }
 
 #[inline(never)]
-unsafe fn tell_now(thread: &Thread) {
+fn record_frames_now(token: Token<'_>, thread: &Thread) {
     let calls = &thread.calls;
     let depth = calls.depth.load(Ordering::Relaxed);
     let known = calls.known.load(Ordering::Relaxed).min(depth);
     let put = |pc, kind, depth| {
-        // SAFETY: as the caller vouches.
-        unsafe {
-            let site = sites::number(pc, kind, 0);
-            ring::put(site, depth, sites::last(site));
-        }
+        let site = sites::number(token, pc, kind, 0);
+        ring::put(token, site, depth, sites::last(site));
     };
     let mut at = known;
     while at < depth
@@ -193,7 +188,7 @@ unsafe fn tell_now(thread: &Thread) {
         put(RETURN, SiteKind::Return, depth.into());
     }
     calls.known.store(depth, Ordering::Relaxed);
-    thread.untold.store(0, Ordering::Relaxed);
+    thread.own.unrecorded_frames.store(0, Ordering::Relaxed);
 }
 
 #[unsafe(naked)]

@@ -16,7 +16,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use libc::{EINTR, EINVAL, ETIMEDOUT, c_int, c_uint, c_void, clockid_t, pthread_condattr_t, sem_t, timespec};
 use mayhap_wire::ring::Tag;
 
-use crate::hook::Hook;
+use crate::hook::{Hook, Suspended};
 use crate::lock::Lock;
 use crate::locks;
 use crate::openmp;
@@ -173,32 +173,34 @@ fn wake(condition: Object) -> Option<(u64, u64)> {
 /// A wait under way. It ends by return or, when the thread is cancelled, by unwinding; either way the thread has the mutex
 /// again.
 struct Waiting<'a> {
-    hook: &'a Hook,
+    suspended: Option<Suspended>,
     waiter: &'a Waiter,
     mutex: Object,
-    returns: bool,
 }
 
 impl Waiting<'_> {
-    /// Ends the wait: whether somebody woke it, and what taking the mutex again says.
-    fn end(&self) -> (bool, c_int) {
+    /// Ends the wait: the hook goes on, and holds whether another thread woke it and the result of taking the mutex again.
+    fn end(&self, suspended: Suspended) -> (Hook, bool, c_int) {
         let woken = locked(|| {
             remove(|waiter| core::ptr::eq(waiter, self.waiter));
             self.waiter.woken.load(Ordering::Relaxed)
         });
-        self.hook.resume();
+        let mut hook = suspended.resume();
         if !woken {
-            self.hook.record(Tag::WaitEnd, self.waiter.pc, &[self.waiter.condition as u64, 0]);
+            hook.record(Tag::WaitEnd, self.waiter.pc, &[self.waiter.condition as u64, 0]);
         }
-        (woken, locks::retake(self.hook, self.mutex, self.waiter.pc))
+        let result = locks::retake(&mut hook, self.mutex, self.waiter.pc);
+        (hook, woken, result)
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        if !self.returns && self.end().0 {
-            // Cancelled, but a signal had already chosen this thread: it is for another one.
-            wake_and_record(self.hook, self.waiter.condition);
+        if let Some(suspended) = self.suspended.take()
+            && let (hook, true, _) = self.end(suspended)
+        {
+            // The thread was cancelled after a notify had chosen it: the notify is for another thread.
+            wake_and_record(&hook, self.waiter.condition);
         }
     }
 }
@@ -218,18 +220,18 @@ fn waiting(
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     let pc = tls::caller();
-    let Some(hook) = openmp::own_call(pc, Hook::enter) else { return call() };
+    let Some(mut hook) = openmp::own_call(pc, Hook::enter) else { return call() };
     if replay::active() {
-        return following(&hook, condition, mutex, pc, call);
+        return following(&mut hook, condition, mutex, pc, call);
     }
     if !is_ours(condition) {
-        return waiting_elsewhere(&hook, condition, mutex, pc, call);
+        return waiting_elsewhere(hook, condition, mutex, pc, call);
     }
     // SAFETY: the caller's own time.
     if deadline.is_some_and(|(_, time)| unsafe { !(0..1_000_000_000).contains(&(*time).tv_nsec) }) {
         return EINVAL;
     }
-    let thread = u64::from(hook.thread().owner.load(Ordering::Relaxed) - 1);
+    let thread = u64::from(hook.thread().identity.owner.load(Ordering::Relaxed) - 1);
     // SAFETY: a semaphore is plain data.
     let semaphore = UnsafeCell::new(unsafe { core::mem::zeroed() });
     // SAFETY: the semaphore is this function's own.
@@ -245,13 +247,12 @@ fn waiting(
             return error;
         }
     }
-    let mut wait = Waiting { hook: &hook, waiter: &waiter, mutex, returns: false };
-    hook.suspend();
+    let mut wait = Waiting { suspended: Some(hook.suspend()), waiter: &waiter, mutex };
     let in_time = until_posted(&waiter, deadline);
-    wait.returns = true;
-    match wait.end() {
-        (_, error) if error != 0 => error,
-        (woken, _) if woken || in_time => 0,
+    let Some(suspended) = wait.suspended.take() else { return EINVAL };
+    match wait.end(suspended) {
+        (_, _, error) if error != 0 => error,
+        (_, woken, _) if woken || in_time => 0,
         _ => ETIMEDOUT,
     }
 }
@@ -275,20 +276,20 @@ fn until_posted(waiter: &Waiter, deadline: Option<(clockid_t, *const timespec)>)
 }
 
 /// A wait in a replay: it ends when the schedule says so.
-fn following(hook: &Hook, condition: Object, mutex: Object, pc: u64, call: impl FnOnce() -> c_int) -> c_int {
+fn following(hook: &mut Hook, condition: Object, mutex: Object, pc: u64, call: impl FnOnce() -> c_int) -> c_int {
     let thread = hook.thread();
     hook.record(Tag::Release, pc, &[mutex as u64]);
     hook.record(Tag::WaitBegin, pc, &[condition as u64]);
     scheduled::wait(thread, condition as usize);
     // SAFETY: the program waits with this mutex, which it has.
     unsafe { libc_::pthread_mutex_unlock(mutex) };
-    replay::gate(thread, Tag::WaitEnd as u8, pc, condition as u64);
+    replay::hold_back(hook.token(), thread, Tag::WaitEnd as u8, pc, condition as u64);
     let outcome = replay::outcome(thread);
     let woken = outcome != Some(0);
     if outcome.is_some() {
         scheduled::chosen(thread);
         hook.record(Tag::WaitEnd, pc, &[condition as u64, u64::from(woken)]);
-        replay::gate(thread, Tag::Acquire as u8, pc, mutex as u64);
+        replay::hold_back(hook.token(), thread, Tag::Acquire as u8, pc, mutex as u64);
     }
     // SAFETY: as above.
     if unsafe { libc_::pthread_mutex_trylock(mutex) } != 0 {
@@ -309,27 +310,27 @@ fn following(hook: &Hook, condition: Object, mutex: Object, pc: u64, call: impl 
 }
 
 /// A wait that the C library does. It ends by return or by unwinding.
-struct Elsewhere<'a> {
-    hook: &'a Hook,
+struct Elsewhere {
+    suspended: Option<Suspended>,
     condition: Object,
     mutex: Object,
     pc: u64,
     woken: u64,
 }
 
-impl Drop for Elsewhere<'_> {
+impl Drop for Elsewhere {
     fn drop(&mut self) {
-        self.hook.resume();
-        self.hook.record(Tag::WaitEnd, self.pc, &[self.condition as u64, self.woken]);
-        self.hook.record(Tag::Acquire, self.pc, &[self.mutex as u64]);
+        if let Some(hook) = self.suspended.take().map(Suspended::resume) {
+            hook.record(Tag::WaitEnd, self.pc, &[self.condition as u64, self.woken]);
+            hook.record(Tag::Acquire, self.pc, &[self.mutex as u64]);
+        }
     }
 }
 
-fn waiting_elsewhere(hook: &Hook, condition: Object, mutex: Object, pc: u64, call: impl FnOnce() -> c_int) -> c_int {
+fn waiting_elsewhere(hook: Hook, condition: Object, mutex: Object, pc: u64, call: impl FnOnce() -> c_int) -> c_int {
     hook.record(Tag::Release, pc, &[mutex as u64]);
     hook.record(Tag::WaitBegin, pc, &[condition as u64]);
-    let mut wait = Elsewhere { hook, condition, mutex, pc, woken: 0 };
-    hook.suspend();
+    let mut wait = Elsewhere { suspended: Some(hook.suspend()), condition, mutex, pc, woken: 0 };
     let result = call();
     wait.woken = u64::from(result == 0);
     result

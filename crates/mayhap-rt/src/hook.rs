@@ -1,16 +1,19 @@
 //! What every hook does first and last.
 
+use core::mem::ManuallyDrop;
 use core::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 
 use mayhap_wire::ring::{SiteKind, Tag};
 
-use crate::replay::{self, Go};
-use crate::tls::{self, Thread};
-use crate::{access, calls, gate, ring, sched, signals, sites, threads};
+use crate::replay::{self, Decision};
+use crate::sched::{Grant, Token};
+use crate::thread::Thread;
+use crate::tls;
+use crate::{access, calls, fast_path, ring, sched, signals, sites, threads};
 
 pub(crate) static RECORDING: AtomicBool = AtomicBool::new(false);
 
-/// A ring is in use and somebody reads it.
+/// Whether a ring is in use and a recorder reads it.
 #[inline(always)]
 pub(crate) fn is_recording() -> bool {
     RECORDING.load(Ordering::Relaxed)
@@ -26,10 +29,11 @@ pub(crate) fn stop() {
     RECORDING.store(false, Ordering::Release);
 }
 
-/// A hook under way in a thread that holds the token. Dropped, it ends the hook; the token stays with the thread.
+/// A hook under way in a thread that holds the token. Dropping it ends the hook; the token stays with the thread.
 pub(crate) struct Hook {
     thread: &'static Thread,
-    /// The thread came from code without hooks and goes back there, with nothing left to be done.
+    grant: Grant,
+    /// The thread came from code without hooks and returns there, and everything it announced is done.
     outside: bool,
 }
 
@@ -43,76 +47,76 @@ impl Drop for Hook {
             sched::arm(self.thread);
         }
         compiler_fence(Ordering::SeqCst);
-        self.thread.busy.store(0, Ordering::Relaxed);
+        self.thread.own.busy.store(0, Ordering::Relaxed);
         signals::deliver(self.thread);
     }
 }
 
 impl Hook {
     #[inline(always)]
-    fn of(thread: &'static Thread) -> Hook {
-        Hook { thread, outside: false }
+    fn of(thread: &'static Thread, grant: Grant) -> Hook {
+        Hook { thread, grant, outside: false }
     }
 
-    /// Begins a hook: gets the token if need be. `None` where nothing is to be recorded.
+    /// Begins a hook, and gets the token first if the thread does not hold it. `None` where nothing is to be recorded.
     #[inline(always)]
     pub(crate) fn enter() -> Option<Hook> {
         Hook::enter_if(true)
     }
 
-    /// [`Self::enter`] where `may_pass` says whether the token may pass to another thread before what is announced.
+    /// Does what [`Self::enter`] does; `may_pass` says whether the token may pass to another thread before the announced access.
     #[inline(always)]
     pub(crate) fn enter_if(may_pass: bool) -> Option<Hook> {
         let Some(thread) = tls::active() else { return first_hook() };
-        if thread.busy.load(Ordering::Relaxed) != 0 {
+        if thread.own.busy.load(Ordering::Relaxed) != 0 {
             return interrupted();
         }
-        if begin(thread) {
-            return slow(thread, may_pass);
+        match begin(thread) {
+            Some(grant) => Some(Hook::of(thread, grant)),
+            None => slow(thread, may_pass),
         }
-        Some(Hook::of(thread))
     }
 
-    /// [`Self::enter_if`] for a plain access. A replay wants to know what it is; it takes the slow path always.
+    /// Does what [`Self::enter_if`] does for a plain access. A replay must know the access; it always takes the slow path.
     #[inline(always)]
     pub(crate) fn enter_access(may_pass: bool, kind: u8, pc: u64, address: u64) -> Option<Hook> {
         let Some(thread) = tls::active() else {
             let hook = first_hook()?;
-            replay::gate(hook.thread, kind, pc, address);
+            replay::hold_back(hook.token(), hook.thread, kind, pc, address);
             return Some(hook);
         };
-        if thread.busy.load(Ordering::Relaxed) != 0 {
+        if thread.own.busy.load(Ordering::Relaxed) != 0 {
             return interrupted();
         }
-        if begin(thread) {
-            return slow_access(thread, may_pass, kind, pc, address);
+        match begin(thread) {
+            Some(grant) => Some(Hook::of(thread, grant)),
+            None => slow_access(thread, may_pass, kind, pc, address),
         }
-        Some(Hook::of(thread))
     }
 
-    /// [`Self::enter`] for what a replay must hold back before it is done. The record that follows is then not held back
-    /// again.
-    pub(crate) fn enter_for(tag: Tag, pc: u64, object: u64) -> Option<(Hook, Go)> {
+    /// Does what [`Self::enter`] does for an operation that a replay must hold back before it happens. The record that follows
+    /// is then not held back again.
+    pub(crate) fn enter_for(tag: Tag, pc: u64, object: u64) -> Option<(Hook, Decision)> {
         let hook = Hook::enter()?;
-        let go = replay::gate(hook.thread, tag as u8, pc, object);
-        Some((hook, go))
+        let decision = replay::hold_back(hook.token(), hook.thread, tag as u8, pc, object);
+        Some((hook, decision))
     }
 
-    /// [`Self::enter`] for functions that the runtime and the C library also call for themselves inside other hooks: that
-    /// is no lost event. What they do is done when the hook ends.
+    /// Does what [`Self::enter`] does for functions that the runtime and the C library also call for themselves inside other
+    /// hooks: such a call is no lost event. When the hook ends, the function's work is done.
     #[inline(always)]
     pub(crate) fn enter_outermost() -> Option<Hook> {
         let Some(thread) = tls::active() else { return Hook::enter() };
-        if thread.busy.load(Ordering::Relaxed) != 0 {
+        if thread.own.busy.load(Ordering::Relaxed) != 0 {
             return None;
         }
-        let outside = thread.outside.load(Ordering::Relaxed) != 0;
+        let outside = thread.own.outside.load(Ordering::Relaxed) != 0;
         let mut hook = Hook::enter()?;
         hook.outside = outside;
         Some(hook)
     }
 
-    /// What was announced is still to be done when the hook ends.
+    /// The announced operation is still to be done when the hook ends.
     pub(crate) fn announces(&mut self) {
         self.outside = false;
     }
@@ -123,10 +127,15 @@ impl Hook {
         self.thread
     }
 
+    /// The proof that the thread holds the token, until the hook ends or blocks.
+    #[inline(always)]
+    pub(crate) fn token(&self) -> Token<'_> {
+        self.grant.token()
+    }
+
     /// The number of the interposed function's call site.
     pub(crate) fn site(&self, pc: u64) -> u32 {
-        // SAFETY: a hook holds the token.
-        unsafe { sites::number(pc, SiteKind::Other, 0) }
+        sites::number(self.token(), pc, SiteKind::Other, 0)
     }
 
     /// Records something other than a plain access.
@@ -135,18 +144,15 @@ impl Hook {
             self.follow(tag, pc, following);
         }
         let site = self.site(pc);
-        // SAFETY: a hook holds the token.
-        unsafe {
-            access::put_branch(self.thread);
-            // Memory and what is no event have no stack.
-            if !matches!(tag, Tag::Alloc | Tag::Renew | Tag::Input | Tag::Failed) {
-                calls::tell(self.thread);
-            }
-            ring::record(tag, site, following);
+        access::put_branch(self.token(), self.thread);
+        // Memory, inputs and failures are no events and have no stack.
+        if !matches!(tag, Tag::Alloc | Tag::Renew | Tag::Input | Tag::Failed) {
+            calls::record_frames(self.token(), self.thread);
         }
+        ring::record(self.token(), tag, site, following);
     }
 
-    /// What a replay makes of a record: it is held back, unless it was before what it tells of.
+    /// Has a replay hold a record back, unless it held back the operation that the record is about.
     #[cold]
     fn follow(&self, tag: Tag, pc: u64, following: &[u64]) {
         let object = following.first().copied().unwrap_or(0);
@@ -160,113 +166,156 @@ impl Hook {
             | Tag::Failed
             | Tag::Input
             | Tag::Tried => {}
-            // What Rust's library tells is a step where it had a hook of its own, and nothing where it had not.
+            // Rust's library reports these as steps where it had a hook of its own, and not at all where it had none.
             Tag::StdLocked | Tag::StdUnlocked | Tag::Parked | Tag::ScopeLeft
                 if !replay::is_next(self.thread, tag as u8, pc, object) => {}
-            _ if self.thread.gated.swap(0, Ordering::Relaxed) == tag as u32 => {}
-            _ => drop(replay::gate(self.thread, tag as u8, pc, object)),
+            _ if self.thread.replay.held_back.swap(0, Ordering::Relaxed) == tag as u32 => {}
+            _ => drop(replay::hold_back(self.token(), self.thread, tag as u8, pc, object)),
         }
     }
 
     /// Runs a call that may block without the token, and has the token again afterwards.
-    pub(crate) fn blocking<R>(&self, call: impl FnOnce() -> R) -> R {
-        self.suspend();
+    pub(crate) fn blocking<R>(&mut self, call: impl FnOnce() -> R) -> R {
+        release(self.thread);
         let result = call();
-        self.resume();
+        self.grant = reacquire(self.thread);
         result
     }
 
-    /// Gives the token up before a call that may block. Until [`Self::resume`], hooks of this thread are on their own.
-    pub(crate) fn suspend(&self) {
-        self.thread.announced.store(0, Ordering::Relaxed);
-        replay::in_call(self.thread, true);
-        sched::leave(self.thread);
-        self.thread.busy.store(0, Ordering::Relaxed);
-        signals::deliver(self.thread);
+    /// Gives the token up before a call that may block and may end by unwinding. Until [`Suspended::resume`], the thread is in no
+    /// hook.
+    pub(crate) fn suspend(self) -> Suspended {
+        // The hook does not end here: it has no token to arm the fast path with.
+        let hook = ManuallyDrop::new(self);
+        release(hook.thread);
+        Suspended { thread: hook.thread }
     }
 
-    /// Gets the token back.
-    pub(crate) fn resume(&self) {
-        self.thread.busy.store(1, Ordering::Relaxed);
-        compiler_fence(Ordering::SeqCst);
-        let gated = self.thread.gated.load(Ordering::Relaxed);
-        sched::ensure(self.thread, true);
-        self.thread.gated.store(gated, Ordering::Relaxed);
-        replay::in_call(self.thread, false);
+    /// Ends the hook and gives the token up.
+    pub(crate) fn leave(self) {
+        sched::leave(self.thread);
+    }
+
+    /// Ends the hook and lets all waiting threads go first.
+    pub(crate) fn give_way(self) {
+        sched::give_way(self.thread);
     }
 
     /// Lets the schedule pass the token on after synchronisation.
     pub(crate) fn sync_point(&self) {
-        sched::sync_point(self.thread);
+        sched::sync_point(self.token(), self.thread);
     }
 }
 
-/// Begins a hook of the thread; whether it must ask the scheduler.
+/// A hook whose thread has given the token up for a call that may block.
+pub(crate) struct Suspended {
+    thread: &'static Thread,
+}
+
+impl Suspended {
+    /// Gets the token back; the hook goes on.
+    pub(crate) fn resume(self) -> Hook {
+        Hook::of(self.thread, reacquire(self.thread))
+    }
+}
+
+/// The thread gives the token up within a hook. Until [`reacquire`], its signal handlers have hooks.
+fn release(thread: &'static Thread) {
+    thread.own.announced.store(0, Ordering::Relaxed);
+    replay::in_call(thread, true);
+    sched::leave(thread);
+    thread.own.busy.store(0, Ordering::Relaxed);
+    signals::deliver(thread);
+}
+
+/// The thread gets the token back within a hook.
+fn reacquire(thread: &'static Thread) -> Grant {
+    thread.own.busy.store(1, Ordering::Relaxed);
+    compiler_fence(Ordering::SeqCst);
+    let held_back = thread.replay.held_back.load(Ordering::Relaxed);
+    let grant = sched::ensure(thread, true);
+    thread.replay.held_back.store(held_back, Ordering::Relaxed);
+    replay::in_call(thread, false);
+    grant
+}
+
+/// Begins a hook of the thread; `None` if it must ask the scheduler for the token or for another slice.
 #[inline(always)]
-fn begin(thread: &'static Thread) -> bool {
+fn begin(thread: &'static Thread) -> Option<Grant> {
     // The order of these matters to `watch`, and to a signal handler.
-    thread.busy.store(1, Ordering::Relaxed);
+    thread.own.busy.store(1, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
-    gate::close();
-    thread.outside.store(0, Ordering::Relaxed);
-    let left = thread.left.load(Ordering::Relaxed) - 1;
-    thread.left.store(left, Ordering::Relaxed);
+    fast_path::close();
+    thread.own.outside.store(0, Ordering::Relaxed);
+    let left = thread.own.left.load(Ordering::Relaxed) - 1;
+    thread.own.left.store(left, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
-    left <= 0
-        || ring::head() >= thread.slice_end.load(Ordering::Relaxed)
-        || sched::OWNER.load(Ordering::Relaxed) != thread.owner.load(Ordering::Relaxed)
+    let must_ask = left <= 0
+        || ring::head() >= thread.own.slice_end.load(Ordering::Relaxed)
+        || sched::OWNER.load(Ordering::Relaxed) != thread.identity.owner.load(Ordering::Relaxed);
+    // SAFETY: the thread is busy and has then found its own number in `OWNER`.
+    if must_ask { None } else { Some(unsafe { Grant::assume() }) }
 }
 
 #[cold]
 #[inline(never)]
 fn slow_access(thread: &'static Thread, may_pass: bool, kind: u8, pc: u64, address: u64) -> Option<Hook> {
     let hook = slow(thread, may_pass)?;
-    replay::gate(thread, kind, pc, address);
+    replay::hold_back(hook.token(), thread, kind, pc, address);
     Some(hook)
 }
 
 /// Runs `f`, which may take the scheduler's lock, so that no signal handler finds it taken.
 pub(crate) fn while_busy(thread: &Thread, f: impl FnOnce()) {
-    thread.busy.store(1, Ordering::Relaxed);
+    thread.own.busy.store(1, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
     f();
     compiler_fence(Ordering::SeqCst);
-    thread.busy.store(0, Ordering::Relaxed);
+    thread.own.busy.store(0, Ordering::Relaxed);
     signals::deliver(thread);
 }
 
-/// The calling thread leaves whatever hook it is in and will not come back: it was cancelled, or a signal handler jumps.
+/// The calling thread leaves any hook that it is in and will not come back: it was cancelled, or a signal handler jumps.
 pub(crate) fn abandon(thread: &Thread) {
-    if thread.busy.load(Ordering::Relaxed) != 0 {
-        // Of accesses that it was announcing together some may be told and others not, which hooks in the code would not notice.
-        gate::lock();
-        ring::seal();
+    if thread.own.busy.load(Ordering::Relaxed) != 0 {
+        // Some of the accesses that it was announcing together may be recorded and others not, which inline hooks would not notice.
+        fast_path::lock();
+        ring::invalidate_head();
         sched::withdraw(thread);
-        thread.busy.store(0, Ordering::Relaxed);
+        thread.own.busy.store(0, Ordering::Relaxed);
     }
 }
 
 #[cold]
 #[inline(never)]
 fn slow(thread: &'static Thread, may_pass: bool) -> Option<Hook> {
-    let hook = Hook::of(thread);
     if !is_recording() {
+        end_without_token(thread);
         return None;
     }
-    sched::ensure(thread, may_pass);
+    let hook = Hook::of(thread, sched::ensure(thread, may_pass));
     is_recording().then_some(hook)
 }
 
-/// A thread without a record: either nothing is recorded, or it has finished, or the runtime sees it for the first time.
+/// Ends a hook that does not record.
+fn end_without_token(thread: &'static Thread) {
+    fast_path::close();
+    compiler_fence(Ordering::SeqCst);
+    thread.own.busy.store(0, Ordering::Relaxed);
+    signals::deliver(thread);
+}
+
+/// The hook of a thread without a record: nothing is recorded, or the thread has finished, or the runtime sees it for the first
+/// time.
 #[cold]
 #[inline(never)]
 fn first_hook() -> Option<Hook> {
     if !is_recording() || !tls::is_new() {
         return None;
     }
-    let hook = Hook::of(threads::adopt()?);
-    sched::ensure(hook.thread, true);
-    threads::begin(hook.thread);
+    let thread = threads::adopt()?;
+    let hook = Hook::of(thread, sched::ensure(thread, true));
+    threads::begin(hook.token(), thread);
     Some(hook)
 }
 

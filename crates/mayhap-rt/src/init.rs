@@ -47,7 +47,7 @@ extern "C" fn init() {
     hook::start();
     // The main thread gets its record and the token.
     if let Some(hook) = Hook::enter() {
-        modules::record_all();
+        modules::record_all(hook.token());
         drop(hook);
     }
 }

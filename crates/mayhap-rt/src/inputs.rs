@@ -44,7 +44,7 @@ fn tell(bit: u32) {
     if hook::is_recording()
         && ring::header().is_some_and(|header| header.state.0.load(core::sync::atomic::Ordering::Relaxed) & bit == 0)
     {
-        ring::tell(bit);
+        ring::set_state(bit);
     }
 }
 

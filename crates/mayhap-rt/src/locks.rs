@@ -9,7 +9,7 @@ use mayhap_wire::ring::Tag;
 use crate::hook::Hook;
 use crate::openmp;
 use crate::real::real;
-use crate::replay::{self, Go};
+use crate::replay::{self, Decision};
 use crate::tls::{self, exports};
 use crate::waits::renew;
 
@@ -88,13 +88,13 @@ pub(crate) fn take(
     wait: Option<impl FnOnce() -> c_int>,
 ) -> c_int {
     let pc = tls::caller();
-    let Some((hook, go)) = openmp::own_call(pc, || Hook::enter_for(tag, pc, lock as u64)) else {
+    let Some((mut hook, decision)) = openmp::own_call(pc, || Hook::enter_for(tag, pc, lock as u64)) else {
         return match wait {
             Some(wait) => wait(),
             None => attempt(),
         };
     };
-    if let Go::Fail(error) = go {
+    if let Decision::Fail(error) = decision {
         return error;
     }
     let mut result = attempt();
@@ -146,7 +146,7 @@ pub(crate) fn unlock_for_wait(hook: &Hook, lock: Lock, pc: u64) -> c_int {
 }
 
 /// Takes a mutex again after a wait on a condition.
-pub(crate) fn retake(hook: &Hook, lock: Lock, pc: u64) -> c_int {
+pub(crate) fn retake(hook: &mut Hook, lock: Lock, pc: u64) -> c_int {
     // SAFETY: the caller's own mutex.
     let mut result = unsafe { libc_::pthread_mutex_trylock(lock) };
     if result == EBUSY {

@@ -7,6 +7,7 @@ use libc::{c_char, c_int, c_void, dl_phdr_info, size_t};
 use mayhap_wire::ring::{MAX_FOLLOWING, Tag};
 
 use crate::ring;
+use crate::sched::{Grant, Token};
 
 /// Words of a module record before the path.
 const FIXED: usize = 3;
@@ -39,7 +40,7 @@ mod opening {
         // SAFETY: the caller's own arguments.
         let module = unsafe { libc_real::dlopen(path, flags) };
         if let Some(hook) = Hook::enter() {
-            super::record_all();
+            super::record_all(hook.token());
             drop(hook);
         }
         module
@@ -47,7 +48,7 @@ mod opening {
 }
 
 /// Records all modules if any were loaded since the last time. The caller holds the token.
-pub(crate) fn record_all() {
+pub(crate) fn record_all(_: Token<'_>) {
     let mut loaded = 0u64;
     // SAFETY: the callback fits, and its data outlives the call.
     unsafe {
@@ -89,8 +90,9 @@ unsafe extern "C" fn record(info: *mut dl_phdr_info, _size: size_t, _data: *mut 
         }
         words[FIXED + i] = u64::from_le_bytes(word);
     }
-    // SAFETY: `record_all`'s caller holds the token.
-    unsafe { ring::record(Tag::Module, path.len() as u32, &words[..FIXED + path.len().div_ceil(8)]) };
+    // SAFETY: `record_all`, whose callback this is, has a token.
+    let grant = unsafe { Grant::assume() };
+    ring::record(grant.token(), Tag::Module, path.len() as u32, &words[..FIXED + path.len().div_ceil(8)]);
     0
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn prepare() {
 
 extern "C" fn forked() {
     if hook::is_recording() {
-        ring::tell(state::FORKED);
+        ring::set_state(state::FORKED);
     }
 }
 
@@ -45,14 +45,14 @@ extern "C" fn in_child() {
 pub(crate) extern "C" fn finished() {
     replay::exits();
     if hook::is_recording() {
-        ring::tell(state::EXITED);
+        ring::set_state(state::EXITED);
     }
 }
 
 /// Tells what becomes of the process that writes. A child of `vfork` runs in its memory and is not meant.
-fn tell_fate(fate: u32) {
+fn note_fate(fate: u32) {
     if hook::is_recording() && is_writer() {
-        ring::tell(fate);
+        ring::set_state(fate);
     }
 }
 
@@ -64,7 +64,7 @@ unsafe extern "C" fn exit_at_once(code: c_int) {
     if is_writer() {
         replay::exits();
     }
-    tell_fate(state::EXITED_AT_ONCE);
+    note_fate(state::EXITED_AT_ONCE);
     // SAFETY: no precondition.
     unsafe { libc_real::_exit(code) }
 }
@@ -75,7 +75,7 @@ macro_rules! execs {
     ($($name:ident $found:ident;)*) => {
         $(
             extern "C" fn $found() -> *mut c_void {
-                tell_fate(state::EXECUTED);
+                note_fate(state::EXECUTED);
                 real_address!($name)
             }
 

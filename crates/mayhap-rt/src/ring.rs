@@ -9,7 +9,8 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, 
 use mayhap_wire::gate::TOGETHER;
 use mayhap_wire::ring::{ADDRESS_BITS, DATA_OFFSET, Header, MAGIC, SEALED, Tag, UNITS, access_word, record_word, unit};
 
-use crate::{gate, sys};
+use crate::sched::Token;
+use crate::{fast_path, sys};
 
 /// Units that stay free for records while slices are measured out.
 const RESERVE: u64 = 4 * unit::LONGEST as u64;
@@ -24,7 +25,7 @@ static CURRENT: AtomicU32 = AtomicU32::new(0);
 /// Where the head was behind what was last told in words, and the high half of the word if that was an access, or 0.
 pub(crate) static WORD_END: AtomicU64 = AtomicU64::new(0);
 pub(crate) static WORD_HIGH: AtomicU32 = AtomicU32::new(0);
-/// For the hooks in [`crate::places`].
+/// For the hooks in [`crate::outlined_hooks`].
 pub(crate) static WORD_AT: AtomicU64 = AtomicU64::new(0);
 
 /// The recorder can be seen from here: process numbers mean the same to both.
@@ -47,7 +48,7 @@ pub(crate) unsafe fn claim(address: *mut u8, bytes: usize) -> bool {
     }
     LIMIT.store(tail(ring) + ring.units, Ordering::Relaxed);
     VISIBLE.store(sys::process_exists(ring.recorder), Ordering::Relaxed);
-    gate::lead_to(header);
+    fast_path::lead_to(header);
     HEADER.store(header, Ordering::Release);
     true
 }
@@ -61,12 +62,9 @@ pub(crate) fn header() -> Option<&'static Header> {
 
 /// Appends an access from a site, whose number may have a mark added that a basic block was entered. `last` is what the site accessed
 /// last.
-///
-/// # Safety
-/// The caller holds the token.
 #[inline(always)]
-pub(crate) unsafe fn put(site: u32, address: u64, last: &AtomicU64) {
-    // SAFETY: hooks only get here after `claim`; the mask keeps the cells inside the ring.
+pub(crate) fn put(_: Token<'_>, site: u32, address: u64, last: &AtomicU64) {
+    // SAFETY: there is no token before `claim`, and it keeps other writers away; the mask keeps the cells inside the ring.
     unsafe {
         let header = HEADER.load(Ordering::Relaxed);
         let head = head_of(&*header);
@@ -123,11 +121,11 @@ fn head_of(header: &Header) -> u64 {
 
 /// Makes the head one that no hook has made, until something is written: hooks in the code that went on from the head that the one before
 /// them made look again. Whether it was not so already. A hook that had looked before may undo it.
-pub(crate) fn seal() -> bool {
+pub(crate) fn invalidate_head() -> bool {
     header().is_some_and(|header| header.head.0.fetch_or(SEALED, Ordering::SeqCst) & SEALED == 0)
 }
 
-pub(crate) fn is_sealed() -> bool {
+pub(crate) fn is_head_invalid() -> bool {
     header().is_none_or(|header| header.head.0.load(Ordering::SeqCst) & SEALED != 0)
 }
 
@@ -154,15 +152,12 @@ pub(crate) fn is_current(owner: u32) -> bool {
 }
 
 /// Appends a record and makes room for it first. The head moves once: a reader sees all of it or nothing.
-///
-/// # Safety
-/// The caller holds the token.
-pub(crate) unsafe fn record(tag: Tag, argument: u32, following: &[u64]) {
+pub(crate) fn record(_: Token<'_>, tag: Tag, argument: u32, following: &[u64]) {
     let Some(header) = header() else { return };
     make_room(following.len() as u64 * 2 + 3);
     let mut head = head_of(header);
     let place = core::ptr::from_ref(header).cast_mut();
-    // SAFETY: the header is the ring's, and the mask keeps the cells inside it.
+    // SAFETY: the header is the ring's, the token keeps other writers away, and the mask keeps the cells inside the ring.
     unsafe {
         cell(place, head).write(unit::RECORD);
         put_word(place, head + 1, record_word(tag, following.len(), argument));
@@ -178,13 +173,9 @@ pub(crate) unsafe fn record(tag: Tag, argument: u32, following: &[u64]) {
 }
 
 /// Tells the reader whose events follow, unless it knows.
-///
-/// # Safety
-/// The caller holds the token.
-pub(crate) unsafe fn switch_to(owner: u32) {
+pub(crate) fn switch_to(token: Token<'_>, owner: u32) {
     if CURRENT.load(Ordering::Relaxed) != owner {
-        // SAFETY: the caller holds the token.
-        unsafe { record(Tag::Switch, owner - 1, &[]) };
+        record(token, Tag::Switch, owner - 1, &[]);
         // In this order: a signal handler may jump away in between, and to tell twice is better than not at all.
         compiler_fence(Ordering::SeqCst);
         CURRENT.store(owner, Ordering::Relaxed);
@@ -193,7 +184,7 @@ pub(crate) unsafe fn switch_to(owner: u32) {
 
 /// How many units may be written without asking, at least 1: waits for the reader where there are few. Then it waits until there are many, since
 /// slices are no longer, and short ones cost more than they tell.
-pub(crate) fn room() -> u64 {
+pub(crate) fn room(_: Token<'_>) -> u64 {
     make_room(if free() < UNITS / 4 { UNITS / 2 } else { RESERVE + 1 });
     free() - RESERVE
 }
@@ -241,7 +232,7 @@ fn make_room(units: u64) {
 }
 
 /// Sets bits of the state that the reader looks at when the program has ended.
-pub(crate) fn tell(bits: u32) {
+pub(crate) fn set_state(bits: u32) {
     if let Some(header) = header() {
         header.state.0.fetch_or(bits, Ordering::AcqRel);
     }

@@ -14,7 +14,8 @@ use mayhap_wire::ring::{AtomicKind, Tag, atomic_word, order};
 
 use crate::hook::{self, Hook};
 use crate::replay::{self, conditions as scheduled};
-use crate::tls::{self, Thread, exports};
+use crate::thread::Thread;
+use crate::tls::{self, exports};
 use crate::{blocking, sys};
 
 /// The function of `std` that one of these stands for.
@@ -37,21 +38,25 @@ exports! {
 
 /// [`Hook::enter`], unless the library calls from inside another of these functions: what it does there is its own business.
 fn enter() -> Option<Hook> {
-    if tls::active().is_some_and(|thread| thread.inside.load(Ordering::Relaxed) != 0) { None } else { Hook::enter() }
+    if tls::active().is_some_and(|thread| thread.own.inside.load(Ordering::Relaxed) != 0) {
+        None
+    } else {
+        Hook::enter()
+    }
 }
 
 /// Runs what the library does by means of other functions here.
 fn inside<R>(thread: &Thread, call: impl FnOnce() -> R) -> R {
-    thread.inside.store(1, Ordering::Relaxed);
+    thread.own.inside.store(1, Ordering::Relaxed);
     let result = call();
-    thread.inside.store(0, Ordering::Relaxed);
+    thread.own.inside.store(0, Ordering::Relaxed);
     result
 }
 
 /// The slow path of a lock: blocks, and has the lock when it returns.
 fn lock(lock: u64, shared: bool, call: impl FnOnce() -> u64) -> u64 {
     let pc = tls::caller();
-    let Some(hook) = enter() else { return call() };
+    let Some(mut hook) = enter() else { return call() };
     replay::refused(hook.thread(), Tag::StdLocked, pc, lock);
     replay::blocked(hook.thread());
     let result = hook.blocking(call);
@@ -80,9 +85,9 @@ unsafe extern "C-unwind" fn rwlock_write(a: u64, b: u64, c: u64, d: u64, e: u64,
 /// was woken.
 fn wait(condition: u64, mutex: u64, woken: fn(u64) -> bool, call: impl FnOnce() -> u64) -> u64 {
     let pc = tls::caller();
-    let Some(hook) = enter() else { return call() };
+    let Some(mut hook) = enter() else { return call() };
     if replay::is_next(hook.thread(), Tag::StdUnlocked as u8, pc, mutex) {
-        return following(&hook, condition, mutex, pc, woken, call);
+        return following(&mut hook, condition, mutex, pc, woken, call);
     }
     hook.record(Tag::StdUnlocked, pc, &[mutex]);
     hook.record(Tag::WaitBegin, pc, &[condition]);
@@ -101,7 +106,7 @@ mod mutex {
 
 /// A wait in a replay: it ends when the schedule says so, not when the library wakes it.
 fn following(
-    hook: &Hook,
+    hook: &mut Hook,
     condition: u64,
     mutex: u64,
     pc: u64,
@@ -117,13 +122,13 @@ fn following(
     if state.swap(mutex::FREE, Ordering::Release) == mutex::WANTED {
         sys::futex_wake(state);
     }
-    replay::gate(thread, Tag::WaitEnd as u8, pc, condition);
+    replay::hold_back(hook.token(), thread, Tag::WaitEnd as u8, pc, condition);
     let outcome = replay::outcome(thread);
     let mut is_woken = outcome != Some(0);
     if outcome.is_some() {
         scheduled::chosen(thread);
         hook.record(Tag::WaitEnd, pc, &[condition, u64::from(is_woken)]);
-        replay::gate(thread, Tag::StdLocked as u8, pc, mutex);
+        replay::hold_back(hook.token(), thread, Tag::StdLocked as u8, pc, mutex);
     }
     if state.compare_exchange(mutex::FREE, mutex::TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
         replay::would_block(thread, Tag::StdLocked, pc, mutex);
@@ -254,7 +259,7 @@ fn wait_if_seen(pc: u64, control: u64) -> bool {
     let Some(hook) = Some(()).filter(|()| replay::active()).and_then(|()| Hook::enter()) else { return false };
     let is_next = replay::is_next(hook.thread(), Tag::OnceSeen as u8, pc, control);
     if is_next {
-        replay::gate(hook.thread(), Tag::OnceSeen as u8, pc, control);
+        replay::hold_back(hook.token(), hook.thread(), Tag::OnceSeen as u8, pc, control);
     }
     is_next
 }
@@ -262,7 +267,7 @@ fn wait_if_seen(pc: u64, control: u64) -> bool {
 fn seen_done(control: u64, pc: u64, came: bool) {
     if let Some(hook) = Hook::enter() {
         if came {
-            hook.thread().gated.store(Tag::OnceSeen as u32, Ordering::Relaxed);
+            hook.thread().replay.held_back.store(Tag::OnceSeen as u32, Ordering::Relaxed);
         }
         hook.record(Tag::OnceSeen, pc, &[control]);
     }
@@ -279,13 +284,14 @@ unsafe extern "C-unwind" fn once_wait(a: u64, b: u64, c: u64, d: u64, e: u64, re
 
 unsafe extern "C-unwind" fn barrier_wait(a: u64, b: u64, c: u64, d: u64, e: u64, real: Real) -> u64 {
     let pc = tls::caller();
-    let Some(hook) = Hook::enter() else {
+    let Some(mut hook) = Hook::enter() else {
         // SAFETY: the caller's own arguments.
         return unsafe { real(a, b, c, d, e) };
     };
+    let thread = hook.thread();
     hook.record(Tag::BarrierArrive, pc, &[a]);
     // SAFETY: the caller's own arguments.
-    let result = hook.blocking(|| inside(hook.thread(), || unsafe { real(a, b, c, d, e) }));
+    let result = hook.blocking(|| inside(thread, || unsafe { real(a, b, c, d, e) }));
     hook.record(Tag::BarrierLeave, pc, &[a]);
     result
 }
@@ -295,13 +301,13 @@ unsafe extern "C-unwind" fn park(a: u64, b: u64, c: u64, d: u64, e: u64, real: R
     let pc = tls::caller();
     let thread = tls::active();
     if let Some(thread) = thread {
-        thread.futex.store(0, Ordering::Relaxed);
+        thread.own.futex.store(0, Ordering::Relaxed);
     }
     blocking::leave();
     // SAFETY: the caller's own arguments.
     let result = unsafe { real(a, b, c, d, e) };
     if let Some(hook) = Hook::enter() {
-        let futex = hook.thread().futex.load(Ordering::Relaxed);
+        let futex = hook.thread().own.futex.load(Ordering::Relaxed);
         hook.record(Tag::Parked, pc, &[futex]);
     }
     result
@@ -363,7 +369,7 @@ unsafe extern "C" fn futex(number: i64, a: usize, op: usize, c: usize, d: usize,
     );
     let sleeper = tls::active().filter(|_| waits);
     if let Some(thread) = sleeper {
-        thread.futex.store(a as u64, Ordering::Relaxed);
+        thread.own.futex.store(a as u64, Ordering::Relaxed);
         replay::asleep(thread, true);
         blocking::leave();
     }

@@ -1,4 +1,4 @@
-//! Signal handlers: each is called through [`arrive`], which mends the hook that was interrupted ([`crate::places`]) and keeps apart what the
+//! Signal handlers: each is called through [`arrive`], which mends the hook that was interrupted ([`crate::outlined_hooks`]) and keeps apart what the
 //! thread was doing from what the handler does.
 //!
 //! A handler that interrupts a hook which is not of those would have its own hooks do nothing. So it waits for the hook's end: the signal is
@@ -11,10 +11,11 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_f
 
 use libc::{c_int, sigaction as Action, siginfo_t, ucontext_t};
 
-use crate::places::{self, Registers};
+use crate::outlined_hooks::{self, Registers};
 use crate::real::real;
-use crate::tls::{self, Thread, exports};
-use crate::{gate, quick, replay, ring, sys};
+use crate::thread::Thread;
+use crate::tls::{self, exports};
+use crate::{fast_path, inline_hooks, replay, ring, sys};
 
 /// Hooks of a handler that keep the token whatever the slice says.
 const PATIENCE: u32 = 1000;
@@ -121,25 +122,25 @@ unsafe extern "C-unwind" fn arrive(signal: c_int, info: *mut siginfo_t, context:
         return unsafe { handler(signal, info, context) };
     };
     // SAFETY: the kernel put it there.
-    if thread.busy.load(Ordering::Relaxed) != 0 && unsafe { keep(thread, signal, info.cast()) } {
+    if thread.own.busy.load(Ordering::Relaxed) != 0 && unsafe { keep(thread, signal, info.cast()) } {
         return;
     }
     // SAFETY: the context is the interrupted thread's, and stays until the handler returns.
     unsafe { mend(&mut *context) };
-    let (outside, handlers) = (thread.outside.load(Ordering::Relaxed), thread.handlers.load(Ordering::Relaxed));
-    gate::close();
+    let (outside, handlers) = (thread.own.outside.load(Ordering::Relaxed), thread.own.handlers.load(Ordering::Relaxed));
+    fast_path::close();
     // A hook in the code may be about to go on where the one before it left the ring's head.
-    ring::seal();
+    ring::invalidate_head();
     compiler_fence(Ordering::SeqCst);
-    thread.outside.store(0, Ordering::Relaxed);
-    thread.handlers.store(handlers + 1, Ordering::Relaxed);
-    thread.patience.store(PATIENCE, Ordering::Relaxed);
+    thread.own.outside.store(0, Ordering::Relaxed);
+    thread.own.handlers.store(handlers + 1, Ordering::Relaxed);
+    thread.own.patience.store(PATIENCE, Ordering::Relaxed);
     // SAFETY: as the kernel would.
     unsafe { handler(signal, info, context) };
-    thread.handlers.store(handlers, Ordering::Relaxed);
-    gate::close();
+    thread.own.handlers.store(handlers, Ordering::Relaxed);
+    fast_path::close();
     compiler_fence(Ordering::SeqCst);
-    thread.outside.store(outside, Ordering::Relaxed);
+    thread.own.outside.store(outside, Ordering::Relaxed);
 }
 
 /// Signals that came while the thread was in a hook.
@@ -229,21 +230,21 @@ unsafe fn mend(context: &mut ucontext_t) {
         None => 0,
     };
     // SAFETY: they are the thread's.
-    let pc = unsafe { quick::mend(places::mend(of(libc::REG_RIP), &called_with), by_number) };
+    let pc = unsafe { inline_hooks::mend(outlined_hooks::mend(of(libc::REG_RIP), &called_with), by_number) };
     registers[libc::REG_RIP as usize] = pc as i64;
 }
 
 /// The thread is in a handler that has had few hooks so far: the token stays.
 pub(crate) fn holds(thread: &Thread) -> bool {
-    let patience = thread.patience.load(Ordering::Relaxed);
-    if thread.handlers.load(Ordering::Relaxed) == 0 || patience == 0 {
+    let patience = thread.own.patience.load(Ordering::Relaxed);
+    if thread.own.handlers.load(Ordering::Relaxed) == 0 || patience == 0 {
         return false;
     }
-    thread.patience.store(patience - 1, Ordering::Relaxed);
+    thread.own.patience.store(patience - 1, Ordering::Relaxed);
     true
 }
 
 /// The thread leaves its handlers by a jump.
 pub(crate) fn abandon(thread: &Thread) {
-    thread.handlers.store(0, Ordering::Relaxed);
+    thread.own.handlers.store(0, Ordering::Relaxed);
 }

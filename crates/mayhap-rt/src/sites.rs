@@ -7,6 +7,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use mayhap_wire::ring::{MAX_SITE, SiteKind, Tag, site_word, unit};
 
+use crate::sched::Token;
 use crate::{ring, sys};
 
 const CACHE: usize = 1 << 12;
@@ -62,22 +63,18 @@ fn slot(pc: u64) -> usize {
 }
 
 /// The number of the site at `pc`; the ring learns of it if it is new.
-///
-/// # Safety
-/// The caller holds the token.
 #[inline(always)]
-pub(crate) unsafe fn number(pc: u64, kind: SiteKind, size: u8) -> u32 {
+pub(crate) fn number(token: Token<'_>, pc: u64, kind: SiteKind, size: u8) -> u32 {
     let cached = &CACHED[slot(pc)];
     if cached.key.load(Ordering::Relaxed) == pc {
         return cached.number.load(Ordering::Relaxed);
     }
-    // SAFETY: the caller holds the token.
-    unsafe { look_up(pc, kind, size, cached) }
+    look_up(token, pc, kind, size, cached)
 }
 
 #[cold]
 #[inline(never)]
-unsafe fn look_up(pc: u64, kind: SiteKind, size: u8, cached: &Entry) -> u32 {
+fn look_up(token: Token<'_>, pc: u64, kind: SiteKind, size: u8, cached: &Entry) -> u32 {
     let number = match find(pc) {
         Some(entry) if entry.key.load(Ordering::Relaxed) == pc => entry.number.load(Ordering::Relaxed),
         Some(entry) if COUNT.load(Ordering::Relaxed) < MAX_SITE => {
@@ -86,15 +83,13 @@ unsafe fn look_up(pc: u64, kind: SiteKind, size: u8, cached: &Entry) -> u32 {
             entry.key.store(pc, Ordering::Relaxed);
             entry.number.store(number, Ordering::Relaxed);
             note(number, kind);
-            // SAFETY: the caller holds the token.
-            unsafe { ring::record(Tag::Site, number, &[site_word(pc, kind, size)]) };
+            ring::record(token, Tag::Site, number, &[site_word(pc, kind, size)]);
             number
         }
         // Out of numbers: the last one is redefined again and again, which the reader follows.
         _ => {
             note(MAX_SITE, kind);
-            // SAFETY: the caller holds the token.
-            unsafe { ring::record(Tag::Site, MAX_SITE, &[site_word(pc, kind, size)]) };
+            ring::record(token, Tag::Site, MAX_SITE, &[site_word(pc, kind, size)]);
             return MAX_SITE;
         }
     };

@@ -10,8 +10,10 @@ use mayhap_wire::ring::{Tag, state};
 
 use crate::hook::{self, Hook};
 use crate::real::real;
-use crate::replay::{self, Go};
-use crate::tls::{self, Thread, exports};
+use crate::replay::{self, Decision};
+use crate::sched::Token;
+use crate::thread::Thread;
+use crate::tls::{self, exports};
 use crate::{access, openmp, ring, sched, sys};
 
 type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
@@ -69,7 +71,7 @@ pub(crate) fn prepare() {
 fn new_record() -> Option<&'static Thread> {
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     if number >= MAX_THREADS {
-        ring::tell(state::TOO_MANY_THREADS);
+        ring::set_state(state::TOO_MANY_THREADS);
         return None;
     }
     let thread = match reusable() {
@@ -81,7 +83,7 @@ fn new_record() -> Option<&'static Thread> {
             // First the link, then the entry, by exchange: adopted threads come here without the token.
             let mut first = ALL.load(Ordering::Acquire);
             loop {
-                thread.all_next.store(first, Ordering::Relaxed);
+                thread.shared.all_next.store(first, Ordering::Relaxed);
                 match ALL.compare_exchange(first, memory, Ordering::AcqRel, Ordering::Acquire) {
                     Ok(_) => break,
                     Err(now) => first = now,
@@ -90,23 +92,23 @@ fn new_record() -> Option<&'static Thread> {
             thread
         }
     };
-    thread.owner.store(number + 1, Ordering::Relaxed);
-    thread.priority.store(sched::new_priority(), Ordering::Relaxed);
-    thread.left.store(0, Ordering::Relaxed);
-    thread.outside.store(0, Ordering::Relaxed);
-    thread.handlers.store(0, Ordering::Relaxed);
-    thread.rounds.store(0, Ordering::Relaxed);
-    thread.pthread.store(0, Ordering::Relaxed);
-    thread.branch.store(0, Ordering::Relaxed);
-    thread.announced.store(0, Ordering::Relaxed);
-    thread.repeat_at.store(0, Ordering::Relaxed);
-    thread.untold.store(0, Ordering::Relaxed);
+    thread.identity.owner.store(number + 1, Ordering::Relaxed);
+    thread.queue.priority.store(sched::new_priority(), Ordering::Relaxed);
+    thread.own.left.store(0, Ordering::Relaxed);
+    thread.own.outside.store(0, Ordering::Relaxed);
+    thread.own.handlers.store(0, Ordering::Relaxed);
+    thread.own.rounds.store(0, Ordering::Relaxed);
+    thread.guarded.pthread.store(0, Ordering::Relaxed);
+    thread.own.branch.store(0, Ordering::Relaxed);
+    thread.own.announced.store(0, Ordering::Relaxed);
+    thread.own.repeat_at.store(0, Ordering::Relaxed);
+    thread.own.unrecorded_frames.store(0, Ordering::Relaxed);
     thread.calls.clear();
-    thread.lane.store(0, Ordering::Relaxed);
-    thread.children.store(0, Ordering::Relaxed);
-    thread.in_step.store(0, Ordering::Relaxed);
-    thread.team.store(core::ptr::null_mut(), Ordering::Relaxed);
-    thread.starts.store(core::ptr::null_mut(), Ordering::Relaxed);
+    thread.replay.thread_slot.store(0, Ordering::Relaxed);
+    thread.replay.children.store(0, Ordering::Relaxed);
+    thread.replay.in_step.store(0, Ordering::Relaxed);
+    thread.own.team.store(core::ptr::null_mut(), Ordering::Relaxed);
+    thread.own.starts.store(core::ptr::null_mut(), Ordering::Relaxed);
     Some(thread)
 }
 
@@ -116,27 +118,28 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Thread> {
     core::iter::from_fn(move || {
         let thread = at?;
         // SAFETY: as above.
-        at = unsafe { thread.all_next.load(Ordering::Relaxed).as_ref() };
+        at = unsafe { thread.shared.all_next.load(Ordering::Relaxed).as_ref() };
         Some(thread)
     })
 }
 
 fn reusable() -> Option<&'static Thread> {
-    all().find(|thread| thread.life.compare_exchange(FREE, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok())
+    all().find(|thread| thread.shared.life.compare_exchange(FREE, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok())
 }
 
 /// Marks a bit of a thread's life; a thread that has ended and that nobody will join frees its record.
 fn mark(thread: &Thread, bit: u32) {
-    let life = thread.life.fetch_or(bit, Ordering::AcqRel) | bit;
+    let life = thread.shared.life.fetch_or(bit, Ordering::AcqRel) | bit;
     if life & (ENDED | FORGOTTEN) == ENDED | FORGOTTEN {
-        thread.life.store(FREE, Ordering::Release);
+        thread.shared.life.store(FREE, Ordering::Release);
     }
 }
 
 /// Under the token: the thread that the program knows by this handle.
 fn by_handle(handle: pthread_t) -> Option<&'static Thread> {
     all().find(|thread| {
-        thread.pthread.load(Ordering::Relaxed) == handle as usize && thread.life.load(Ordering::Relaxed) & FREE == 0
+        thread.guarded.pthread.load(Ordering::Relaxed) == handle as usize
+            && thread.shared.life.load(Ordering::Relaxed) & FREE == 0
     })
 }
 
@@ -147,15 +150,15 @@ pub(crate) fn adopt() -> Option<&'static Thread> {
         return None;
     };
     // SAFETY: no precondition.
-    thread.pthread.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
+    thread.guarded.pthread.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
     enrol(thread);
     Some(thread)
 }
 
 /// The calling thread takes its record, marked busy so that what the library does below is not recorded.
 fn enrol(thread: &'static Thread) {
-    thread.busy.store(1, Ordering::Relaxed);
-    thread.tid.store(sys::thread_id(), Ordering::Relaxed);
+    thread.own.busy.store(1, Ordering::Relaxed);
+    thread.identity.tid.store(sys::thread_id(), Ordering::Relaxed);
     tls::set(thread);
     let key = KEY.load(Ordering::Acquire);
     if key != u32::MAX {
@@ -165,7 +168,7 @@ fn enrol(thread: &'static Thread) {
 }
 
 /// Tells the recording that the calling thread begins, and where its stack is. The thread holds the token.
-pub(crate) fn begin(thread: &'static Thread) {
+pub(crate) fn begin(token: Token<'_>, thread: &'static Thread) {
     let (mut low, mut size) = (core::ptr::null_mut(), 0);
     // SAFETY: an attribute object is plain data that the first call fills and the last one releases.
     unsafe {
@@ -175,7 +178,7 @@ pub(crate) fn begin(thread: &'static Thread) {
             libc::pthread_attr_destroy(&mut attributes);
         }
     }
-    let (low, number) = (low as u64, thread.owner.load(Ordering::Relaxed) - 1);
+    let (low, number) = (low as u64, thread.identity.owner.load(Ordering::Relaxed) - 1);
     let end = low + size as u64;
     // Above where the first thread's own frames begin lie arguments and environment, whose size changes.
     // SAFETY: the loader sets the variable before anything else runs.
@@ -183,10 +186,8 @@ pub(crate) fn begin(thread: &'static Thread) {
     let first_frame = if (low..end).contains(&start) { start } else { end };
     replay::begins(thread, first_frame);
     thread.calls.on_stack(low, end);
-    // SAFETY: the thread holds the token.
-    unsafe {
-        ring::record(Tag::Begin, number, &[low, end, u64::from(thread.tid.load(Ordering::Relaxed)), first_frame]);
-    }
+    let tid = u64::from(thread.identity.tid.load(Ordering::Relaxed));
+    ring::record(token, Tag::Begin, number, &[low, end, tid, first_frame]);
 }
 
 unsafe extern "C-unwind" fn create(
@@ -207,13 +208,13 @@ unsafe extern "C-unwind" fn create(
         return unsafe { libc_real::pthread_create(handle, attributes, start, argument) };
     };
     replay::adopts(hook.thread(), child);
-    child.start.store(start as usize, Ordering::Relaxed);
-    child.argument.store(argument, Ordering::Relaxed);
-    child.starts.store(hook.thread().starts.load(Ordering::Relaxed), Ordering::Relaxed);
+    child.origin.start.store(start as usize, Ordering::Relaxed);
+    child.origin.argument.store(argument, Ordering::Relaxed);
+    child.own.starts.store(hook.thread().own.starts.load(Ordering::Relaxed), Ordering::Relaxed);
     let record = core::ptr::from_ref(child).cast_mut().cast();
     // The new thread inherits that signals are blocked: a handler that ran before it has its record would be another thread's.
     let mask = sys::block_signals(u64::MAX);
-    child.mask.store(if has_mask(attributes) { u64::MAX } else { mask }, Ordering::Relaxed);
+    child.origin.mask.store(if has_mask(attributes) { u64::MAX } else { mask }, Ordering::Relaxed);
     // SAFETY: the caller's own arguments; `run` takes the record.
     let result = unsafe { libc_real::pthread_create(handle, attributes, run, record) };
     sys::block_signals(mask);
@@ -223,7 +224,7 @@ unsafe extern "C-unwind" fn create(
     }
     // The child waits for the token before it does anything, and this thread has it.
     // SAFETY: the call succeeded, so the handle is set.
-    child.pthread.store(unsafe { *handle } as usize, Ordering::Relaxed);
+    child.guarded.pthread.store(unsafe { *handle } as usize, Ordering::Relaxed);
     let mut detached = libc::PTHREAD_CREATE_JOINABLE;
     if !attributes.is_null() {
         // SAFETY: the attributes were good enough for creation.
@@ -232,8 +233,8 @@ unsafe extern "C-unwind" fn create(
     if detached == libc::PTHREAD_CREATE_DETACHED {
         mark(child, FORGOTTEN);
     }
-    hook.thread().children.fetch_add(1, Ordering::Relaxed);
-    hook.record(Tag::Fork, pc, &[u64::from(child.owner.load(Ordering::Relaxed) - 1)]);
+    hook.thread().replay.children.fetch_add(1, Ordering::Relaxed);
+    hook.record(Tag::Fork, pc, &[u64::from(child.identity.owner.load(Ordering::Relaxed) - 1)]);
     hook.sync_point();
     0
 }
@@ -252,18 +253,18 @@ unsafe extern "C-unwind" fn run(record: *mut c_void) -> *mut c_void {
     let thread = unsafe { &*record.cast::<Thread>() };
     enrol(thread);
     if hook::is_recording() {
-        sched::ensure(thread, true);
-        begin(thread);
+        let grant = sched::ensure(thread, true);
+        begin(grant.token(), thread);
         // A thread for an OpenMP team waits for the others first.
-        if !thread.starts.swap(core::ptr::null_mut(), Ordering::Relaxed).is_null() {
+        if !thread.own.starts.swap(core::ptr::null_mut(), Ordering::Relaxed).is_null() {
             sched::leave(thread);
         }
     }
     // SAFETY: `create` stored the program's own function.
-    let start: Start = unsafe { core::mem::transmute(thread.start.load(Ordering::Relaxed)) };
-    let argument = thread.argument.load(Ordering::Relaxed);
-    let mask = thread.mask.load(Ordering::Relaxed);
-    thread.busy.store(0, Ordering::Relaxed);
+    let start: Start = unsafe { core::mem::transmute(thread.origin.start.load(Ordering::Relaxed)) };
+    let argument = thread.origin.argument.load(Ordering::Relaxed);
+    let mask = thread.origin.mask.load(Ordering::Relaxed);
+    thread.own.busy.store(0, Ordering::Relaxed);
     if mask != u64::MAX {
         sys::block_signals(mask);
     }
@@ -275,8 +276,8 @@ unsafe extern "C-unwind" fn run(record: *mut c_void) -> *mut c_void {
 unsafe extern "C" fn destroy(record: *mut c_void) {
     // SAFETY: only `enrol` sets the key's value.
     let thread = unsafe { &*record.cast::<Thread>() };
-    let round = thread.rounds.load(Ordering::Relaxed) + 1;
-    thread.rounds.store(round, Ordering::Relaxed);
+    let round = thread.own.rounds.load(Ordering::Relaxed) + 1;
+    thread.own.rounds.store(round, Ordering::Relaxed);
     // POSIX guarantees four rounds; a value set again earns another one.
     if round < 4 {
         // SAFETY: the key exists.
@@ -293,13 +294,9 @@ fn end(thread: &'static Thread) {
     if let Some(hook) = Hook::enter() {
         release_robust(&hook);
         replay::ends(thread);
-        // SAFETY: a hook holds the token.
-        unsafe {
-            access::put_branch(thread);
-            ring::record(Tag::End, 0, &[]);
-        }
-        sched::leave(thread);
-        drop(hook);
+        access::put_branch(hook.token(), thread);
+        ring::record(hook.token(), Tag::End, 0, &[]);
+        hook.leave();
     }
     tls::finish();
     mark(thread, ENDED);
@@ -337,19 +334,21 @@ fn release_robust(hook: &Hook) {
 
 /// Runs a join of whichever kind, and records it if it joined.
 fn joining(handle: pthread_t, pc: u64, blocks: bool, call: impl FnOnce() -> c_int) -> c_int {
-    let Some(hook) = Hook::enter() else { return call() };
+    let Some(mut hook) = Hook::enter() else { return call() };
     // Looked up now: a handle may be used again as soon as its thread has been joined.
     let child = by_handle(handle);
-    if let Go::Fail(error) = replay::gate(hook.thread(), Tag::Join as u8, pc, replay::lane_number(child)) {
+    if let Decision::Fail(error) =
+        replay::hold_back(hook.token(), hook.thread(), Tag::Join as u8, pc, replay::slot_number(child))
+    {
         return error;
     }
     let result = if blocks { hook.blocking(call) } else { call() };
     if let (0, Some(child)) = (result, child) {
-        hook.record(Tag::Join, pc, &[u64::from(child.owner.load(Ordering::Relaxed) - 1)]);
+        hook.record(Tag::Join, pc, &[u64::from(child.identity.owner.load(Ordering::Relaxed) - 1)]);
         mark(child, FORGOTTEN);
         hook.sync_point();
     } else if let (Some(child), EBUSY | ETIMEDOUT) = (child, result) {
-        let child = u64::from(child.owner.load(Ordering::Relaxed) - 1);
+        let child = u64::from(child.identity.owner.load(Ordering::Relaxed) - 1);
         hook.record(Tag::Failed, pc, &[child, result as u64, Tag::Join as u64]);
     }
     result

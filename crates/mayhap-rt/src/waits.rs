@@ -8,7 +8,7 @@ use mayhap_wire::ring::{AtomicKind, Tag, atomic_word, order};
 use crate::hook::Hook;
 use crate::openmp;
 use crate::real::real;
-use crate::replay::{self, Go};
+use crate::replay::{self, Decision};
 use crate::tls::{self, exports};
 
 type Object = *mut c_void;
@@ -82,13 +82,13 @@ fn errno() -> c_int {
 
 fn lower(s: Object, attempt: impl FnOnce() -> c_int, wait: Option<impl FnOnce() -> c_int>) -> c_int {
     let pc = tls::caller();
-    let Some((hook, go)) = Hook::enter_for(Tag::SemWait, pc, s as u64) else {
+    let Some((mut hook, decision)) = Hook::enter_for(Tag::SemWait, pc, s as u64) else {
         return match wait {
             Some(wait) => wait(),
             None => attempt(),
         };
     };
-    if let Go::Fail(error) = go {
+    if let Decision::Fail(error) = decision {
         // SAFETY: the calling thread's own errno.
         unsafe { *libc::__errno_location() = error };
         return -1;
@@ -165,7 +165,7 @@ unsafe extern "C-unwind" fn barrier_destroy(b: Object) -> c_int {
 
 unsafe extern "C-unwind" fn barrier_wait(b: Object) -> c_int {
     let pc = tls::caller();
-    let Some(hook) = Hook::enter() else {
+    let Some(mut hook) = Hook::enter() else {
         // SAFETY: the caller's own arguments.
         return unsafe { libc_::pthread_barrier_wait(b) };
     };
@@ -189,11 +189,11 @@ struct OnceCall {
 
 unsafe extern "C-unwind" fn once(control: Object, function: Once) -> c_int {
     let pc = tls::caller();
-    let Some(hook) = Hook::enter() else {
+    let Some(mut hook) = Hook::enter() else {
         // SAFETY: the caller's own arguments.
         return unsafe { libc_::pthread_once(control, function) };
     };
-    let current: &AtomicPtr<c_void> = &hook.thread().once;
+    let current: &AtomicPtr<c_void> = &hook.thread().own.once;
     let mut call = OnceCall { control, function, pc, ran: false, outer: current.load(Ordering::Relaxed).cast() };
     current.store((&raw mut call).cast(), Ordering::Relaxed);
     wait_if_seen(&hook, pc, control);
@@ -209,7 +209,7 @@ unsafe extern "C-unwind" fn once(control: Object, function: Once) -> c_int {
 /// In a replay, who finds it done, or takes over after another thread threw, comes in its turn.
 fn wait_if_seen(hook: &Hook, pc: u64, control: Object) {
     if replay::is_next(hook.thread(), Tag::OnceSeen as u8, pc, control as u64) {
-        replay::gate(hook.thread(), Tag::OnceSeen as u8, pc, control as u64);
+        replay::hold_back(hook.token(), hook.thread(), Tag::OnceSeen as u8, pc, control as u64);
     }
 }
 
@@ -231,7 +231,7 @@ impl Drop for OnceEnd {
 /// What `pthread_once` runs: the program's function.
 unsafe extern "C-unwind" fn run_once() {
     let Some(thread) = tls::active() else { return };
-    let call = thread.once.load(Ordering::Relaxed).cast::<OnceCall>();
+    let call = thread.own.once.load(Ordering::Relaxed).cast::<OnceCall>();
     // SAFETY: `once` of this thread set it and waits for this function.
     let (function, control, pc) = unsafe { ((*call).function, (*call).control, (*call).pc) };
     // Another thread may have tried before and thrown.
@@ -253,7 +253,7 @@ unsafe extern "C-unwind" fn c11_once(control: Object, function: Once) {
 
 unsafe extern "C-unwind" fn guard_acquire(guard: Object) -> c_int {
     let pc = tls::caller();
-    let Some(hook) = Hook::enter() else {
+    let Some(mut hook) = Hook::enter() else {
         // SAFETY: the caller's own argument.
         return unsafe { libc_::__cxa_guard_acquire(guard) };
     };

@@ -20,8 +20,8 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::sched::{EXAMINED, OWNER};
-use crate::tls::Thread;
-use crate::{gate, ring, sys};
+use crate::thread::Thread;
+use crate::{fast_path, ring, sys};
 
 /// Nanoseconds of CPU time after which the one instruction behind a hook has run, page faults and all.
 const ENOUGH: u64 = 10_000_000;
@@ -36,23 +36,23 @@ static SEEN: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 /// What changes whenever the holder does something: who it is, hooks left, slices begun, what it told.
 fn progress(holder: &Thread) -> [u64; 4] {
     [
-        holder.owner.load(Ordering::Relaxed).into(),
-        holder.left.load(Ordering::Relaxed) as u64,
-        holder.slices.load(Ordering::Relaxed).into(),
+        holder.identity.owner.load(Ordering::Relaxed).into(),
+        holder.own.left.load(Ordering::Relaxed) as u64,
+        holder.own.slices.load(Ordering::Relaxed).into(),
         ring::head(),
     ]
 }
 
 /// Takes the token from `holder` if it is surely not about to access anything.
 pub(crate) fn revoke(holder: &Thread) -> bool {
-    let owner = holder.owner.load(Ordering::Relaxed);
-    if holder.busy.load(Ordering::Relaxed) != 0 {
+    let owner = holder.identity.owner.load(Ordering::Relaxed);
+    if holder.own.busy.load(Ordering::Relaxed) != 0 {
         return false;
     }
-    let is_outside = holder.outside.load(Ordering::Relaxed) != 0;
+    let is_outside = holder.own.outside.load(Ordering::Relaxed) != 0;
     // It is closed to who is outside.
     if !is_outside {
-        let (closed, sealed) = (gate::close_to_all(), ring::seal());
+        let (closed, sealed) = (fast_path::close_to_all(), ring::invalidate_head());
         if (closed || sealed) && !sys::barrier() {
             return false;
         }
@@ -63,11 +63,11 @@ pub(crate) fn revoke(holder: &Thread) -> bool {
     }
     OWNER.store(EXAMINED, Ordering::SeqCst);
     let seen = sys::barrier();
-    let unmoved = holder.busy.load(Ordering::SeqCst) == 0
-        && gate::is_closed()
-        && (is_outside || ring::is_sealed())
+    let unmoved = holder.own.busy.load(Ordering::SeqCst) == 0
+        && fast_path::is_closed()
+        && (is_outside || ring::is_head_invalid())
         && progress(holder) == before
-        && (holder.outside.load(Ordering::SeqCst) != 0) == is_outside;
+        && (holder.own.outside.load(Ordering::SeqCst) != 0) == is_outside;
     if seen && unmoved {
         crate::replay::settle(holder);
         return true;
@@ -78,7 +78,7 @@ pub(crate) fn revoke(holder: &Thread) -> bool {
 
 /// The holder, to whom the gate is closed, has passed whatever it announced.
 fn has_gone_on(holder: &Thread, progress: [u64; 4]) -> bool {
-    let tid = holder.tid.load(Ordering::Relaxed);
+    let tid = holder.identity.tid.load(Ordering::Relaxed);
     match sys::thread_state(tid) {
         b'S' | b'X' | b'Z' => true,
         state @ (b'R' | b'?') => {

@@ -30,16 +30,16 @@ fn region(body: Body, data: Data, reductions: u64, call: impl FnOnce(Body, Data)
     let Some(thread) = tls::active().filter(|_| hook::is_recording() && !tool::tells()) else {
         return call(body, data);
     };
-    let outer = thread.team.load(Ordering::Relaxed).cast::<Team>();
+    let outer = thread.own.team.load(Ordering::Relaxed).cast::<Team>();
     let region = Region { reductions, team: Team::new(pc, outer), body, data };
     if let Some(hook) = Hook::enter() {
         region.team.begins(&hook);
     }
     let place = core::ptr::from_ref(&region).cast_mut().cast::<c_void>();
-    let starting = thread.starts.swap(place, Ordering::Relaxed);
+    let starting = thread.own.starts.swap(place, Ordering::Relaxed);
     blocking::leave();
     let result = call(run_region, place);
-    thread.starts.store(starting, Ordering::Relaxed);
+    thread.own.starts.store(starting, Ordering::Relaxed);
     if let Some(hook) = Hook::enter() {
         hook.record(Tag::BarrierLeave, pc, &[address(&region.team.barrier)]);
         hook.record(Tag::OnceSeen, pc, &[tasks::chain()]);
@@ -56,13 +56,16 @@ unsafe extern "C-unwind" fn run_region(region: Data) {
     let thread = tls::active();
     let before = thread.map(|thread| {
         let place = core::ptr::from_ref(team).cast_mut().cast();
-        (thread.team.swap(place, Ordering::Relaxed), thread.starts.swap(core::ptr::null_mut(), Ordering::Relaxed))
+        (
+            thread.own.team.swap(place, Ordering::Relaxed),
+            thread.own.starts.swap(core::ptr::null_mut(), Ordering::Relaxed),
+        )
     });
     // SAFETY: what the program asked for.
     unsafe { (region.body)(region.data) };
     if let (Some(thread), Some((team, starting))) = (thread, before) {
-        thread.team.store(team, Ordering::Relaxed);
-        thread.starts.store(starting, Ordering::Relaxed);
+        thread.own.team.store(team, Ordering::Relaxed);
+        thread.own.starts.store(starting, Ordering::Relaxed);
     }
     tell(Tag::BarrierArrive, pc, address(&team.barrier));
     blocking::leave();

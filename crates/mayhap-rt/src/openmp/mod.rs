@@ -62,7 +62,7 @@ pub(crate) fn own_call<R>(pc: u64, enter: impl FnOnce() -> Option<R>) -> Option<
 /// The library starts a thread for nobody that the runtime knows: how it synchronises is not seen.
 pub(crate) fn starts_thread(pc: u64) {
     if is_library(pc) && !tool::tells() {
-        ring::tell(state::UNSEEN_ORDER);
+        ring::set_state(state::UNSEEN_ORDER);
     }
 }
 
@@ -104,7 +104,7 @@ impl Team {
 
 /// The team that the calling thread is in.
 fn team() -> Option<&'static Team> {
-    let team = tls::active()?.team.load(Ordering::Relaxed).cast::<Team>();
+    let team = tls::active()?.own.team.load(Ordering::Relaxed).cast::<Team>();
     // SAFETY: a team lives until all its threads have left it; who leaves sets the pointer back.
     unsafe { team.as_ref() }
 }
@@ -112,7 +112,7 @@ fn team() -> Option<&'static Team> {
 /// Where the program began the region whose threads the library is starting, if it is.
 pub(crate) fn starts_team() -> Option<u64> {
     // SAFETY: as in `team`.
-    let starting = unsafe { tls::active()?.starts.load(Ordering::Relaxed).cast::<Team>().as_ref() }?;
+    let starting = unsafe { tls::active()?.own.starts.load(Ordering::Relaxed).cast::<Team>().as_ref() }?;
     Some(starting.pc)
 }
 

@@ -285,7 +285,7 @@ unsafe extern "C-unwind" fn target(
     arguments: Data,
 ) {
     if flags & flag::NOWAIT != 0 || !depend.is_null() {
-        ring::tell(state::UNSEEN_ORDER);
+        ring::set_state(state::UNSEEN_ORDER);
     }
     // SAFETY: the caller's own arguments.
     unsafe { real::GOMP_target_ext(device, body, count, places, sizes, kinds, flags, depend, arguments) };

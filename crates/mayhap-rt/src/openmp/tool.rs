@@ -44,7 +44,7 @@ fn new_team(pc: u64, outer: *const Team) -> *mut Team {
             }
         }
         None => {
-            ring::tell(state::UNSEEN_ORDER);
+            ring::set_state(state::UNSEEN_ORDER);
             core::ptr::null_mut()
         }
     }
@@ -100,7 +100,7 @@ extern "C" fn initialize(lookup: Lookup, _device: c_int, _data: Word) -> c_int {
     let all = callbacks.iter().all(|&(event, function)| unsafe { set(event, function) } > 1);
     TELLS.store(all, Ordering::Relaxed);
     if all {
-        ring::tell(state::OPENMP_TELLS);
+        ring::set_state(state::OPENMP_TELLS);
     }
     1
 }
@@ -123,7 +123,7 @@ extern "C-unwind" fn parallel_begins(
     pc: u64,
 ) {
     let (Some(thread), Some(hook)) = (tls::active(), Hook::enter()) else { return };
-    let new = new_team(pc, thread.team.load(Ordering::Relaxed).cast());
+    let new = new_team(pc, thread.own.team.load(Ordering::Relaxed).cast());
     // SAFETY: the library's word for the tool; a team of the table.
     unsafe {
         *parallel = new as u64;
@@ -132,14 +132,14 @@ extern "C-unwind" fn parallel_begins(
         }
     }
     drop(hook);
-    thread.starts.store(new.cast(), Ordering::Relaxed);
+    thread.own.starts.store(new.cast(), Ordering::Relaxed);
     blocking::leave();
 }
 
 extern "C-unwind" fn parallel_ends(parallel: Word, _task: Word, _flags: c_int, pc: u64) {
     let (Some(team), Some(thread)) = (team_of(parallel), tls::active()) else { return };
-    thread.team.store(team.outer.cast_mut().cast(), Ordering::Relaxed);
-    thread.starts.store(core::ptr::null_mut(), Ordering::Relaxed);
+    thread.own.team.store(team.outer.cast_mut().cast(), Ordering::Relaxed);
+    thread.own.starts.store(core::ptr::null_mut(), Ordering::Relaxed);
     if let Some(hook) = Hook::enter() {
         hook.record(Tag::BarrierLeave, pc, &[address(&team.barrier)]);
         hook.record(Tag::OnceSeen, pc, &[tasks::chain()]);
@@ -159,8 +159,8 @@ extern "C-unwind" fn implicit_task(
     if let (BEGIN, Some(team)) = (endpoint, team_of(parallel)) {
         tell(Tag::OnceSeen, team.pc, address(&team.start));
         if let Some(thread) = tls::active() {
-            thread.team.store(core::ptr::from_ref(team).cast_mut().cast(), Ordering::Relaxed);
-            thread.starts.store(core::ptr::null_mut(), Ordering::Relaxed);
+            thread.own.team.store(core::ptr::from_ref(team).cast_mut().cast(), Ordering::Relaxed);
+            thread.own.starts.store(core::ptr::null_mut(), Ordering::Relaxed);
         }
     }
 }

@@ -8,38 +8,38 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use crate::thread::Thread;
 use crate::threads;
-use crate::tls::Thread;
 
 /// How many threads wait here.
 static WAITERS: AtomicU32 = AtomicU32::new(0);
 
 /// The thread waits on `condition`.
 pub(crate) fn wait(thread: &Thread, condition: usize) {
-    thread.notified.store(0, Ordering::Relaxed);
-    thread.waits_on.store(condition, Ordering::Relaxed);
+    thread.guarded.notified.store(0, Ordering::Relaxed);
+    thread.guarded.waits_on.store(condition, Ordering::Relaxed);
     WAITERS.fetch_add(1, Ordering::Relaxed);
 }
 
 /// The thread's wait is over; says whether it was notified.
 pub(crate) fn done(thread: &Thread) -> bool {
     WAITERS.fetch_sub(1, Ordering::Relaxed);
-    thread.waits_on.store(0, Ordering::Relaxed);
-    thread.notified.swap(0, Ordering::Relaxed) != 0
+    thread.guarded.waits_on.store(0, Ordering::Relaxed);
+    thread.guarded.notified.swap(0, Ordering::Relaxed) != 0
 }
 
 /// The schedule wakes the thread. If the notify had marked another one, that one has not been notified after all.
 pub(crate) fn chosen(thread: &Thread) {
-    let condition = thread.waits_on.load(Ordering::Relaxed);
+    let condition = thread.guarded.waits_on.load(Ordering::Relaxed);
     if !done(thread)
-        && let Some(other) = waiters(condition).find(|other| other.notified.load(Ordering::Relaxed) == 1)
+        && let Some(other) = waiters(condition).find(|other| other.guarded.notified.load(Ordering::Relaxed) == 1)
     {
-        other.notified.store(0, Ordering::Relaxed);
+        other.guarded.notified.store(0, Ordering::Relaxed);
     }
 }
 
 fn waiters(condition: usize) -> impl Iterator<Item = &'static Thread> {
-    threads::all().filter(move |thread| thread.waits_on.load(Ordering::Relaxed) == condition)
+    threads::all().filter(move |thread| thread.guarded.waits_on.load(Ordering::Relaxed) == condition)
 }
 
 /// One waiter, or all, are notified; says whether the library need not be asked any more.
@@ -48,9 +48,9 @@ pub(crate) fn notify(condition: usize, all: bool) -> bool {
         return false;
     }
     for waiter in waiters(condition) {
-        if waiter.notified.load(Ordering::Relaxed) == 0 {
+        if waiter.guarded.notified.load(Ordering::Relaxed) == 0 {
             // A mark of a notify to all is not another waiter's.
-            waiter.notified.store(if all { 2 } else { 1 }, Ordering::Relaxed);
+            waiter.guarded.notified.store(if all { 2 } else { 1 }, Ordering::Relaxed);
             if !all {
                 return true;
             }

@@ -29,8 +29,10 @@ use mayhap_wire::schedule::{ANY_OUTCOME, Lane, READ, Step, WRITE, mode, place, r
 pub(crate) use map::locate_modules;
 pub(crate) use targets::{asleep, blocked, tried, unblocked};
 
-use crate::tls::{self, Thread};
-use crate::{places, sched, sys, threads};
+use crate::sched::Token;
+use crate::thread::Thread;
+use crate::tls;
+use crate::{outlined_hooks, sched, sys, threads};
 
 /// How long a waiting thread sleeps before it looks again by itself, in nanoseconds.
 const DOZE: u64 = 20_000_000;
@@ -42,9 +44,9 @@ static ACTIVE: AtomicBool = AtomicBool::new(false);
 
 /// What becomes of a call that is a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Go {
+pub(crate) enum Decision {
     /// It is made.
-    On,
+    Proceed,
     /// It fails as it did when recorded, with this error number.
     Fail(c_int),
 }
@@ -66,7 +68,7 @@ pub(crate) fn start(path: *const libc::c_char) {
         for lane in map::lanes() {
             lane.cursor.store(lane.first, Ordering::Relaxed);
         }
-        places::keep_apart();
+        outlined_hooks::keep_apart();
         ACTIVE.store(true, Ordering::Release);
         targets::look();
     }
@@ -78,34 +80,34 @@ pub(crate) fn forget() {
 }
 
 fn lane(thread: &Thread) -> Option<&'static Lane> {
-    map::lanes().get((thread.lane.load(Ordering::Relaxed) as usize).checked_sub(1)?)
+    map::lanes().get((thread.replay.thread_slot.load(Ordering::Relaxed) as usize).checked_sub(1)?)
 }
 
 /// The thread begins: the first one, or one whose lane its creator knew.
 pub(crate) fn begins(thread: &Thread, stack: u64) {
-    if thread.owner.load(Ordering::Relaxed) == 1 {
-        thread.lane.store(map::lane_of(0, 0), Ordering::Relaxed);
+    if thread.identity.owner.load(Ordering::Relaxed) == 1 {
+        thread.replay.thread_slot.store(map::lane_of(0, 0), Ordering::Relaxed);
     }
     if let Some(lane) = lane(thread) {
         lane.stack.store(stack, Ordering::Relaxed);
-        lane.tid.store(thread.tid.load(Ordering::Relaxed), Ordering::Relaxed);
+        lane.tid.store(thread.identity.tid.load(Ordering::Relaxed), Ordering::Relaxed);
         lane.place.store(place::RUNNING, Ordering::Release);
     }
 }
 
 /// The thread is about to create its next child, whose lane is then known.
 pub(crate) fn adopts(parent: &Thread, child: &Thread) {
-    let nth = parent.children.load(Ordering::Relaxed) + 1;
-    let lane = match parent.lane.load(Ordering::Relaxed) {
+    let nth = parent.replay.children.load(Ordering::Relaxed) + 1;
+    let lane = match parent.replay.thread_slot.load(Ordering::Relaxed) {
         0 => 0,
         lane => map::lane_of(lane, nth),
     };
-    child.lane.store(lane, Ordering::Relaxed);
+    child.replay.thread_slot.store(lane, Ordering::Relaxed);
 }
 
 /// The lane of a thread as the object of a step.
-pub(crate) fn lane_number(thread: Option<&Thread>) -> u64 {
-    thread.map_or(u64::MAX, |thread| u64::from(thread.lane.load(Ordering::Relaxed)).wrapping_sub(1))
+pub(crate) fn slot_number(thread: Option<&Thread>) -> u64 {
+    thread.map_or(u64::MAX, |thread| u64::from(thread.replay.thread_slot.load(Ordering::Relaxed)).wrapping_sub(1))
 }
 
 /// The thread has allocated a block.
@@ -161,42 +163,46 @@ pub(crate) fn is_next(thread: &Thread, kind: u8, pc: u64, object: u64) -> bool {
 }
 
 /// The thread is about to do something. It holds the token, before and after.
-pub(crate) fn gate(thread: &'static Thread, kind: u8, pc: u64, object: u64) -> Go {
+pub(crate) fn hold_back(token: Token<'_>, thread: &'static Thread, kind: u8, pc: u64, object: u64) -> Decision {
     if !active() {
-        return Go::On;
+        return Decision::Proceed;
     }
-    thread.gated.store(u32::from(kind), Ordering::Relaxed);
-    thread.at_step.store(0, Ordering::Relaxed);
-    let Some(lane) = lane(thread) else { return Go::On };
-    let (Some(head), cursor) = (map::head(), lane.cursor.load(Ordering::Relaxed)) else { return Go::On };
+    thread.replay.held_back.store(u32::from(kind), Ordering::Relaxed);
+    thread.replay.at_step.store(0, Ordering::Relaxed);
+    let Some(lane) = lane(thread) else { return Decision::Proceed };
+    let (Some(head), cursor) = (map::head(), lane.cursor.load(Ordering::Relaxed)) else { return Decision::Proceed };
     let guided = head.mode.load(Ordering::Acquire) >= mode::GUIDED;
     let within = |cursor: &u32| *cursor > 0 && (guided || *cursor <= head.leading);
     let Some(step) = Some(cursor).filter(within).and_then(|cursor| map::steps().get(cursor as usize - 1)) else {
-        return if guided { Go::On } else { beyond(thread, lane, kind, pc, object) };
+        return if guided { Decision::Proceed } else { beyond(token, thread, lane, kind, pc, object) };
     };
     if !is(step, kind, pc, object) {
         if is_synchronisation(kind) {
             diverge(thread, kind, pc, object, reason::OTHER);
         }
-        return Go::On;
+        return Decision::Proceed;
     }
     if !wait_for_turn(thread, lane, cursor - 1) {
-        return Go::On;
+        return Decision::Proceed;
     }
     lane.cursor.store(step.next, Ordering::Relaxed);
-    thread.in_step.store(IN_STEP, Ordering::Relaxed);
-    thread.at_step.store(1, Ordering::Relaxed);
-    thread.step.store(cursor, Ordering::Relaxed);
+    thread.replay.in_step.store(IN_STEP, Ordering::Relaxed);
+    thread.replay.at_step.store(1, Ordering::Relaxed);
+    thread.replay.step.store(cursor, Ordering::Relaxed);
     head.performing.store(cursor, Ordering::Release);
-    if step.kind == Tag::Failed as u8 && !guided { Go::Fail(c_int::from(step.outcome)) } else { Go::On }
+    if step.kind == Tag::Failed as u8 && !guided {
+        Decision::Fail(c_int::from(step.outcome))
+    } else {
+        Decision::Proceed
+    }
 }
 
 /// The outcome that the step under way had when it was recorded; `None` if the thread is in none.
 pub(crate) fn outcome(thread: &Thread) -> Option<u8> {
-    if !active() || thread.in_step.load(Ordering::Relaxed) != IN_STEP {
+    if !active() || thread.replay.in_step.load(Ordering::Relaxed) != IN_STEP {
         return None;
     }
-    let index = (thread.step.load(Ordering::Relaxed) as usize).checked_sub(1)?;
+    let index = (thread.replay.step.load(Ordering::Relaxed) as usize).checked_sub(1)?;
     map::steps().get(index).map(|step| step.outcome)
 }
 
@@ -208,7 +214,7 @@ pub(crate) fn check_atomic(thread: &Thread, kind: u8, pc: u64, address: u64) {
             tried(thread, kind == AtomicKind::Update as u8)
         };
     }
-    let matched = thread.at_step.load(Ordering::Relaxed) != 0;
+    let matched = thread.replay.at_step.load(Ordering::Relaxed) != 0;
     let other = |expected: u8| expected != ANY_OUTCOME && expected != kind;
     if matched && outcome(thread).is_some_and(other) {
         diverge(thread, Tag::Atomic as u8, pc, address, reason::OUTCOME);
@@ -217,25 +223,25 @@ pub(crate) fn check_atomic(thread: &Thread, kind: u8, pc: u64, address: u64) {
 
 /// A thread without further steps before the goal: it goes on to its target, if it has one, or stands still until the goal
 /// is reached.
-fn beyond(thread: &'static Thread, lane: &Lane, kind: u8, pc: u64, object: u64) -> Go {
+fn beyond(token: Token<'_>, thread: &'static Thread, lane: &Lane, kind: u8, pc: u64, object: u64) -> Decision {
     match (lane.target as usize).checked_sub(1).filter(|&target| !targets::is_gone(target)) {
         Some(target) if targets::is(target, |step| is(step, kind, pc, object)) => {
             targets::arrive(thread, lane, target, pc, object);
-            Go::On
+            Decision::Proceed
         }
         Some(_) => {
             if is_synchronisation(kind) {
                 diverge(thread, kind, pc, object, reason::OTHER);
             }
-            Go::On
+            Decision::Proceed
         }
         // The library frees while it holds locks of its own. A thread that has nothing left to do may end.
-        None if kind == Tag::Free as u8 || lane.complete != 0 => Go::On,
+        None if kind == Tag::Free as u8 || lane.complete != 0 => Decision::Proceed,
         None => {
             settle(thread);
             let before_goal = || map::head().is_some_and(|head| head.mode.load(Ordering::Acquire) < mode::GUIDED);
             stand(thread, lane, place::IDLE, before_goal);
-            gate(thread, kind, pc, object)
+            hold_back(token, thread, kind, pc, object)
         }
     }
 }
@@ -246,7 +252,7 @@ fn wait_for_turn(thread: &'static Thread, lane: &Lane, index: u32) -> bool {
     let Some(head) = map::head() else { return false };
     let before = head.mode.load(Ordering::Acquire);
     if head.next.load(Ordering::Acquire) != index {
-        thread.waits_for.store(index + 1, Ordering::Relaxed);
+        thread.replay.waits_for.store(index + 1, Ordering::Relaxed);
         let (seen, dozes) = (Cell::new(index), Cell::new(0));
         stand(thread, lane, place::WAITING, || {
             let next = head.next.load(Ordering::Acquire);
@@ -256,7 +262,7 @@ fn wait_for_turn(thread: &'static Thread, lane: &Lane, index: u32) -> bool {
             }
             next != index && head.mode.load(Ordering::Acquire) == before
         });
-        thread.waits_for.store(0, Ordering::Relaxed);
+        thread.replay.waits_for.store(0, Ordering::Relaxed);
     }
     head.mode.load(Ordering::Acquire) == before
 }
@@ -266,7 +272,7 @@ fn stand(thread: &'static Thread, lane: &Lane, how: u32, still: impl Fn() -> boo
     lane.place.store(how, Ordering::Release);
     let mut left = false;
     loop {
-        let seen = thread.turn.load(Ordering::Acquire);
+        let seen = thread.shared.turn.load(Ordering::Acquire);
         notice_abandonment();
         if !still() {
             break;
@@ -275,7 +281,7 @@ fn stand(thread: &'static Thread, lane: &Lane, how: u32, still: impl Fn() -> boo
             sched::leave(thread);
             left = true;
         }
-        sys::futex_wait(&thread.turn, seen, Some(DOZE));
+        sys::futex_wait(&thread.shared.turn, seen, Some(DOZE));
     }
     if left {
         sched::regain(thread);
@@ -293,12 +299,12 @@ fn notice_abandonment() {
 /// What the thread was doing as a step is done: it has come to its next one, stands still, blocks or ends. Also called by
 /// who takes the token from a thread that sleeps.
 pub(crate) fn settle(thread: &Thread) {
-    match thread.in_step.swap(NO_STEP, Ordering::AcqRel) {
+    match thread.replay.in_step.swap(NO_STEP, Ordering::AcqRel) {
         IN_STEP => {
             let Some(head) = map::head() else { return };
             head.performing.store(0, Ordering::Relaxed);
             let next = head.next.fetch_add(1, Ordering::AcqRel) + 1;
-            wake(|waiter| waiter.waits_for.load(Ordering::Relaxed) == next + 1);
+            wake(|waiter| waiter.replay.waits_for.load(Ordering::Relaxed) == next + 1);
             targets::look();
         }
         IN_TARGET => targets::made(),
@@ -309,8 +315,8 @@ pub(crate) fn settle(thread: &Thread) {
 /// Makes the threads look again for which `which` holds.
 fn wake(which: impl Fn(&Thread) -> bool) {
     for thread in threads::all().filter(|thread| which(thread)) {
-        thread.turn.fetch_add(1, Ordering::AcqRel);
-        sys::futex_wake(&thread.turn);
+        thread.shared.turn.fetch_add(1, Ordering::AcqRel);
+        sys::futex_wake(&thread.shared.turn);
     }
 }
 
@@ -331,9 +337,9 @@ pub(crate) fn diverge(thread: &Thread, kind: u8, pc: u64, address: u64, why: u32
         return end(mode::FREE);
     }
     let lane = lane(thread);
-    head.got.lane.store(thread.lane.load(Ordering::Relaxed).wrapping_sub(1), Ordering::Relaxed);
-    let expected = match thread.in_step.load(Ordering::Relaxed) {
-        IN_STEP if why != reason::OTHER => thread.step.load(Ordering::Relaxed),
+    head.got.lane.store(thread.replay.thread_slot.load(Ordering::Relaxed).wrapping_sub(1), Ordering::Relaxed);
+    let expected = match thread.replay.in_step.load(Ordering::Relaxed) {
+        IN_STEP if why != reason::OTHER => thread.replay.step.load(Ordering::Relaxed),
         _ => lane.map_or(0, |lane| lane.cursor.load(Ordering::Relaxed)),
     };
     head.got.expected.store(expected, Ordering::Relaxed);
@@ -346,7 +352,7 @@ pub(crate) fn diverge(thread: &Thread, kind: u8, pc: u64, address: u64, why: u32
 
 /// A lock that is made of atomics could not be had at once: the step that was to take it would have to wait.
 pub(crate) fn refused(thread: &Thread, tag: Tag, pc: u64, object: u64) {
-    let index = (thread.step.load(Ordering::Relaxed) as usize).wrapping_sub(1);
+    let index = (thread.replay.step.load(Ordering::Relaxed) as usize).wrapping_sub(1);
     let takes = |step: &Step| step.outcome == ANY_OUTCOME && map::is_object(step, object);
     if active() && map::steps().get(index).is_some_and(takes) {
         would_block(thread, tag, pc, object);
@@ -355,7 +361,7 @@ pub(crate) fn refused(thread: &Thread, tag: Tag, pc: u64, object: u64) {
 
 /// A step would have to wait for what has not happened.
 pub(crate) fn would_block(thread: &Thread, tag: Tag, pc: u64, object: u64) {
-    if active() && thread.in_step.load(Ordering::Relaxed) == IN_STEP {
+    if active() && thread.replay.in_step.load(Ordering::Relaxed) == IN_STEP {
         diverge(thread, tag as u8, pc, object, reason::BLOCKS);
     }
 }

@@ -7,7 +7,7 @@ use mayhap_wire::schedule::{Head, Lane, STACK, Step, Target, VALUE, arrival, goa
 
 use super::{IN_TARGET, active, end, lane, map, settle, stand};
 use crate::sys;
-use crate::tls::Thread;
+use crate::thread::Thread;
 
 unsafe extern "C" {
     fn backtrace(buffer: *mut *mut c_void, size: c_int) -> c_int;
@@ -41,7 +41,7 @@ pub(super) fn arrive(thread: &'static Thread, lane: &Lane, index: usize, pc: u64
     });
     target.state.store(arrival::GONE, Ordering::Release);
     if head.mode.load(Ordering::Acquire) == mode::REACHED {
-        thread.in_step.store(IN_TARGET, Ordering::Relaxed);
+        thread.replay.in_step.store(IN_TARGET, Ordering::Relaxed);
     }
 }
 

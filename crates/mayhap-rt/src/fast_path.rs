@@ -4,7 +4,7 @@
 //! the end of a hook. Closing it is always safe: hooks that find it closed ask, and open it again.
 //!
 //! In loops, hooks that come behind others with no call between do not look at it again ([`mayhap_wire::gate::FOLLOWER`]): they go on where
-//! those left the ring's head. To stop a thread anywhere in its code it takes a head that is not that, see [`ring::seal`].
+//! those left the ring's head. To stop a thread anywhere in its code it takes a head that is not that, see [`ring::invalidate_head`].
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, compiler_fence};

@@ -8,14 +8,18 @@
 //! depending on the schedule, at synchronisation. Waiting threads queue in order of arrival; which of them is next is
 //! the schedule's choice. The first of the queue watches the holder.
 
+mod token;
+
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use mayhap_wire::ring::Schedule;
 
+pub(crate) use token::{Grant, Token};
+
 use crate::lock::Lock;
 use crate::sys;
-use crate::tls::Thread;
-use crate::{gate, hook, replay, ring, signals, watch};
+use crate::thread::Thread;
+use crate::{fast_path, hook, replay, ring, signals, watch};
 
 /// The value of [`OWNER`] while a holder is being examined.
 pub(crate) const EXAMINED: u32 = u32::MAX;
@@ -73,15 +77,15 @@ pub(crate) fn forget() {
     LOCK.forget();
     OWNER.store(0, Ordering::Relaxed);
     // A thread that it creates may get the thread pointer of one that had the gate.
-    gate::lock();
+    fast_path::lock();
 }
 
 /// The slow path of a hook: afterwards the thread holds the token, has a slice, and the reader knows whose events follow.
 /// `may_pass` is false where the thread's last access is announced but not yet done.
 #[cold]
 #[inline(never)]
-pub(crate) fn ensure(thread: &'static Thread, may_pass: bool) {
-    let me = thread.owner.load(Ordering::Relaxed);
+pub(crate) fn ensure(thread: &'static Thread, may_pass: bool) -> Grant {
+    let me = thread.identity.owner.load(Ordering::Relaxed);
     let may_pass = may_pass && !signals::holds(thread);
     if replay::active() {
         return follow(thread, may_pass);
@@ -89,61 +93,62 @@ pub(crate) fn ensure(thread: &'static Thread, may_pass: bool) {
     if OWNER.load(Ordering::Acquire) != me {
         gain(thread);
     } else if is_over(thread) && may_pass {
-        pass(thread);
+        pass(Grant::new().token(), thread);
     }
+    let grant = Grant::new();
     if is_over(thread) {
         let slice = if may_pass { locked(new_slice) } else { 1 };
-        thread.slices.fetch_add(1, Ordering::Relaxed);
-        let slice = slice.min(ring::room() as i64);
-        thread.left.store(slice, Ordering::Relaxed);
-        thread.slice_end.store(ring::head() + slice as u64, Ordering::Relaxed);
+        thread.own.slices.fetch_add(1, Ordering::Relaxed);
+        let slice = slice.min(ring::room(grant.token()) as i64);
+        thread.own.left.store(slice, Ordering::Relaxed);
+        thread.own.slice_end.store(ring::head() + slice as u64, Ordering::Relaxed);
     }
-    // SAFETY: this thread holds the token now.
-    unsafe { ring::switch_to(me) };
+    ring::switch_to(grant.token(), me);
+    grant
 }
 
 /// The thread's slice has ended: so many hooks asked, or so much was told.
 fn is_over(thread: &Thread) -> bool {
-    thread.left.load(Ordering::Relaxed) <= 0 || ring::head() >= thread.slice_end.load(Ordering::Relaxed)
+    thread.own.left.load(Ordering::Relaxed) <= 0 || ring::head() >= thread.own.slice_end.load(Ordering::Relaxed)
 }
 
 /// The end of a hook: from here on, the quickest hooks of this thread ask nobody until its slice ends.
 #[inline(always)]
 pub(crate) fn arm(thread: &Thread) {
-    let goes_on = OWNER.load(Ordering::Relaxed) == thread.owner.load(Ordering::Relaxed)
-        && thread.handlers.load(Ordering::Relaxed) == 0
-        && thread.untold.load(Ordering::Relaxed) == 0
+    let goes_on = OWNER.load(Ordering::Relaxed) == thread.identity.owner.load(Ordering::Relaxed)
+        && thread.own.handlers.load(Ordering::Relaxed) == 0
+        && thread.own.unrecorded_frames.load(Ordering::Relaxed) == 0
         && hook::is_recording()
         && !replay::active();
     if goes_on {
-        gate::open(thread.slice_end.load(Ordering::Relaxed).min(ring::limit()));
+        fast_path::open(thread.own.slice_end.load(Ordering::Relaxed).min(ring::limit()));
     } else {
-        gate::close();
+        fast_path::close();
     }
 }
 
 /// [`ensure`] in a replay: there are no slices, so that every hook comes here.
-fn follow(thread: &'static Thread, may_pass: bool) {
-    let me = thread.owner.load(Ordering::Relaxed);
-    thread.gated.store(0, Ordering::Relaxed);
+fn follow(thread: &'static Thread, may_pass: bool) -> Grant {
+    let me = thread.identity.owner.load(Ordering::Relaxed);
+    thread.replay.held_back.store(0, Ordering::Relaxed);
     if OWNER.load(Ordering::Acquire) != me {
         gain(thread);
-    } else if may_pass && thread.left.load(Ordering::Relaxed) % FUEL == 0 {
-        pass(thread);
+    } else if may_pass && thread.own.left.load(Ordering::Relaxed) % FUEL == 0 {
+        pass(Grant::new().token(), thread);
     }
     // Below zero it still counts down, which shows progress.
-    thread.left.store(thread.left.load(Ordering::Relaxed).min(0), Ordering::Relaxed);
-    // SAFETY: this thread holds the token now.
-    unsafe { ring::switch_to(me) };
+    thread.own.left.store(thread.own.left.load(Ordering::Relaxed).min(0), Ordering::Relaxed);
+    let grant = Grant::new();
+    ring::switch_to(grant.token(), me);
+    grant
 }
 
 /// Waits for the token after having given it up within a hook.
 pub(crate) fn regain(thread: &'static Thread) {
-    if OWNER.load(Ordering::Acquire) != thread.owner.load(Ordering::Relaxed) {
+    if OWNER.load(Ordering::Acquire) != thread.identity.owner.load(Ordering::Relaxed) {
         gain(thread);
     }
-    // SAFETY: this thread holds the token now.
-    unsafe { ring::switch_to(thread.owner.load(Ordering::Relaxed)) };
+    ring::switch_to(Grant::new().token(), thread.identity.owner.load(Ordering::Relaxed));
 }
 
 fn new_slice() -> i64 {
@@ -178,12 +183,12 @@ fn may_take() -> bool {
 fn holder_left() -> bool {
     // SAFETY: thread records are never given back.
     let holder = unsafe { HOLDER.load(Ordering::Relaxed).as_ref() };
-    holder.is_some_and(|holder| holder.outside.load(Ordering::Relaxed) != 0 && watch::revoke(holder))
+    holder.is_some_and(|holder| holder.own.outside.load(Ordering::Relaxed) != 0 && watch::revoke(holder))
 }
 
 /// Under the lock: takes the free token, or joins the queue.
 fn take_or_queue(thread: &'static Thread) -> bool {
-    if OWNER.load(Ordering::Relaxed) == thread.owner.load(Ordering::Relaxed) {
+    if OWNER.load(Ordering::Relaxed) == thread.identity.owner.load(Ordering::Relaxed) {
         // It was being examined for sleeping, and found awake.
         return true;
     }
@@ -197,17 +202,17 @@ fn take_or_queue(thread: &'static Thread) -> bool {
 
 fn hold(thread: &Thread) {
     HOLDER.store(core::ptr::from_ref(thread).cast_mut(), Ordering::Relaxed);
-    OWNER.store(thread.owner.load(Ordering::Relaxed), Ordering::Release);
+    OWNER.store(thread.identity.owner.load(Ordering::Relaxed), Ordering::Release);
 }
 
 /// Under the lock.
 fn enqueue(thread: &Thread) {
     let pointer = core::ptr::from_ref(thread).cast_mut();
-    thread.granted.store(0, Ordering::Relaxed);
-    thread.next.store(core::ptr::null_mut(), Ordering::Relaxed);
+    thread.queue.granted.store(0, Ordering::Relaxed);
+    thread.queue.next.store(core::ptr::null_mut(), Ordering::Relaxed);
     // SAFETY: thread records are never given back.
     match unsafe { LAST.load(Ordering::Relaxed).as_ref() } {
-        Some(last) => last.next.store(pointer, Ordering::Relaxed),
+        Some(last) => last.queue.next.store(pointer, Ordering::Relaxed),
         None => FIRST.store(pointer, Ordering::Relaxed),
     }
     LAST.store(pointer, Ordering::Relaxed);
@@ -225,7 +230,7 @@ fn grant_next() -> Option<&'static Thread> {
     match dequeue(chosen) {
         Some(thread) => {
             hold(thread);
-            thread.granted.store(1, Ordering::Release);
+            thread.queue.granted.store(1, Ordering::Release);
             Some(thread)
         }
         None => {
@@ -241,12 +246,12 @@ fn highest() -> usize {
     let mut at = FIRST.load(Ordering::Relaxed);
     // SAFETY: thread records are never given back.
     while let Some(thread) = unsafe { at.as_ref() } {
-        let priority = thread.priority.load(Ordering::Relaxed);
+        let priority = thread.queue.priority.load(Ordering::Relaxed);
         if priority > best_priority {
             (best, best_priority) = (position, priority);
         }
         position += 1;
-        at = thread.next.load(Ordering::Relaxed);
+        at = thread.queue.next.load(Ordering::Relaxed);
     }
     best
 }
@@ -259,14 +264,14 @@ fn dequeue(position: usize) -> Option<&'static Thread> {
         // SAFETY: thread records are never given back.
         let Some(thread) = (unsafe { at.as_ref() }) else { break };
         before = at;
-        at = thread.next.load(Ordering::Relaxed);
+        at = thread.queue.next.load(Ordering::Relaxed);
     }
     // SAFETY: as above.
     let thread = unsafe { at.as_ref() }?;
-    let after = thread.next.load(Ordering::Relaxed);
+    let after = thread.queue.next.load(Ordering::Relaxed);
     // SAFETY: as above.
     match unsafe { before.as_ref() } {
-        Some(before) => before.next.store(after, Ordering::Relaxed),
+        Some(before) => before.queue.next.store(after, Ordering::Relaxed),
         None => FIRST.store(after, Ordering::Relaxed),
     }
     if after.is_null() {
@@ -288,7 +293,7 @@ pub(crate) fn withdraw(thread: &Thread) {
                 return;
             }
             position += 1;
-            at = other.next.load(Ordering::Relaxed);
+            at = other.queue.next.load(Ordering::Relaxed);
         }
     });
 }
@@ -296,7 +301,7 @@ pub(crate) fn withdraw(thread: &Thread) {
 /// Under the lock: where priorities count, whoever ran has a lower one than all others from here on.
 fn fall_behind(thread: &Thread) {
     if schedule() == Schedule::Pct {
-        thread.priority.store(1 + (random() % 64) as u32, Ordering::Relaxed);
+        thread.queue.priority.store(1 + (random() % 64) as u32, Ordering::Relaxed);
     }
 }
 
@@ -307,7 +312,7 @@ pub(crate) fn give_way(thread: &'static Thread) {
 }
 
 /// A slice has ended: lets another waiting thread run and waits for the token's return. Without one, goes on.
-fn pass(thread: &'static Thread) {
+fn pass(_: Token<'_>, thread: &'static Thread) {
     if WAITING.load(Ordering::Relaxed) == 0 {
         return;
     }
@@ -318,33 +323,37 @@ fn pass(thread: &'static Thread) {
         grant_next()
     });
     if let Some(next) = next {
-        sys::futex_wake(&next.granted);
+        sys::futex_wake(&next.queue.granted);
     }
     wait_for_grant(thread);
 }
 
 fn wait_for_grant(thread: &'static Thread) {
-    while thread.granted.load(Ordering::Acquire) == 0 {
+    while thread.queue.granted.load(Ordering::Acquire) == 0 {
         let first = core::ptr::eq(FIRST.load(Ordering::Relaxed), thread);
-        sys::futex_wait(&thread.granted, 0, Some(if first { PATIENCE } else { DOZE }));
-        if thread.granted.load(Ordering::Acquire) != 0 || !hook::is_recording() {
+        sys::futex_wait(&thread.queue.granted, 0, Some(if first { PATIENCE } else { DOZE }));
+        if thread.queue.granted.load(Ordering::Acquire) != 0 || !hook::is_recording() {
             return;
         }
         let freed = locked(|| {
             let watching = core::ptr::eq(FIRST.load(Ordering::Relaxed), thread);
-            if watching && thread.granted.load(Ordering::Relaxed) == 0 && holder_lost() { grant_next() } else { None }
+            if watching && thread.queue.granted.load(Ordering::Relaxed) == 0 && holder_lost() {
+                grant_next()
+            } else {
+                None
+            }
         });
         if let Some(next) = freed {
-            sys::futex_wake(&next.granted);
+            sys::futex_wake(&next.queue.granted);
         }
     }
 }
 
 /// The end of a hook in code without hooks: whoever wants the token may have it.
 pub(crate) fn go_outside(thread: &'static Thread) {
-    gate::close();
+    fast_path::close();
     compiler_fence(Ordering::SeqCst);
-    thread.outside.store(1, Ordering::Relaxed);
+    thread.own.outside.store(1, Ordering::Relaxed);
     if WAITING.load(Ordering::Relaxed) != 0 {
         offer(thread);
     }
@@ -353,7 +362,7 @@ pub(crate) fn go_outside(thread: &'static Thread) {
 /// Gives the token up, if this thread has it, to whoever is first to take it: a thread that waits is woken for it.
 pub(crate) fn offer(thread: &'static Thread) {
     let is_turn = || schedule() != Schedule::Free || PREFERRED.load(Ordering::Relaxed) >= MOST_PREFERRED;
-    let owns = || OWNER.load(Ordering::Relaxed) == thread.owner.load(Ordering::Relaxed);
+    let owns = || OWNER.load(Ordering::Relaxed) == thread.identity.owner.load(Ordering::Relaxed);
     let woken = locked(|| {
         if !owns() || is_turn() {
             return if owns() { grant_next() } else { None };
@@ -363,26 +372,26 @@ pub(crate) fn offer(thread: &'static Thread) {
         unsafe { FIRST.load(Ordering::Relaxed).as_ref() }
     });
     if let Some(woken) = woken {
-        sys::futex_wake(&woken.granted);
+        sys::futex_wake(&woken.queue.granted);
     }
 }
 
 /// Before a call that may block: gives the token up if this thread has it. The next hook gets it again.
 pub(crate) fn leave(thread: &'static Thread) {
-    gate::close();
-    if OWNER.load(Ordering::Relaxed) != thread.owner.load(Ordering::Relaxed) {
+    fast_path::close();
+    if OWNER.load(Ordering::Relaxed) != thread.identity.owner.load(Ordering::Relaxed) {
         return;
     }
     replay::settle(thread);
     // Who is in no hook may lose it before the lock is there.
-    let owns = || OWNER.load(Ordering::Relaxed) == thread.owner.load(Ordering::Relaxed);
+    let owns = || OWNER.load(Ordering::Relaxed) == thread.identity.owner.load(Ordering::Relaxed);
     if let Some(next) = locked(|| if owns() { grant_next() } else { None }) {
-        sys::futex_wake(&next.granted);
+        sys::futex_wake(&next.queue.granted);
     }
 }
 
 /// After synchronisation: the schedules that vary runs may pass the token here.
-pub(crate) fn sync_point(thread: &'static Thread) {
+pub(crate) fn sync_point(token: Token<'_>, thread: &'static Thread) {
     if WAITING.load(Ordering::Relaxed) == 0 {
         return;
     }
@@ -392,13 +401,15 @@ pub(crate) fn sync_point(thread: &'static Thread) {
         Schedule::Pct => true,
     };
     if passes {
-        yield_now(thread);
+        yield_now(token, thread);
     }
 }
 
 /// Lets another waiting thread run first, if there is one.
-fn yield_now(thread: &'static Thread) {
-    if OWNER.load(Ordering::Relaxed) != thread.owner.load(Ordering::Relaxed) || WAITING.load(Ordering::Relaxed) == 0 {
+fn yield_now(token: Token<'_>, thread: &'static Thread) {
+    if OWNER.load(Ordering::Relaxed) != thread.identity.owner.load(Ordering::Relaxed)
+        || WAITING.load(Ordering::Relaxed) == 0
+    {
         return;
     }
     let next = locked(|| {
@@ -407,12 +418,11 @@ fn yield_now(thread: &'static Thread) {
     });
     match next {
         Some(next) if core::ptr::eq(next, thread) => return,
-        Some(next) => sys::futex_wake(&next.granted),
+        Some(next) => sys::futex_wake(&next.queue.granted),
         None => {}
     }
     wait_for_grant(thread);
-    // SAFETY: this thread holds the token again.
-    unsafe { ring::switch_to(thread.owner.load(Ordering::Relaxed)) };
+    ring::switch_to(token, thread.identity.owner.load(Ordering::Relaxed));
 }
 
 /// A priority for a new thread, above those that change points give.

@@ -21,7 +21,8 @@ use mayhap_wire::ring::{Header, MAX_SITE, SEALED, SiteKind, unit};
 use mayhap_wire::schedule::{READ, WRITE};
 
 use crate::hook::{self, Hook};
-use crate::tls::{self, Thread};
+use crate::thread::Thread;
+use crate::tls;
 use crate::{access, ring, sched, sites};
 
 /// An access in the program's code.
@@ -87,9 +88,8 @@ fn announce(place: &Place, address: u64, pc: u64, first: bool) {
     let may_pass = first && (writes || is_behind || access::may_pass_before_read());
     let Some(hook) = Hook::enter_access(may_pass, step, pc, address) else { return };
     let thread = hook.thread();
-    // SAFETY: a hook holds the token.
-    let site = unsafe { sites::number(pc, kind, place.what as u8) };
-    access::tell();
+    let site = sites::number(hook.token(), pc, kind, place.what as u8);
+    access::note_branches();
     let block = place.what & what::BLOCK != 0;
     // Accesses from further sites are always told in words, and the place stays as it was.
     let last = if site <= unit::MAX_SITE { &place.last } else { sites::last(MAX_SITE) };
@@ -102,8 +102,7 @@ fn announce(place: &Place, address: u64, pc: u64, first: bool) {
         return;
     }
     let branched = block || place.what & what::CALL != 0 && access::is_branched(thread);
-    // SAFETY: a hook holds the token.
-    unsafe { access::put(thread, site, address, last, branched) };
+    access::put(hook.token(), thread, site, address, last, branched);
     if !writes {
         access::has_read(thread);
     }
@@ -249,7 +248,7 @@ macro_rules! single {
     };
 }
 
-const _: () = assert!(offset_of!(Thread, branch) == 24 && unit::BRANCHED == 0x20000 && unit::ACCESS == 1);
+const _: () = assert!(offset_of!(Thread, own.branch) == 24 && unit::BRANCHED == 0x20000 && unit::ACCESS == 1);
 const _: () = assert!(offset_of!(Place, last) == 8 && offset_of!(Place, high) == 20 && size_of::<Place>() == 24);
 
 single! {
@@ -450,7 +449,7 @@ unsafe extern "C" fn __mayhap_entered() {
         "pop rax",
         "ret",
         finished = const tls::FINISHED,
-        branch = const offset_of!(Thread, branch),
+        branch = const offset_of!(Thread, own.branch),
     )
 }
 
@@ -529,11 +528,11 @@ unsafe extern "C" fn __mayhap_leaving() {
         "pop rbp",
         "jmp 2b",
         finished = const tls::FINISHED,
-        busy = const offset_of!(Thread, busy),
-        handlers = const offset_of!(Thread, handlers),
+        busy = const offset_of!(Thread, own.busy),
+        handlers = const offset_of!(Thread, own.handlers),
         gate_owner = const gate::OWNER,
-        outside = const offset_of!(Thread, outside),
-        own = const offset_of!(Thread, owner),
+        outside = const offset_of!(Thread, own.outside),
+        own = const offset_of!(Thread, identity.owner),
         owner = sym sched::OWNER,
         waiting = sym sched::WAITING,
         apart = sym APART,

@@ -1,6 +1,6 @@
 //! Hooks that are part of the program's code, see [`mayhap_wire::gate`], and what becomes of one that a signal interrupts.
 //!
-//! As with those of [`crate::places`], nothing has happened before the head moves that cannot happen again, and after that each access has only
+//! As with those of [`crate::outlined_hooks`], nothing has happened before the head moves that cannot happen again, and after that each access has only
 //! to be noted with its place.
 
 use mayhap_wire::gate::{
