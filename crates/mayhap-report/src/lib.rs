@@ -25,11 +25,11 @@ pub mod text;
 
 pub use data::{FORMAT, ReadError, Report, Rung, Summary, Tool, TraceInfo, VERSION};
 pub use describe::words::{counted, grouped};
-pub use describe::{Describer, Evidence, FREES, Recorded, Stacks, place};
+pub use describe::{Describer, Evidence, Recorded, Stacks, place};
 pub use finding::{
     Baseline, Creation, Finding, Kind, Lock, Mark, Replay, Severity, Side, Source, Step, Story, Verdict,
 };
-pub use places::{function_name, is_library};
+pub use places::function_name;
 pub use refutation::{Needed, Premise, Refutation};
 pub use schedules::{Changed, Row, Schedules};
 pub use sources::SourceText;

@@ -39,14 +39,6 @@ pub fn function_of(location: &str) -> Option<Source> {
     is_address.then(|| Source { function: Some(function.to_string()), ..Source::default() })
 }
 
-/// The file is one of the languages' own: it says little about whose code it is.
-pub fn is_library(file: &str) -> bool {
-    let rust = ["library/core/", "library/std/", "library/alloc/"];
-    let others = ["/include/c++/", "-linux-gnu/c++/", "/parking_lot-", "/parking_lot_core-", "/lock_api-"];
-    rust.iter().any(|part| file.starts_with(part) || file.contains(&format!("/{part}")))
-        || others.iter().any(|part| file.contains(part))
-}
-
 /// A location in as few words as tell it: `queue.c:12`, else as it stands.
 pub fn short(location: &str) -> String {
     match source(location) {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use mayhap::generate::{Generator, Shape};
 use mayhap_detect::{Options, Order, detect};
+use mayhap_generate::{Generator, Shape};
 use mayhap_trace::{Columns, Source, format};
 
 /// Runs of each figure.

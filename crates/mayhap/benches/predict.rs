@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use mayhap::generate::{Generator, Shape};
-use mayhap::predict::engines::EngineName;
-use mayhap::predict::{Options, Prediction, predict};
+use mayhap_analyse::engines::EngineName;
+use mayhap_analyse::{Gauges, Options, Prediction, predict};
 use mayhap_detect::candidates::Limits;
+use mayhap_generate::{Generator, Shape};
 use mayhap_predict::{Budget, Rung};
 use mayhap_trace::{Columns, Relations, Source, format};
 use mayhap_witness::{Kind, Model};
@@ -74,6 +74,7 @@ fn run(kinds: Vec<Kind>, path: &Path) -> Prediction {
     let relations = Relations::derive(&trace).expect("the trace is well-formed");
     let options = Options {
         halt: None,
+        gauges: Gauges::default(),
         kinds,
         engine: EngineName::Auto,
         literal: false,

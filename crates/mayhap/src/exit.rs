@@ -61,6 +61,34 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+impl Failure {
+    /// What analysing one file came to.
+    pub(crate) fn in_file(path: &Path, error: mayhap_analyse::Error) -> Self {
+        match error {
+            mayhap_analyse::Error::Trace(error) => Failure::at(path, error),
+            error => error.into(),
+        }
+    }
+}
+
+impl From<mayhap_analyse::Error> for Failure {
+    fn from(error: mayhap_analyse::Error) -> Self {
+        Failure::new(error)
+    }
+}
+
+impl From<mayhap_instrument::Error> for Failure {
+    fn from(error: mayhap_instrument::Error) -> Self {
+        Failure::new(error)
+    }
+}
+
+impl From<mayhap_record::Error> for Failure {
+    fn from(error: mayhap_record::Error) -> Self {
+        Failure::new(error)
+    }
+}
+
 /// What fails while printing is standard output.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::Failure;
 use crate::notes::{Progress, note};
-use crate::record::raw;
+use mayhap_record::raw;
 
 /// What is wrong with a trace of comments, or one that a repair left nothing of.
 pub(crate) const NO_EVENTS: &str = "the trace has no events";

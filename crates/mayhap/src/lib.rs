@@ -6,24 +6,19 @@
 #![forbid(unsafe_code)]
 
 pub mod commands;
-pub mod compile;
 pub mod events;
 mod exit;
-pub mod generate;
 pub mod input;
 pub mod job;
 pub mod notes;
 pub mod options;
 pub mod output;
-pub mod predict;
-pub mod record;
-pub mod replay;
+pub mod prediction_report;
 pub mod reporting;
-pub mod runtime;
 pub mod stacks;
 pub mod stats;
+pub mod suggest;
 pub mod table;
 pub mod transfer;
-pub mod witness_file;
 
 pub use exit::{Exit, Failure};

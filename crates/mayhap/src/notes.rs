@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use mayhap_analyse::{Gauge, Gauges, Stage};
+
 use crate::table::grouped;
 
 /// Says something that the user should know though the command goes on.
@@ -61,6 +63,22 @@ fn show(what: &'static str, whole: Option<u64>) -> ProgressBar {
     };
     let style = ProgressStyle::with_template(template).expect("the template is well-formed");
     bar.with_style(style.progress_chars("=> ")).with_prefix(what)
+}
+
+impl Gauge for Progress {
+    fn set(&mut self, done: u64, of: u64) {
+        Progress::set(self, done, Some((done, of)));
+    }
+}
+
+/// Progress displays for what an analysis does.
+pub fn gauges() -> Gauges {
+    Gauges::new(|stage| {
+        Box::new(match stage {
+            Stage::Deciding => Progress::new("deciding"),
+            Stage::Reads => Progress::counting("reads", "triplets"),
+        })
+    })
 }
 
 impl Drop for Progress {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use crate::Failure;
-use crate::reporting::When;
+use crate::output::When;
 
 /// What the environment asks for. Options of the command line come first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -17,6 +17,17 @@ pub enum Format {
     Json,
 }
 
+/// When something is done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum When {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
 /// The option that every reporting command takes.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct FormatArgs {

@@ -12,9 +12,10 @@ use mayhap_report::{Finding, Report, Severity, Verdict, counted, html, junit, pe
 use serde::Serialize;
 
 use crate::options::Environment;
-use crate::output::{Format, json};
-use crate::predict::{self, Halt, Prediction};
+use crate::output::{Format, When, json};
+use crate::prediction_report;
 use crate::{Exit, Failure};
+use mayhap_analyse::{Halt, Prediction};
 
 /// The options of every command that reports.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -84,17 +85,6 @@ pub enum FailOn {
     Suspected,
 }
 
-/// When something is done.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum When {
-    /// On a terminal.
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
 impl ReportArgs {
     /// Completes a report: source lines, suppressions, baseline.
     pub fn complete(&self, report: &mut Report, environment: &Environment) -> Result<(), Failure> {
@@ -128,7 +118,7 @@ impl ReportArgs {
         let baseline = self.baseline.as_deref().map(load).transpose()?;
         Ok(Some(Halt::new(move |trace, relations, options, finding| {
             let alone = Prediction { findings: vec![finding.clone()], ..Prediction::default() };
-            let mut report = predict::report::report(&path, trace, relations, options, &alone, Some(0));
+            let mut report = prediction_report::report(&path, trace, relations, options, &alone, Some(0));
             rules.clone().apply(&mut report);
             if let Some(baseline) = &baseline {
                 report.compare(baseline);
@@ -226,19 +216,6 @@ fn halt(report: &mut Report) {
     if left_out > 0 {
         report.notes.push(format!("halt_on_error: {} left out", counted(left_out as u64, "further finding")));
     }
-}
-
-/// The command that replays a witness file. Where the trace was `recorded`, it knows the program.
-pub fn replay_command(witness: &Path, recorded: bool) -> String {
-    let program = if recorded { "" } else { " -- PROGRAM ARGUMENTS" };
-    format!("mayhap replay {}{program}", shell_word(witness))
-}
-
-/// A path as a shell takes it for one word.
-pub fn shell_word(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 /// Reads a saved report.

@@ -1,4 +1,4 @@
-//! Reads the call stacks of a recorded trace: [`crate::record::stacks`] writes them and describes the format.
+//! Reads the call stacks of a recorded trace: [`mayhap_record::stacks`] writes them and describes the format.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -11,8 +11,8 @@ use mayhap_trace::{Event, EventId, Relations, Trace};
 use mayhap_wire::{attachment, varint};
 use mayhap_witness::Target;
 
-use crate::predict::windows::Window;
-use crate::record::stacks::{FORGET, FRAME, LOCATION, PLACE, STACK, THREAD};
+use mayhap_analyse::windows::Window;
+use mayhap_record::stacks::{FORGET, FRAME, LOCATION, PLACE, STACK, THREAD};
 
 /// The stacks of the targets' events and of the starts of their threads. None where the trace has none: it was recorded by
 /// something else, or what it has of them is damaged.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mayhap::generate::{Generator, Shape};
+use mayhap_generate::{Generator, Shape};
 use mayhap_trace::{Columns, EventId, Op, Relations, Source, Trace};
 use mayhap_witness::{Checker, Model, Target, Witness};
 

@@ -5,9 +5,9 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use mayhap::predict::engines::EngineName;
-use mayhap::predict::windows::in_windows;
-use mayhap::predict::{Options, predict};
+use mayhap::prediction_report::in_windows;
+use mayhap_analyse::engines::EngineName;
+use mayhap_analyse::{Gauges, Options, predict};
 use mayhap_detect::candidates::Limits;
 use mayhap_predict::Budget;
 use mayhap_report::Finding;
@@ -26,6 +26,7 @@ fn options(model: Model) -> Options {
         budget: Budget::default(),
         threads: 1,
         halt: None,
+        gauges: Gauges::default(),
     }
 }
 

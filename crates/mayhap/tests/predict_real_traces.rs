@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use mayhap::predict::engines::EngineName;
-use mayhap::predict::{Options, Prediction, predict};
+use mayhap_analyse::engines::EngineName;
+use mayhap_analyse::{Gauges, Options, Prediction, predict};
 use mayhap_detect::candidates::Limits;
 use mayhap_predict::Budget;
 use mayhap_testkit::golden;
@@ -14,6 +14,7 @@ fn run(trace: &Trace, kind: Kind, model: Model, all_instances: bool, threads: us
     let relations = Relations::derive(trace).unwrap();
     let options = Options {
         halt: None,
+        gauges: Gauges::default(),
         kinds: vec![kind],
         engine: EngineName::Auto,
         literal: false,
@@ -107,6 +108,7 @@ fn what_stays_unknown_is_suspected_if_wcp_leaves_it_unordered() {
     let open = |case: &golden::Case| {
         let options = Options {
             halt: None,
+            gauges: Gauges::default(),
             kinds: vec![Kind::Race],
             // Lock histories know nothing of values, so in this model every race stays open.
             engine: EngineName::Ipa1,

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::Run;
-use mayhap::record::raw;
+use mayhap_record::raw;
 use mayhap_trace::{Relations, format};
 
 const PROGRAM: &str = r#"

@@ -4,7 +4,7 @@ mod common;
 
 use std::path::Path;
 
-use mayhap::record::raw;
+use mayhap_record::raw;
 use mayhap_trace::format;
 
 const PROGRAM: &str = r#"
@@ -67,7 +67,7 @@ fn the_first_command_that_reads_a_recording_makes_it_a_trace() {
     // With its program, its end and its standard input.
     record(folder.path(), &[]);
     raw::finish(&trace, &mut |_| {}).unwrap();
-    let run = mayhap::record::Run::load(&trace).unwrap();
+    let run = mayhap_record::Run::load(&trace).unwrap();
     assert_eq!((run.program, run.code, run.stdin), (vec!["./p".to_owned()], Some(3), Some(b"7\n".to_vec())));
 }
 

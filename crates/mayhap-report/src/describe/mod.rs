@@ -7,6 +7,7 @@ pub(crate) mod words;
 
 use std::collections::BTreeMap;
 
+use mayhap_trace::attachments::FREES;
 use mayhap_trace::{EventId, LocId, LockId, Mode, Relations, ThreadId, Trace};
 use mayhap_witness::{Checked, Model, Schedule, Target};
 
@@ -184,9 +185,6 @@ impl<'a> Describer<'a> {
         })
     }
 }
-
-/// The innermost function in the stack of an event that is a write because it frees memory.
-pub const FREES: &str = "[free]";
 
 /// The parts of a location, as far as it has any.
 pub fn place(location: &str) -> Option<Source> {

@@ -6,7 +6,8 @@ use mayhap_witness::Target;
 use super::Describer;
 use super::story::Told;
 use crate::finding::{Kind, Lock, Side, Source};
-use crate::places::{brief, function_name, is_library, short, spoken};
+use crate::places::{brief, function_name, short, spoken};
+use mayhap_symbols::is_library;
 
 /// `1 step`, `12 steps`.
 pub fn counted(number: u64, what: &str) -> String {

@@ -5,7 +5,8 @@ use super::span::{Line, Paint, wrap};
 use crate::data::Report;
 use crate::describe::words::{list, locks_since, verb};
 use crate::finding::{Creation, Finding, Side, Source};
-use crate::places::{function_name, is_library, short};
+use crate::places::{function_name, short};
+use mayhap_symbols::is_library;
 
 /// Lines shown before the line that matters.
 const BEFORE: u32 = 2;

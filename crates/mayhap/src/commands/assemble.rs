@@ -1,4 +1,4 @@
-//! The assembler that `mayhap cc` has compilers call: the real one, behind [`crate::compile::assembly`].
+//! The assembler that `mayhap cc` has compilers call: the real one, behind [`mayhap_instrument::compile::assembly`].
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::record::code;
-use crate::compile::assembly::rewrite;
-use crate::{Exit, Failure, runtime};
+use crate::{Exit, Failure};
+use mayhap_instrument::compile::assembly::rewrite;
+use mayhap_instrument::runtime;
 
 /// Options whose value is the next argument.
 const WITH_VALUE: [&str; 6] = ["-o", "-I", "--defsym", "-MD", "--MD", "-D"];

@@ -5,18 +5,18 @@
 //! executable as the runner of what it built ([`runner`]).
 
 pub mod runner;
-mod toolchain;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use toolchain::{TARGET, Toolchain};
+use mayhap_instrument::toolchain::{self, TARGET, Toolchain};
 
 use super::record::{How, code};
 use crate::notes::note;
-use crate::{Exit, Failure, runtime};
+use crate::{Exit, Failure};
+use mayhap_instrument::runtime;
 
 /// Build, run or test a Rust workspace with recording
 ///

@@ -8,10 +8,11 @@ use std::path::Path;
 use std::process::Command;
 
 use super::assemble;
-pub use crate::compile::Language;
-use crate::compile::{Family, translate};
 use crate::notes::note;
-use crate::{Exit, Failure, runtime};
+use crate::{Exit, Failure};
+pub use mayhap_instrument::compile::Language;
+use mayhap_instrument::compile::{Family, translate};
+use mayhap_instrument::runtime;
 
 /// Compile and link with recording, as a drop-in for the compiler
 ///

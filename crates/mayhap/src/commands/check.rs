@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mayhap_detect::candidates;
 use mayhap_predict::{Budget, Context, Verdict};
 use mayhap_report::text::{self, Style};
@@ -17,12 +18,14 @@ use crate::events::print_events;
 use crate::input::{Loaded, TraceArgs};
 use crate::options::Environment;
 use crate::output::{Format, json};
-use crate::predict::engines::EngineName;
-use crate::predict::report::{clap_name, page_steps, question, trace_info};
-use crate::reporting::{ReportArgs, replay_command};
+use crate::prediction_report::{page_steps, trace_info};
+use crate::reporting::ReportArgs;
 use crate::stacks;
-use crate::witness_file::{TargetJson, WitnessFile};
-use crate::{Exit, Failure, predict};
+use crate::suggest::{question, replay_command};
+use crate::{Exit, Failure};
+use mayhap_analyse as predict;
+use mayhap_analyse::engines::EngineName;
+use mayhap_replay::witness_file::{TargetJson, WitnessFile};
 
 /// Decide one question: does some reordering of the trace reach this state?
 ///
@@ -115,7 +118,7 @@ pub(super) struct Adjacent {
 #[derive(Clone, Debug, clap::Args)]
 pub struct EngineArgs {
     /// The engine
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, default_value = EngineName::default().name(), value_parser = engine_parser())]
     pub engine: EngineName,
 
     /// Take the engine as its paper has it, errors included, where that differs
@@ -150,6 +153,13 @@ impl Default for EngineArgs {
         let (engine, budget_nodes) = (EngineName::default(), Budget::default().nodes);
         EngineArgs { engine, literal: false, model: None, budget_nodes, budget_seconds: None, budget_region: None }
     }
+}
+
+/// Engines by name, with what each does.
+fn engine_parser() -> impl TypedValueParser<Value = EngineName> {
+    let value = |engine: EngineName| PossibleValue::new(engine.name()).help(engine.summary());
+    PossibleValuesParser::new(EngineName::ALL.map(value))
+        .map(|name| EngineName::ALL.into_iter().find(|engine| engine.name() == name).unwrap_or_default())
 }
 
 impl EngineArgs {
@@ -306,7 +316,7 @@ impl Args {
                 target,
                 proof,
                 suspicion: None,
-                engine: &clap_name(self.engine.engine),
+                engine: self.engine.engine.name(),
                 model,
                 occurrences: 1,
                 distance: candidates::distance(target).into(),
@@ -317,7 +327,7 @@ impl Args {
                 report.summary.proven = 1;
                 let mut finding = described(Some(checked));
                 finding.witness_file = self.witness.as_ref().map(|path| path.display().to_string());
-                let run = crate::record::Run::load(path);
+                let run = mayhap_record::Run::load(path);
                 let recorded = run.is_some();
                 finding.replay_command = match &self.witness {
                     Some(witness) => Some(replay_command(witness, recorded)),

@@ -14,9 +14,9 @@ use super::check::EngineArgs;
 use super::predict::KindName;
 use super::run::{compile, search};
 use crate::job::{Job, Stage};
-use crate::replay::{Outcome, Replayed};
 use crate::reporting::ReportArgs;
 use crate::{Exit, Failure};
+use mayhap_replay::{Outcome, Replayed};
 
 /// The program.
 static BANK: &str = include_str!("../../demo/bank.c");

@@ -17,7 +17,7 @@ use super::generate::count;
 use crate::input::{MissingJson, Opened, RepairedJson, TraceArgs};
 use crate::options::Environment;
 use crate::output::{Format, json};
-use crate::predict::report::{self, trace_info};
+use crate::prediction_report::{self as report, trace_info};
 use crate::reporting::{FailOn, ReportArgs};
 use crate::stacks;
 use crate::table::{grouped, shortened};

@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use crate::generate::{Generator, Shape};
 use crate::input::Opened;
 use crate::notes::note;
 use crate::transfer::transfer;
 use crate::{Exit, Failure};
+use mayhap_generate::{Generator, Shape};
 
 /// Write a random trace of a given shape
 ///

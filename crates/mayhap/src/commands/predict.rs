@@ -16,13 +16,14 @@ use super::nondeterminism::{self, ReadsJson};
 use crate::input::{Loaded, TraceArgs};
 use crate::options::Environment;
 use crate::output::Format;
-use crate::predict::windows::in_windows;
-use crate::predict::{Options, Prediction, predict, report};
-use crate::reporting::{ReportArgs, replay_command};
+use crate::prediction_report::{self as report, in_windows};
+use crate::reporting::ReportArgs;
+use crate::suggest::replay_command;
 use crate::table::Align::{Left, Right};
 use crate::table::{Table, grouped};
-use crate::witness_file::WitnessFile;
-use crate::{Exit, Failure};
+use crate::{Exit, Failure, notes};
+use mayhap_analyse::{Options, Prediction, predict};
+use mayhap_replay::witness_file::WitnessFile;
 
 /// Find what other interleavings of the recorded run contain, and prove each finding with a schedule
 ///
@@ -182,6 +183,7 @@ impl Args {
             budget: self.engine.budget_of_many(),
             threads: self.threads.unwrap_or_else(available),
             halt: None,
+            gauges: notes::gauges(),
         }
     }
 }
@@ -202,7 +204,7 @@ fn fitting(path: &Path) -> Option<usize> {
 fn save_witnesses(folder: &Path, loaded: &Loaded, prediction: &Prediction, report: &mut Report) -> Result<(), Failure> {
     let (trace, relations) = (&loaded.trace, &loaded.relations);
     std::fs::create_dir_all(folder).map_err(|e| Failure::at(folder, e))?;
-    let recorded = crate::record::Run::load(Path::new(&report.trace.path)).is_some();
+    let recorded = mayhap_record::Run::load(Path::new(&report.trace.path)).is_some();
     let (fingerprint, place) = (trace.fingerprint(), PathBuf::from(&report.trace.path));
     for finding in &prediction.findings {
         if let Some(checked) = &finding.proof {

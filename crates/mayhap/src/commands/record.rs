@@ -9,8 +9,9 @@ use mayhap_wire::ring::Schedule;
 
 use crate::job::{KEPT, Stdin};
 use crate::notes::note;
-use crate::record::{self, Limits, Options};
 use crate::{Exit, Failure};
+use mayhap_instrument::runtime;
+use mayhap_record::{self as record, Limits, Options};
 
 /// Run a program once and keep its trace
 ///
@@ -121,7 +122,7 @@ impl Args {
         options.limits = Limits { exclude: self.exclude, only: self.only, max_size: self.max_size, last: self.last };
         let folder = tempfile::tempdir().map_err(|error| Failure::new(format_args!("no temporary folder: {error}")))?;
         let stdin = Stdin::look(folder.path())?;
-        let mut command = record::command(&self.program)?;
+        let mut command = record::command(&self.program, &runtime::folder()?)?;
         command.stdin(stdin.only()?);
         let mut more = false;
         let recording = record::record_as(command, &self.program, &options, || {

@@ -13,15 +13,16 @@ use mayhap_witness::{Checked, Checker, Kind, Model, Target};
 use super::check::{Adjacent, Asked, EngineArgs, Question};
 use crate::input::TraceArgs;
 use crate::output::{Format, FormatArgs, json};
-use crate::replay::addresses;
-use crate::replay::describe::{ADDRESSES, suspects};
-use crate::replay::plan::Plan;
-use crate::replay::session::recorded;
-use crate::replay::steps::Steps;
-use crate::replay::{Options, Outcome, Replayed, Side, replay};
 use crate::table::grouped;
-use crate::witness_file::WitnessFile;
 use crate::{Exit, Failure};
+use mayhap_instrument::runtime;
+use mayhap_replay::addresses;
+use mayhap_replay::describe::{ADDRESSES, suspects};
+use mayhap_replay::plan::Plan;
+use mayhap_replay::session::recorded;
+use mayhap_replay::steps::Steps;
+use mayhap_replay::witness_file::WitnessFile;
+use mayhap_replay::{Options, Outcome, Replayed, Side, replay};
 
 /// Force a witness onto the program, and say whether the bug happened
 ///
@@ -138,6 +139,7 @@ impl Args {
                 timeout: Duration::from_secs_f64(self.timeout.clamp(0.1, 1e6)),
                 capture: self.format.format == Format::Json,
                 input: recorded.as_ref().and_then(|recorded| recorded.run.stdin.as_deref()).map(given).transpose()?,
+                runtime: runtime::folder()?,
                 fixed: false,
                 recorded: recorded.clone(),
                 debugger: self.gdb,
@@ -146,7 +148,10 @@ impl Args {
         let before = match checked.target() {
             Target::Nondeterminism { read, .. } if !self.core && !self.gdb => {
                 let plan = Plan::before(trace, relations, &steps, *read);
-                let run = |plan: Plan| replay(&program, &steps, &plan, Options { capture: true, ..options(0)? });
+                let run = |plan: Plan| {
+                    let options = Options { capture: true, ..options(0)? };
+                    Ok::<_, Failure>(replay(&program, &steps, &plan, options)?)
+                };
                 plan.ok().map(run).transpose()?.and_then(|run| run.sides.into_iter().next()?.value)
             }
             _ => None,
@@ -161,7 +166,10 @@ impl Args {
                     && !self.gdb
                     && addresses::can_be_fixed()
                 {
-                    let again = |fixed| replay(&program, &steps, &plan, addresses::quietly(options(first)?, fixed));
+                    let again = |fixed| {
+                        let options = addresses::quietly(options(first)?, fixed);
+                        Ok::<_, Failure>(replay(&program, &steps, &plan, options)?)
+                    };
                     let known = led.map_or_else(|| addresses::decide_the_way(&replayed, again), Ok)?;
                     led = Some(known);
                     if let (true, Outcome::Diverged { sources, .. }) = (known, &mut replayed.outcome) {

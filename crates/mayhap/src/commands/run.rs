@@ -15,10 +15,12 @@ use super::predict::KindName;
 use super::record::{How, Inputs};
 use crate::job::{Job, Stage};
 use crate::options::Environment;
-use crate::replay::describe::effect_and_outcome;
-use crate::reporting::{ReportArgs, shell_word};
+use crate::reporting::ReportArgs;
+use crate::suggest::shell_word;
 use crate::table::grouped;
-use crate::{Exit, Failure, predict};
+use crate::{Exit, Failure};
+use mayhap_analyse as predict;
+use mayhap_replay::describe::effect_and_outcome;
 
 /// Record a program, predict what other interleavings contain, prove it and make it happen
 ///
@@ -153,6 +155,7 @@ pub(super) fn search(trace: &Trace, kinds: &[KindName], engine: &EngineArgs) -> 
         budget: engine.budget_of_many(),
         threads: std::thread::available_parallelism().map_or(1, usize::from),
         halt: None,
+        gauges: crate::notes::gauges(),
     }
 }
 

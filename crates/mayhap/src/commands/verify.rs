@@ -10,8 +10,8 @@ use serde::Serialize;
 use crate::events::print_events;
 use crate::input::TraceArgs;
 use crate::output::{Format, FormatArgs, json};
-use crate::witness_file::{TargetJson, WitnessFile};
 use crate::{Exit, Failure};
+use mayhap_replay::witness_file::{TargetJson, WitnessFile};
 
 /// Check a witness against its trace, with nothing but the kernel
 ///

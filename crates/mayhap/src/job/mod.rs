@@ -24,16 +24,17 @@ use mayhap_witness::Target;
 pub use interrupt::Interrupt;
 pub use stdin::{KEPT, Stdin};
 
-use crate::predict::{self, Prediction, predict};
-use crate::record::{self, Monitor, Run};
-use crate::replay::addresses;
-use crate::replay::describe::ADDRESSES;
-use crate::replay::plan::Plan;
-use crate::replay::session::{Printed, Recorded, keep};
-use crate::replay::steps::Steps;
-use crate::replay::{self, Effect, Outcome, Replayed};
-use crate::witness_file::WitnessFile;
-use crate::{Failure, reporting};
+use crate::{Failure, prediction_report, suggest};
+use mayhap_analyse::{self as predict, Prediction, predict};
+use mayhap_instrument::runtime;
+use mayhap_record::{self as record, Monitor, Run};
+use mayhap_replay::addresses;
+use mayhap_replay::describe::ADDRESSES;
+use mayhap_replay::plan::Plan;
+use mayhap_replay::session::{Printed, Recorded, keep};
+use mayhap_replay::steps::Steps;
+use mayhap_replay::witness_file::WitnessFile;
+use mayhap_replay::{self as replay, Effect, Outcome, Replayed};
 
 /// The most replays of one round whose recordings are analysed in the next.
 const FOLLOWED: usize = 4;
@@ -196,7 +197,7 @@ impl Work<'_> {
         let limits = record::Limits::default();
         let inputs = self.job.inputs;
         let options = record::Options { output: path.clone(), seed, schedule, slice, inputs, limits, finish: true };
-        let mut command = record::command(&self.job.program)?;
+        let mut command = record::command(&self.job.program, &runtime::folder()?)?;
         command.stdin(self.stdin.first()?).stdout(Stdio::piped()).stderr(Stdio::piped());
         let show = self.job.show_output && run == 1;
         let mut watch =
@@ -251,8 +252,8 @@ impl Work<'_> {
         };
         self.undecided |= prediction.tally.unknown > 0;
         self.halted |= prediction.halted.is_some();
-        let steps = self.job.page.then(|| predict::report::page_steps(prediction.findings.len()));
-        let mut part = predict::report::report(path, &trace, &relations, &options, &prediction, steps);
+        let steps = self.job.page.then(|| prediction_report::page_steps(prediction.findings.len()));
+        let mut part = prediction_report::report(path, &trace, &relations, &options, &prediction, steps);
         let found = std::mem::take(&mut part.findings);
         let new: Vec<_> = found.into_iter().filter(|f| self.known.insert(f.fingerprint.clone())).collect();
         (self.tell)(Stage::Predicted { prediction: &prediction, new: &new });
@@ -276,7 +277,7 @@ impl Work<'_> {
         });
         loop {
             match receive.recv_timeout(Duration::from_millis(50)) {
-                Ok(result) => return result.map(Some),
+                Ok(result) => return Ok(Some(result?)),
                 Err(std::sync::mpsc::RecvTimeoutError::Timeout) if !self.interrupt.is_set() => {}
                 Err(std::sync::mpsc::RecvTimeoutError::Timeout) => return Ok(None),
                 Err(_) => return Err(Failure::new("predicting ended unexpectedly")),
@@ -303,7 +304,7 @@ impl Work<'_> {
                     replays.relations,
                 )?;
                 if self.job.keep {
-                    finding.replay_command = Some(reporting::replay_command(&file, true));
+                    finding.replay_command = Some(suggest::replay_command(&file, true));
                     finding.witness_file = Some(file.display().to_string());
                 } else {
                     finding.replay_command.clone_from(&self.job.again);
@@ -347,7 +348,7 @@ impl Work<'_> {
             let mut replayed = replay::replay(&self.job.program, steps, plan, self.options(replays, first)?)?;
             self.explain(&mut replayed, |work, fixed| {
                 let options = addresses::quietly(work.options(replays, first)?, fixed);
-                replay::replay(&work.job.program, steps, plan, options)
+                Ok(replay::replay(&work.job.program, steps, plan, options)?)
             })?;
             entry.runs += 1;
             match &replayed.outcome {
@@ -385,6 +386,7 @@ impl Work<'_> {
             timeout: self.job.timeout,
             capture: true,
             input: Some(self.stdin.again()?),
+            runtime: runtime::folder()?,
             fixed: false,
             recorded: Some(replays.recording.recorded.clone()),
             debugger: false,
@@ -461,7 +463,7 @@ struct Replays<'a> {
 
 impl Replays<'_> {
     fn proof_of(&self, id: &str) -> Option<&mayhap_witness::Checked> {
-        self.prediction.findings.iter().find(|f| predict::report::id(self.trace, f) == id)?.proof.as_ref()
+        self.prediction.findings.iter().find(|f| prediction_report::id(self.trace, f) == id)?.proof.as_ref()
     }
 }
 
@@ -475,6 +477,11 @@ struct Limits {
 }
 
 impl Limits {
+    /// Keeps what the program prints, and shows it if that is wanted.
+    fn keep(&self, stream: impl std::io::Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+        if self.show { keep(stream, std::io::stderr()) } else { keep(stream, std::io::sink()) }
+    }
+
     fn printed(&mut self) -> Printed {
         let mut texts = std::mem::take(&mut self.texts).into_iter().map(|text| text.join().unwrap_or_default());
         Printed { out: texts.next().unwrap_or_default(), err: texts.next().unwrap_or_default() }
@@ -482,12 +489,14 @@ impl Limits {
 }
 
 impl Monitor for Limits {
-    fn look(&mut self, child: &mut Child, _words: u64) -> Result<(), Failure> {
+    fn look(&mut self, child: &mut Child, _words: u64) -> Result<(), record::Error> {
         if let Some(out) = child.stdout.take() {
-            self.texts.push(keep(out, self.show));
+            let text = self.keep(out);
+            self.texts.push(text);
         }
         if let Some(err) = child.stderr.take() {
-            self.texts.push(keep(err, self.show));
+            let text = self.keep(err);
+            self.texts.push(text);
         }
         if !self.late && self.started.elapsed() >= self.timeout {
             self.late = true;

@@ -12,8 +12,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::commands::record::{How, code};
 use crate::notes::note;
-use crate::record::{Options, command, record, record_as};
 use crate::{Exit, Failure};
+use mayhap_instrument::runtime;
+use mayhap_record::{Options, command, record, record_as};
 
 /// The name that this executable has as a runner.
 pub const NAME: &str = "mayhap-runner";
@@ -172,7 +173,7 @@ impl Runner {
         if let Some(folder) = output.parent() {
             std::fs::create_dir_all(folder).map_err(|error| Failure::at(folder, error))?;
         }
-        let recording = record(program, &options(output)?)?;
+        let recording = record(program, &runtime::folder()?, &options(output)?)?;
         recording.notes.iter().for_each(note);
         Ok(Exit::Program(code(recording.status)))
     }
@@ -194,7 +195,7 @@ impl Runner {
             program.extend(kept.iter().map(|&argument| argument.clone()));
             let no_file = |error| Failure::new(format_args!("no temporary file: {error}"));
             let log = tempfile::tempfile().map_err(no_file)?;
-            let mut test_command = command(&program)?;
+            let mut test_command = command(&program, &runtime::folder()?)?;
             test_command.stdout(log.try_clone().map_err(no_file)?).stderr(log.try_clone().map_err(no_file)?);
             let recording = record_as(test_command, &program, &options(output.clone())?, || None)?;
             let good = recording.status.success();

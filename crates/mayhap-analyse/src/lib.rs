@@ -1,0 +1,476 @@
+//! From a trace to findings: candidates, verdicts, proofs.
+//!
+//! In: one trace, or a source of events that is analysed window by window, and what to look for. Out: a [`Prediction`]: the
+//! findings with their proofs, and how many candidates ended how.
+//!
+//! Groups of candidates are decided in parallel, each by one worker with an engine of its own, its instances nearest first
+//! until one is proven. What comes out is in the order of the candidates, whatever the number of workers.
+//!
+//! This crate must never know files, terminals, options of a command line, or how findings are shown.
+#![forbid(unsafe_code)]
+
+pub mod engines;
+mod error;
+mod gauge;
+pub mod nondeterminism;
+pub mod windows;
+
+pub use error::Error;
+pub use gauge::{Gauge, Gauges, Stage};
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use mayhap_detect::candidates::{self, Candidates, Group, Limits};
+use mayhap_detect::{Order, detect};
+use mayhap_predict::{Budget, Context, Engine, EngineCounters, Rung, Undecided, Verdict};
+use mayhap_trace::{EventId, Relations, Trace};
+use mayhap_witness::{Checked, Kind, Model, Target};
+
+use engines::EngineName;
+
+/// What to predict, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The kinds of findings.
+    pub kinds: Vec<Kind>,
+    /// The engine.
+    pub engine: EngineName,
+    /// Take the engine as its paper has it, errors included.
+    pub literal: bool,
+    /// What reorderings preserve of reads.
+    pub model: Model,
+    /// What bounds the candidates.
+    pub limits: Limits,
+    /// Decide every pair of accesses instead of some of each pair of locations.
+    pub all_instances: bool,
+    /// What may be spent on each decision.
+    pub budget: Budget,
+    /// Workers.
+    pub threads: usize,
+    /// Decide nothing more once this says so of a finding.
+    pub halt: Option<Halt>,
+    /// Shows how far it has come.
+    pub gauges: Gauges,
+}
+
+/// Says of a proven finding whether to stop there.
+#[derive(Clone)]
+pub struct Halt(Arc<Judge>);
+
+/// Judges a finding of a trace.
+type Judge = dyn Fn(&Trace, &Relations, &Options, &Finding) -> bool + Send + Sync;
+
+impl Halt {
+    /// Stops at what `judge` says yes to.
+    pub fn new(judge: impl Fn(&Trace, &Relations, &Options, &Finding) -> bool + Send + Sync + 'static) -> Self {
+        Halt(Arc::new(judge))
+    }
+}
+
+impl std::fmt::Debug for Halt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Halt")
+    }
+}
+
+impl Options {
+    /// The largest region that is searched unless somebody says otherwise: some seconds' work.
+    pub const REGION: u32 = 2_000_000;
+}
+
+/// A bug that a reordering contains, or that an order which proves nothing points to.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The kind.
+    pub kind: Kind,
+    /// The nearest instance that was proven, or the nearest suspected one.
+    pub target: Target,
+    /// The proof; `None` for a suspicion.
+    pub proof: Option<Checked>,
+    /// What a suspicion rests on.
+    pub suspicion: Option<String>,
+    /// Instances in the trace: all candidates with these locations, or the proven ones if all were decided.
+    pub occurrences: u64,
+}
+
+impl Finding {
+    fn of(
+        group: &Group,
+        instance: usize,
+        proof: Option<Checked>,
+        suspicion: Option<String>,
+        occurrences: u64,
+    ) -> Finding {
+        Finding { kind: group.kind, target: group.targets[instance].clone(), proof, suspicion, occurrences }
+    }
+}
+
+/// How many groups (or pairs, if all instances were decided) ended how.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Candidates.
+    pub candidates: u64,
+    /// Instances decided.
+    pub decisions: u64,
+    /// Instances that the limit left out, of groups that were not proven.
+    pub left_out: u64,
+    /// Proven, by rung.
+    pub proven: BTreeMap<Rung, u64>,
+    /// Refuted, by the rung that refuted the nearest instance.
+    pub refuted: BTreeMap<Rung, u64>,
+    /// Neither.
+    pub unknown: u64,
+    /// Of the unknown: suspected.
+    pub suspected: u64,
+    /// Why the first unknown one is.
+    pub first_unknown: Option<String>,
+}
+
+impl Tally {
+    /// Proven by any rung.
+    pub fn all_proven(&self) -> u64 {
+        self.proven.values().sum()
+    }
+
+    /// Refuted by any rung.
+    pub fn all_refuted(&self) -> u64 {
+        self.refuted.values().sum()
+    }
+
+    /// Counts one verdict as a candidate of its own.
+    fn count(&mut self, verdict: &Verdict) {
+        self.candidates += 1;
+        match verdict {
+            Verdict::Proven(_, rung) => *self.proven.entry(*rung).or_default() += 1,
+            Verdict::Refuted(refutation) => *self.refuted.entry(refutation.rung).or_default() += 1,
+            Verdict::Unknown(undecided) => {
+                self.unknown += 1;
+                self.first_unknown.get_or_insert_with(|| undecided.reason.clone());
+            }
+        }
+    }
+
+    fn add(&mut self, other: &Tally) {
+        self.candidates += other.candidates;
+        self.decisions += other.decisions;
+        self.left_out += other.left_out;
+        self.unknown += other.unknown;
+        other.proven.iter().for_each(|(rung, n)| *self.proven.entry(*rung).or_default() += n);
+        other.refuted.iter().for_each(|(rung, n)| *self.refuted.entry(*rung).or_default() += n);
+        if self.first_unknown.is_none() {
+            self.first_unknown.clone_from(&other.first_unknown);
+        }
+    }
+}
+
+/// What predicting came to.
+#[derive(Clone, Debug, Default)]
+pub struct Prediction {
+    /// Findings by kind, then in the order of their candidates.
+    pub findings: Vec<Finding>,
+    /// All kinds together.
+    pub tally: Tally,
+    /// Later events of proven races, if all instances were decided.
+    pub racy_events: Option<u64>,
+    /// Distinct locations of those events.
+    pub racy_locations: Option<u64>,
+    /// What is known of all reads, if nondeterministic ones were asked for.
+    pub reads: Option<nondeterminism::Reads>,
+    /// Violations that were proven but whose accesses are reported as races already.
+    pub covered: u64,
+    /// What the engines counted, summed over workers.
+    pub counters: EngineCounters,
+    /// Where [`Options::halt`] stopped it: how many candidates of the kind that was looked for then were left.
+    pub halted: Option<u64>,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+}
+
+/// Predicts.
+pub fn predict(trace: &Trace, relations: &Relations, options: &Options) -> Result<Prediction, Error> {
+    let started = Instant::now();
+    let context = Context::new(trace, relations);
+    let mut prediction = Prediction::default();
+    for &kind in &options.kinds {
+        if kind == Kind::Nondeterminism && matches!(options.engine, EngineName::Auto | EngineName::Choice) {
+            let (reads, findings, tally) = nondeterminism::predict(trace, relations, options)?;
+            prediction.reads = Some(reads);
+            prediction.findings.extend(findings);
+            prediction.tally.add(&tally);
+            continue;
+        }
+        let Candidates { groups, gap } = candidates_of(trace, relations, kind, options);
+        let every = options.all_instances && kind == Kind::Race;
+        let judge = |group: &Group, instance: usize, proof: &Checked| match &options.halt {
+            None => false,
+            Some(halt) => {
+                let finding = Finding::of(group, instance, Some(proof.clone()), None, group.instances);
+                !is_covered(trace, &finding, &prediction.findings) && (halt.0)(trace, relations, options, &finding)
+            }
+        };
+        let mut counters = EngineCounters::default();
+        let decided = decide_all(&context, &groups, every, options, &judge, &mut counters)?;
+        add_counters(&mut prediction.counters, &counters);
+        let Decided { endings, halted } = decided;
+        if every {
+            count_racy(trace, &endings, &mut prediction);
+        }
+        add_findings(trace, groups, endings, every, &mut prediction);
+        if halted.is_some() {
+            prediction.halted = halted;
+            break;
+        }
+        // Candidates that nobody looked for are undecided, not refuted.
+        if let Some(gap) = gap {
+            prediction.tally.unknown += 1;
+            prediction.tally.first_unknown.get_or_insert(gap);
+        }
+    }
+    prediction.tally.suspected = prediction.findings.iter().filter(|f| f.proof.is_none()).count() as u64;
+    prediction.seconds = started.elapsed().as_secs_f64();
+    Ok(prediction)
+}
+
+fn candidates_of(trace: &Trace, relations: &Relations, kind: Kind, options: &Options) -> Candidates {
+    match kind {
+        Kind::Race if options.all_instances => candidates::all_races(trace, relations).into(),
+        Kind::Race => candidates::races(trace, relations, &options.limits),
+        Kind::Deadlock => candidates::deadlocks(trace, relations, &options.limits),
+        Kind::Atomicity => candidates::atomicity_violations(trace, relations, &options.limits).into(),
+        Kind::Order => candidates::uses_before_initialisation(trace, relations, &options.limits).into(),
+        Kind::Nondeterminism => candidates::nondeterministic_reads(trace, relations, &options.limits).into(),
+    }
+}
+
+/// How the instances of a group, or of a part of it, ended.
+#[derive(Default)]
+struct Ending {
+    group: usize,
+    tally: Tally,
+    /// The nearest instance that was proven.
+    proof: Option<(usize, Checked)>,
+    /// The nearest instance that is undecided.
+    open: Option<(usize, Undecided)>,
+    /// How many were proven.
+    proven: u64,
+    /// Later events of proven races, if every instance was decided.
+    racy: Vec<EventId>,
+}
+
+/// The most instances that one worker takes at a time where every one is decided.
+const PART: usize = 512;
+
+/// What deciding came to.
+struct Decided {
+    /// In the order of the groups and their parts.
+    endings: Vec<Ending>,
+    /// If it stopped early: groups that were left.
+    halted: Option<u64>,
+}
+
+/// Decides all groups, in parallel, up to the first whose proof `halts` says yes to: which one that is does not depend on the
+/// number of workers, since they take the parts in order and finish those before it.
+fn decide_all(
+    context: &Context,
+    groups: &[Group],
+    every: bool,
+    options: &Options,
+    halts: &(dyn Fn(&Group, usize, &Checked) -> bool + Sync),
+    counters: &mut EngineCounters,
+) -> Result<Decided, Error> {
+    let parts: Vec<(usize, std::ops::Range<usize>)> = groups
+        .iter()
+        .enumerate()
+        .flat_map(|(number, group)| {
+            let size = if every { PART } else { group.targets.len().max(1) };
+            let all = group.targets.len();
+            (0..all).step_by(size).map(move |start| (number, start..all.min(start + size)))
+        })
+        .collect();
+    let next = AtomicUsize::new(0);
+    let last = AtomicUsize::new(usize::MAX);
+    let endings: Mutex<Vec<(usize, Ending)>> = Mutex::new(Vec::with_capacity(parts.len()));
+    let sums: Mutex<&mut EngineCounters> = Mutex::new(counters);
+    let progress = Mutex::new(options.gauges.begin(Stage::Deciding));
+    let work = || {
+        let mut engine = options.engine.engine(context, options.literal);
+        let mut mine = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some((group, instances)) = parts.get(at).filter(|_| at <= last.load(Ordering::Relaxed)) else { break };
+            let targets = &groups[*group].targets;
+            let ending = decide_part(engine.as_mut(), targets, instances.clone(), every, options);
+            if ending.proof.as_ref().is_some_and(|(instance, proof)| halts(&groups[*group], *instance, proof)) {
+                last.fetch_min(at, Ordering::Relaxed);
+            }
+            mine.push((at, Ending { group: *group, ..ending }));
+            progress.lock().expect(UNPOISONED).set(at as u64, parts.len() as u64);
+        }
+        endings.lock().expect(UNPOISONED).append(&mut mine);
+        add_counters(&mut sums.lock().expect(UNPOISONED), &engine.counters());
+    };
+    let workers = options.threads.clamp(1, parts.len().max(1));
+    in_parallel(workers, work)?;
+    let mut endings = endings.into_inner().expect(UNPOISONED);
+    endings.sort_by_key(|(at, _)| *at);
+    let last = last.into_inner();
+    endings.retain(|(at, _)| *at <= last);
+    let halted = parts.get(last).map(|(group, _)| (groups.len() - 1 - group) as u64);
+    Ok(Decided { endings: endings.into_iter().map(|(_, ending)| ending).collect(), halted })
+}
+
+/// Runs the same work in so many threads, to its end.
+fn in_parallel(workers: usize, work: impl Fn() + Sync) -> Result<(), Error> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build();
+    pool.map_err(|e| Error::Workers(workers, e.to_string()))?.broadcast(|_| work());
+    Ok(())
+}
+
+const UNPOISONED: &str = "a worker that panics ends the command";
+
+fn add_counters(sums: &mut EngineCounters, more: &EngineCounters) {
+    for &(name, value) in &more.figures {
+        match sums.figures.iter_mut().find(|(n, _)| *n == name) {
+            Some((_, sum)) => *sum += value,
+            None => sums.figures.push((name, value)),
+        }
+    }
+}
+
+/// A region that costs no more than checking a witness does.
+const CHEAP_REGION: u32 = 20_000;
+
+/// Decides instances, nearest first: all of them, or until one is proven, in which case they count as one candidate. Those
+/// with a large region to reorder wait until the others have failed.
+fn decide_part(
+    engine: &mut dyn Engine,
+    targets: &[Target],
+    instances: std::ops::Range<usize>,
+    every: bool,
+    options: &Options,
+) -> Ending {
+    let mut ending = Ending::default();
+    let mut first_refuted: Option<Rung> = None;
+    let searches = matches!(options.engine, EngineName::Auto | EngineName::Exact | EngineName::Polygraph);
+    let region = if searches { CHEAP_REGION.min(options.budget.region) } else { options.budget.region };
+    let cheap = Budget { region, ..options.budget };
+    let mut instances: VecDeque<(usize, Budget)> = instances.map(|i| (i, cheap)).collect();
+    while let Some((i, budget)) = instances.pop_front() {
+        let verdict = engine.decide(&targets[i], options.model, &budget);
+        if matches!(verdict, Verdict::Unknown(_)) && budget != options.budget {
+            instances.push_back((i, options.budget));
+            continue;
+        }
+        ending.tally.decisions += 1;
+        if every {
+            ending.tally.count(&verdict);
+        }
+        match verdict {
+            Verdict::Proven(proof, rung) => {
+                ending.proven += 1;
+                ending.racy.extend(targets[i].events().into_iter().max().filter(|_| every));
+                if ending.proof.is_none() {
+                    ending.proof = Some((i, proof));
+                }
+                if !every {
+                    *ending.tally.proven.entry(rung).or_default() += 1;
+                    ending.tally.candidates = 1;
+                    return ending;
+                }
+            }
+            Verdict::Refuted(refutation) => drop(first_refuted.get_or_insert(refutation.rung)),
+            Verdict::Unknown(undecided) => drop(ending.open.get_or_insert((i, undecided))),
+        }
+    }
+    if !every {
+        ending.tally.candidates = 1;
+        match (&ending.open, first_refuted) {
+            (Some((_, undecided)), _) => {
+                ending.tally.unknown = 1;
+                ending.tally.first_unknown = Some(undecided.reason.clone());
+            }
+            (None, Some(rung)) => *ending.tally.refuted.entry(rung).or_default() += 1,
+            (None, None) => ending.tally.candidates = 0,
+        }
+    }
+    ending
+}
+
+/// Turns endings into findings, one a group at most.
+fn add_findings(trace: &Trace, groups: Vec<Group>, endings: Vec<Ending>, every: bool, prediction: &mut Prediction) {
+    let mut wcp: Option<Vec<(EventId, EventId)>> = None;
+    let mut endings = endings.into_iter().peekable();
+    for (number, group) in groups.into_iter().enumerate() {
+        let mut whole = Ending::default();
+        while let Some(part) = endings.next_if(|e| e.group == number) {
+            prediction.tally.add(&part.tally);
+            whole.proven += part.proven;
+            whole.proof = whole.proof.or(part.proof);
+            whole.open = whole.open.or(part.open);
+        }
+        let occurrences = if every { whole.proven } else { group.instances };
+        let finding = |instance, proof, suspicion| Finding::of(&group, instance, proof, suspicion, occurrences);
+        if let Some((instance, proof)) = whole.proof {
+            let finding = finding(instance, Some(proof), None);
+            if is_covered(trace, &finding, &prediction.findings) {
+                prediction.covered += 1;
+            } else {
+                prediction.findings.push(finding);
+            }
+            continue;
+        }
+        prediction.tally.left_out += group.instances - group.targets.len() as u64 + group.beyond;
+        if let Some((instance, undecided)) = whole.open {
+            let suspicion = match undecided.suspected {
+                true => Some(undecided.reason),
+                false => {
+                    let races = wcp.get_or_insert_with(|| wcp_races(trace));
+                    suspected_by_wcp(trace, &group.targets[instance], races)
+                }
+            };
+            if suspicion.is_some() {
+                prediction.findings.push(finding(instance, None, suspicion));
+            }
+        }
+    }
+}
+
+fn count_racy(trace: &Trace, endings: &[Ending], prediction: &mut Prediction) {
+    let racy: BTreeSet<EventId> = endings.iter().flat_map(|e| e.racy.iter().copied()).collect();
+    let locations: BTreeSet<u64> = racy.iter().map(|&e| candidates::place(trace, e)).collect();
+    prediction.racy_events = Some(racy.len() as u64);
+    prediction.racy_locations = Some(locations.len() as u64);
+}
+
+/// A violation of atomicity or order whose accesses are reported as a race already is the same bug once more.
+fn is_covered(trace: &Trace, finding: &Finding, findings: &[Finding]) -> bool {
+    if !matches!(finding.kind, Kind::Atomicity | Kind::Order) {
+        return false;
+    }
+    let places = |events: &[EventId]| events.iter().map(|&e| candidates::place(trace, e)).collect::<Vec<_>>();
+    let mine = places(&finding.target.events());
+    let races = findings.iter().filter(|f| f.kind == Kind::Race);
+    races.map(|f| places(&f.target.events())).any(|race| race.iter().all(|place| mine.contains(place)))
+}
+
+/// The first race of each pair of locations that weak causal precedence leaves unordered.
+fn wcp_races(trace: &Trace) -> Vec<(EventId, EventId)> {
+    let mut input: &Trace = trace;
+    let found = detect(&mut input, Order::Wcp, &mayhap_detect::Options::default());
+    found.map_or(Vec::new(), |d| d.races.iter().map(|r| (r.first.0, r.second.0)).collect())
+}
+
+/// What weak causal precedence says of a race whose question stayed open.
+fn suspected_by_wcp(trace: &Trace, target: &Target, races: &[(EventId, EventId)]) -> Option<String> {
+    let Target::Race(a, b) = target else { return None };
+    let places = |a: EventId, b: EventId| {
+        let (p, q) = (candidates::place(trace, a), candidates::place(trace, b));
+        (p.min(q), p.max(q))
+    };
+    let at = races.iter().position(|&(c, d)| places(c, d) == places(*a, *b))?;
+    let theorem = "; it is the first such race, so a race or a deadlock exists";
+    Some(format!("weak causal precedence leaves it unordered{}", if at == 0 { theorem } else { "" }))
+}

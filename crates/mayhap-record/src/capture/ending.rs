@@ -1,0 +1,98 @@
+//! How a recorded program ended, and what the recording lacks for it.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use mayhap_wire::ring::state;
+use serde::{Deserialize, Serialize};
+
+use crate::capture::ring::Ring;
+use crate::capture::spool::Spool;
+
+/// The signal for a system call that is not allowed.
+const SIGSYS: i32 = 31;
+/// System calls that the runtime makes beside the program's own.
+const SYSTEM_CALLS: &str =
+    "futex, nanosleep, gettid, tgkill, membarrier, get_robust_list, open, read, close, mmap and munmap";
+
+/// How a recorded program ended.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Ending {
+    /// As the system tells it.
+    status: i32,
+    /// The runtime was there.
+    pub(crate) recorded: bool,
+    /// Bits of [`state`].
+    pub(crate) state: u32,
+    /// Hooks that were not recorded because they interrupted others.
+    unrecorded: u64,
+    /// Why not all that was recorded was kept.
+    failure: Option<String>,
+    /// Steps that were not kept.
+    left_out: u64,
+}
+
+impl Ending {
+    pub(crate) fn of(status: ExitStatus, ring: &Ring, spool: &Spool) -> Ending {
+        Ending {
+            status: status.into_raw(),
+            recorded: ring.writer().ok().flatten().is_some(),
+            state: ring.state().unwrap_or(0),
+            unrecorded: ring.unrecorded().unwrap_or(0),
+            failure: spool.failure().map(ToString::to_string),
+            left_out: spool.left_out(),
+        }
+    }
+
+    pub(crate) fn status(&self) -> ExitStatus {
+        ExitStatus::from_raw(self.status)
+    }
+
+    /// The run tells its basic blocks.
+    pub(crate) fn tells_branches(&self) -> bool {
+        self.state & state::TELLS_BRANCHES != 0
+    }
+
+    /// What the user should know.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if !self.recorded {
+            notes.push("the program recorded nothing: build it with `mayhap cc`, `mayhap c++`, `mayhap cargo` or -fsanitize=thread".into());
+            return notes;
+        }
+        if let Some(signal) = self.status().signal() {
+            notes.push(format!("the program was ended by signal {signal}; the trace has all events up to that moment"));
+            if signal == SIGSYS {
+                notes.push(format!(
+                    "that signal is a seccomp filter's: it may have met a system call of the recording, which needs {SYSTEM_CALLS}"
+                ));
+            }
+        } else if self.state & (state::EXITED | state::EXITED_AT_ONCE) == 0 {
+            notes.push(if self.state & state::EXECUTED != 0 {
+                "the program replaced itself by exec; what came after that is not recorded".into()
+            } else {
+                "the program did not end through exit; the trace has all events up to its end".into()
+            });
+        }
+        if self.state & state::FORKED != 0 {
+            notes.push("the program forked; its child processes are not recorded".into());
+        }
+        if self.state & state::TOO_MANY_THREADS != 0 {
+            notes.push(
+                "the program had more threads than a trace can number; those beyond 65,534 are not recorded".into(),
+            );
+        }
+        if self.unrecorded > 0 {
+            let n = self.unrecorded;
+            notes.push(format!("{n} steps of signal handlers that interrupted the runtime are not recorded"));
+        }
+        match (&self.failure, self.left_out) {
+            (Some(error), n) => {
+                notes.push(format!("the trace ends early: {error}; {n} steps of the program are not in it"))
+            }
+            (None, 0) => {}
+            (None, n) => notes.push(format!("only the last steps are in the trace; {n} accesses before them are not")),
+        }
+        notes
+    }
+}

@@ -1,0 +1,665 @@
+//! Packs the units of a run for keeping, as fast as a program tells them: a part of a byte for most accesses, next to nothing for
+//! loops.
+//!
+//! Each piece of units is packed by itself. The low halves of addresses that are told whole are put aside, since they are seldom what
+//! anything was before, and the others around them often are. The other units are packed in *groups* of 16:
+//!
+//! - Where the group is as 16 units before it in the piece, it is a *run*, as long as that goes on. Those before it are found by the hash of
+//!   the group's beginning. Loops over arrays repeat the same few units, since units tell differences of addresses.
+//! - Where all its units have a *place*, of which there are 256, the places tell the group, in two or four bits each where they are
+//!   among the first 4 or 16, as in a loop that decides by what it reads.
+//! - Otherwise it is *mixed*: a unit that is the latest of those with its hash in mixed groups is told by the hash, the others are new. The
+//!   first new one then takes a place, or where none is new, each that has none: the places in turn, and after the last the
+//!   seventeenth, since what comes first comes most.
+//!
+//! The hash of a unit is the highest byte of its product with `0x9e3779b1`. The place of a unit is the last that was taken by one with
+//! the same highest 12 bits of the product, if it is still there. All are 0 at first: no units have places, or are the latest, but 0.
+//!
+//! Nothing here branches on a single unit: which one comes next is what no processor can foresee.
+//!
+//! | tag | what follows |
+//! |---|---|
+//! | 0 | the low halves of the addresses of far accesses, 4 bytes each, to the end of the piece |
+//! | 1 | places of 16 units in two bits each: in the n-th of 4 bytes those of units n, n + 8, n + 4 and n + 12, from the lowest bits on |
+//! | 2 | places of 16 units in four bits each: in the n-th of 8 bytes those of units n and n + 8, from the lowest bits on |
+//! | 3 | places of 16 units in a byte each |
+//! | 4 | a run: how many units before it is the same, and how many units it has, in 3 bytes each |
+//! | `0x10` + n | n units, 1 to 16: 2 bytes with a bit for each that is new, the last one's lowest, then in their order 4 bytes of each that is new and the hash of each other one |
+
+use mayhap_wire::ring::{Tag, access_word, split_record, unit};
+
+use crate::capture::units::{Lasts, words_of};
+use crate::memory;
+use mayhap_symbols::Module;
+
+/// Units looked at together.
+const GROUP: usize = 16;
+/// The most units of a piece.
+const MOST: usize = 1 << 20;
+/// Units that are told by their place.
+const PLACES: usize = 256;
+/// Hashes of units by which their places are found.
+const HASHES: usize = 1 << 12;
+/// Hashes of units that are told by their hash.
+const CELLS: usize = 256;
+/// Hashes of the beginnings of groups.
+const BEGINNINGS: usize = 1 << 10;
+/// Places that are not taken a second time: in them are the units that came first, and those come most often.
+const KEPT: u8 = 16;
+/// The most bytes of a group: a tag, two bytes of bits, the units; and bytes that are written behind what counts.
+const LONGEST: usize = 3 + 4 * GROUP + 3;
+
+const LOWS: u8 = 0;
+const QUARTERS: u8 = 1;
+const NIBBLES: u8 = 2;
+const BYTES: u8 = 3;
+const RUN: u8 = 4;
+const MIXED: u8 = 0x10;
+
+/// Bits of bytes.
+const THREES: u64 = 0x0303_0303_0303_0303;
+const FIFTEENS: u64 = 0x0f0f_0f0f_0f0f_0f0f;
+
+#[inline(always)]
+fn hash(unit: u32) -> usize {
+    (unit.wrapping_mul(0x9e37_79b1) >> 20) as usize % HASHES
+}
+
+/// The hash that tells a unit in a mixed group.
+#[inline(always)]
+fn cell(unit: u32) -> usize {
+    (unit.wrapping_mul(0x9e37_79b1) >> 24) as usize % CELLS
+}
+
+/// Of the first four units of a group.
+#[inline(always)]
+fn hash_beginning(group: &[u32; GROUP]) -> usize {
+    let [first, second, third, fourth, ..] = group.map(u64::from);
+    let mixed = (first | second << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        ^ (third | fourth << 32).wrapping_mul(0xc2b2_ae3d_27d4_eb4f).rotate_right(29);
+    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize % BEGINNINGS
+}
+
+/// The group that begins there, if there is a whole one.
+#[inline(always)]
+fn group(units: &[u32], at: usize) -> Option<&[u32; GROUP]> {
+    units.get(at..)?.first_chunk()
+}
+
+/// Whether a unit is an access by itself, if it is not a part of something else.
+#[inline(always)]
+fn is_access(unit: u32) -> bool {
+    unit >> unit::SITE_SHIFT != 0
+}
+
+/// How many units at the beginning of a group are accesses by themselves. Which is the first that is not is what no processor can
+/// foresee.
+#[inline(always)]
+fn accesses(group: &[u32; GROUP]) -> usize {
+    const BITS: [u32; GROUP] = {
+        let (mut bits, mut nth) = ([0; GROUP], 0);
+        while nth < GROUP {
+            (bits[nth], nth) = (1 << nth, nth + 1);
+        }
+        bits
+    };
+    let others =
+        group.iter().zip(BITS).fold(1 << GROUP, |all, (&unit, bit)| all | if is_access(unit) { 0 } else { bit });
+    others.trailing_zeros() as usize
+}
+
+/// Compared as a whole: where two groups differ is not asked.
+#[inline(always)]
+fn are_same(one: &[u32; GROUP], other: &[u32; GROUP]) -> bool {
+    one.iter().zip(other).fold(0, |differing, (one, other)| differing | (one ^ other)) == 0
+}
+
+/// What packer and unpacker know alike.
+struct Known {
+    /// The latest unit of a mixed group with this hash.
+    latest: [u32; CELLS],
+    /// The units in their places.
+    recent: [u32; PLACES],
+    /// The place where a unit with this hash is, if it is there.
+    place: [u8; HASHES],
+    /// The place that is taken next.
+    next: u8,
+}
+
+impl Known {
+    fn new() -> Box<Known> {
+        Box::new(Known { latest: [0; CELLS], recent: [0; PLACES], place: [0; HASHES], next: 0 })
+    }
+
+    fn clear(&mut self) {
+        self.latest.fill(0);
+        self.recent.fill(0);
+        self.place.fill(0);
+        self.next = 0;
+    }
+
+    /// Learns from a mixed group: the first that is new takes a place, or all that have none where none is new.
+    #[inline(always)]
+    fn learn(&mut self, units: &[u32], new: u32) {
+        if new == 0 {
+            units.iter().for_each(|&unit| self.place(unit));
+        } else if let Some(&unit) = units.get(units.len() - (u32::BITS - new.leading_zeros()) as usize) {
+            self.place(unit);
+        }
+    }
+
+    /// Gives a unit a place if it has none.
+    #[inline(always)]
+    fn place(&mut self, unit: u32) {
+        let place = &mut self.place[hash(unit)];
+        if self.recent[usize::from(*place)] != unit {
+            *place = self.next;
+            self.recent[usize::from(self.next)] = unit;
+            self.next = self.next.checked_add(1).unwrap_or(KEPT);
+        }
+    }
+}
+
+/// Packs pieces of units.
+pub(crate) struct UnitPacker {
+    known: Box<Known>,
+    /// The units of the piece but the low halves of its far accesses, how many they are, and those.
+    main: Vec<u32>,
+    mains: usize,
+    lows: Vec<u32>,
+    far: usize,
+    /// Where a group began whose beginning has this hash, and 1.
+    began: Box<[u32; BEGINNINGS]>,
+    out: Vec<u8>,
+    at: usize,
+    /// The files that were loaded so far.
+    modules: Vec<Module>,
+}
+
+impl UnitPacker {
+    pub(crate) fn new() -> UnitPacker {
+        UnitPacker {
+            known: Known::new(),
+            main: Vec::new(),
+            mains: 0,
+            lows: Vec::new(),
+            far: 0,
+            began: Box::new([0; BEGINNINGS]),
+            out: Vec::new(),
+            at: 0,
+            modules: Vec::new(),
+        }
+    }
+
+    /// The files that were loaded in what was packed so far.
+    pub(crate) fn modules(&self) -> &[Module] {
+        &self.modules
+    }
+
+    /// Packs a piece of accesses and records, up to one that is not all there; how many units were packed.
+    pub(crate) fn pack(&mut self, units: &[u32]) -> (&[u8], usize) {
+        let whole = self.part(&units[..units.len().min(MOST)]);
+        let main = std::mem::take(&mut self.main);
+        let units = if self.far > 0 { &main[..self.mains] } else { &units[..whole] };
+        self.known.clear();
+        self.began.fill(0);
+        self.at = 0;
+        let most = (units.len() / GROUP + 2) * LONGEST + 4 * self.far;
+        if self.out.len() < most {
+            self.out.resize(most, 0);
+        }
+        let (mut i, mut mixed) = (0, false);
+        while let Some(next) = group(units, i) {
+            let began = &mut self.began[hash_beginning(next)];
+            let before = std::mem::replace(began, i as u32 + 1) as usize;
+            if let Some(before) = before.checked_sub(1)
+                && group(units, before).is_some_and(|before| are_same(before, next))
+            {
+                let length = GROUP + same(&units[before + GROUP..], &units[i + GROUP..]);
+                self.put_run(i - before, length);
+                i += length;
+                continue;
+            }
+            // Groups are mostly of the kind that the one before was.
+            if mixed || !self.put_places(next) {
+                mixed = self.put_mixed(next);
+            }
+            i += GROUP;
+        }
+        if i < units.len() {
+            self.put_mixed(&units[i..]);
+        }
+        self.main = main;
+        if self.far > 0 {
+            let to = &mut self.out[self.at..self.at + 1 + 4 * self.far];
+            to[0] = LOWS;
+            for (to, low) in to[1..].as_chunks_mut().0.iter_mut().zip(&self.lows) {
+                *to = low.to_le_bytes();
+            }
+            self.at += 1 + 4 * self.far;
+        }
+        (&self.out[..self.at], whole)
+    }
+
+    /// How many units the accesses and records at the beginning have that are all there. If there are far accesses among them, the low
+    /// halves of their addresses go to [`Self::lows`], all else to [`Self::main`]. Units that nobody wrote count one by one.
+    fn part(&mut self, units: &[u32]) -> usize {
+        let (mut at, mut mains, mut far) = (0, 0, 0);
+        while let Some(&first) = units.get(at) {
+            if first != unit::RECORD
+                && let Some(group) = group(units, at)
+            {
+                if group.iter().fold(true, |all, &unit| all & is_access(unit)) {
+                    if far > 0 {
+                        self.main[mains..mains + GROUP].copy_from_slice(group);
+                    }
+                    (at, mains) = (at + GROUP, mains + GROUP);
+                    continue;
+                }
+                // What does not count is written over.
+                if far > 0 {
+                    self.main[mains..mains + GROUP].copy_from_slice(group);
+                }
+                let near = accesses(group);
+                (at, mains) = (at + near, mains + near);
+            }
+            let rest = &units[at..];
+            let length = match unit::length(rest) {
+                Some(length) => length,
+                None if rest[0] == unit::RECORD && rest.len() < 3 => break,
+                None => 1,
+            };
+            let Some(whole) = rest.get(..length) else { break };
+            let mut put = length;
+            if let [unit::ACCESS, low, high] = *whole {
+                if far == 0 {
+                    self.main.resize(units.len().max(self.main.len()), 0);
+                    self.lows.resize((units.len() / 3 + 1).max(self.lows.len()), 0);
+                    self.main[..at].copy_from_slice(&units[..at]);
+                }
+                self.main[mains..mains + 2].copy_from_slice(&[unit::ACCESS, high]);
+                self.lows[far] = low;
+                (put, far) = (2, far + 1);
+            } else if far > 0 {
+                match group(units, at) {
+                    // What does not count is written over, and to copy as many each time takes less.
+                    Some(group) if length <= GROUP => self.main[mains..mains + GROUP].copy_from_slice(group),
+                    _ => self.main[mains..mains + length].copy_from_slice(whole),
+                }
+            }
+            if let [unit::RECORD, low, ..] = *whole
+                && low as u8 == Tag::Module as u8
+                && let Some((_, _, argument)) = words_of(&whole[1..]).next().and_then(split_record)
+            {
+                self.modules.push(memory::module(argument, &words_of(&whole[3..]).collect::<Vec<u64>>()));
+            }
+            (at, mains) = (at + length, mains + put);
+        }
+        (self.mains, self.far) = (mains, far);
+        at
+    }
+
+    fn put_run(&mut self, distance: usize, length: usize) {
+        let bytes = u64::from(RUN) | (distance as u64) << 8 | (length as u64) << 32;
+        self.out[self.at..self.at + 8].copy_from_slice(&bytes.to_le_bytes());
+        self.at += 7;
+    }
+
+    /// Packs a group whose units are all recent; `false` where one is not.
+    #[inline(always)]
+    fn put_places(&mut self, units: &[u32; GROUP]) -> bool {
+        let (mut places, mut unknown) = ([0; GROUP], 0);
+        for (told, &unit) in places.iter_mut().zip(units) {
+            *told = self.known.place[hash(unit)];
+            unknown |= self.known.recent[usize::from(*told)] ^ unit;
+        }
+        let Some(out) = self.out.get_mut(self.at..).and_then(|out| out.first_chunk_mut::<{ 1 + GROUP }>()) else {
+            return false;
+        };
+        if unknown != 0 {
+            return false;
+        }
+        let both = u128::from_le_bytes(places);
+        let (first, second) = (both as u64, (both >> 64) as u64);
+        if (first | second) & !FIFTEENS == 0 {
+            let pairs = first | second << 2;
+            let quarters = u64::from(pairs as u32 | ((pairs >> 32) as u32) << 4);
+            let few = (first | second) & !THREES == 0;
+            out[0] = if few { QUARTERS } else { NIBBLES };
+            out[1..9].copy_from_slice(&if few { quarters } else { first | second << 4 }.to_le_bytes());
+            self.at += if few { 5 } else { 9 };
+        } else {
+            out[0] = BYTES;
+            out[1..].copy_from_slice(&places);
+            self.at += 1 + GROUP;
+        }
+        true
+    }
+
+    /// Packs at most a group of units; whether one was new.
+    #[inline(never)]
+    fn put_mixed(&mut self, units: &[u32]) -> bool {
+        let UnitPacker { known, out, .. } = self;
+        let Some(out) = out.get_mut(self.at..).and_then(|out| out.first_chunk_mut::<LONGEST>()) else { return true };
+        let (mut at, mut new) = (0, 0u32);
+        for &unit in units {
+            let cell = cell(unit);
+            let is_new = std::mem::replace(&mut known.latest[cell], unit) != unit;
+            let told = if is_new { unit } else { cell as u32 };
+            new = 2 * new + u32::from(is_new);
+            // The remainder changes nothing: 16 units take no more than 64 bytes.
+            let to = 3 + at % (4 * GROUP);
+            out[to..to + 4].copy_from_slice(&told.to_le_bytes());
+            at += 1 + 3 * usize::from(is_new);
+        }
+        out[0] = MIXED + units.len() as u8;
+        out[1..3].copy_from_slice(&(new as u16).to_le_bytes());
+        self.at += 3 + at;
+        known.learn(units, new);
+        new != 0
+    }
+}
+
+/// How many units at the beginning are the same.
+#[inline]
+fn same(one: &[u32], other: &[u32]) -> usize {
+    let mut length = 0;
+    while let (Some(before), Some(next)) = (group(one, length), group(other, length))
+        && are_same(before, next)
+    {
+        length += GROUP;
+    }
+    length + one[length..].iter().zip(&other[length..]).take_while(|(one, other)| one == other).count()
+}
+
+/// Unpacks pieces of units, which follow one another unless it is told otherwise.
+pub(crate) struct UnitUnpacker {
+    known: Box<Known>,
+    main: Vec<u32>,
+    units: Vec<u32>,
+    lasts: Lasts,
+}
+
+impl UnitUnpacker {
+    pub(crate) fn new() -> UnitUnpacker {
+        UnitUnpacker { known: Known::new(), main: Vec::new(), units: Vec::new(), lasts: Lasts::new() }
+    }
+
+    /// What the last piece needs to know of what was before it.
+    pub(crate) fn before(&self) -> &[u64] {
+        self.lasts.before()
+    }
+
+    /// The next piece is one of which [`Self::before`] was this.
+    pub(crate) fn begin(&mut self, before: &[u64]) {
+        self.lasts.begin(before);
+    }
+
+    /// The words of a piece of so many units; `None` where it is none.
+    pub(crate) fn words(&mut self, bytes: &[u8], count: u64) -> Option<Vec<u64>> {
+        let mut words = Vec::new();
+        let access = |words: &mut Vec<u64>, site, address| words.push(access_word(site, address));
+        self.unpack(bytes, count, &mut words, access, |words, record| words.extend_from_slice(record)).then_some(words)
+    }
+
+    /// Calls `access` with site and address of each access of a piece of so many units, `record` with the words of each record.
+    /// `false` where the bytes were not packed by [`UnitPacker`].
+    #[inline]
+    pub(crate) fn unpack<T>(
+        &mut self,
+        bytes: &[u8],
+        count: u64,
+        to: &mut T,
+        access: impl FnMut(&mut T, u32, u64),
+        record: impl FnMut(&mut T, &[u64]),
+    ) -> bool {
+        unpack(bytes, count, self).is_some() && self.lasts.split(&self.units, to, access, record) == self.units.len()
+    }
+}
+
+/// Puts the units of a piece, which has so many, into [`UnitUnpacker::units`]; `None` where the bytes were not packed by [`UnitPacker`].
+fn unpack(bytes: &[u8], count: u64, into: &mut UnitUnpacker) -> Option<()> {
+    let UnitUnpacker { known, main, units: all, .. } = into;
+    known.clear();
+    main.clear();
+    all.clear();
+    let count = usize::try_from(count).ok().filter(|&count| count <= MOST)?;
+    let units = &mut *main;
+    let mut rest = bytes;
+    let mut lows: &[[u8; 4]] = &[];
+    while let Some((&tag, after)) = rest.split_first() {
+        rest = match tag {
+            LOWS => {
+                let (whole, part) = after.as_chunks();
+                lows = Some(whole).filter(|_| part.is_empty())?;
+                &[]
+            }
+            QUARTERS => {
+                let (places, rest) = after.split_first_chunk::<4>()?;
+                let places = u32::from_le_bytes(*places);
+                let pairs = u64::from(places & 0x0f0f_0f0f) | u64::from(places >> 4 & 0x0f0f_0f0f) << 32;
+                put_places(pairs & THREES, pairs >> 2 & THREES, &known.recent, units);
+                rest
+            }
+            NIBBLES => {
+                let (places, rest) = after.split_first_chunk::<8>()?;
+                let places = u64::from_le_bytes(*places);
+                put_places(places & FIFTEENS, places >> 4 & FIFTEENS, &known.recent, units);
+                rest
+            }
+            BYTES => {
+                let (places, rest) = after.split_first_chunk::<GROUP>()?;
+                let places = u128::from_le_bytes(*places);
+                put_places(places as u64, (places >> 64) as u64, &known.recent, units);
+                rest
+            }
+            RUN => {
+                let (numbers, rest) = after.split_first_chunk::<6>()?;
+                let [a, b, c, d, e, f] = numbers.map(usize::from);
+                let (distance, length) = (a | b << 8 | c << 16, d | e << 8 | f << 16);
+                if distance == 0 || distance > units.len() || length > count - units.len() {
+                    return None;
+                }
+                let from = units.len() - distance;
+                let end = units.len() + length;
+                // What a run repeats may be a part of it: each copy makes more to copy from.
+                while units.len() < end {
+                    units.extend_from_within(from..from + (units.len() - from).min(end - units.len()));
+                }
+                rest
+            }
+            _ => {
+                let length = usize::from(tag.checked_sub(MIXED)?);
+                if length == 0 || length > GROUP {
+                    return None;
+                }
+                let (bits, mut rest) = after.split_first_chunk::<2>()?;
+                let bits = u32::from(u16::from_le_bytes(*bits));
+                if bits >> length != 0 {
+                    return None;
+                }
+                for nth in 0..length {
+                    let unit;
+                    if bits >> (length - 1 - nth) & 1 != 0 {
+                        let (four, after) = rest.split_first_chunk::<4>()?;
+                        unit = u32::from_le_bytes(*four);
+                        known.latest[cell(unit)] = unit;
+                        rest = after;
+                    } else {
+                        let (&cell, after) = rest.split_first()?;
+                        unit = known.latest[usize::from(cell)];
+                        rest = after;
+                    }
+                    units.push(unit);
+                }
+                known.learn(&units[units.len() - length..], bits);
+                rest
+            }
+        };
+        if units.len() > count {
+            return None;
+        }
+    }
+    if units.len() + lows.len() != count {
+        return None;
+    }
+    if lows.is_empty() {
+        std::mem::swap(main, all);
+        return Some(());
+    }
+    all.reserve(count);
+    join(main, lows, all)
+}
+
+/// Puts the low halves of the addresses of far accesses back between the other units.
+fn join(main: &[u32], lows: &[[u8; 4]], units: &mut Vec<u32>) -> Option<()> {
+    let (mut at, mut lows) = (0, lows.iter());
+    while at < main.len() {
+        let rest = &main[at..];
+        let near = rest.iter().take_while(|&&unit| is_access(unit)).count();
+        let (before, rest) = rest.split_at(near);
+        units.extend_from_slice(before);
+        at += near;
+        at += match *rest {
+            [] => 0,
+            [unit::ACCESS, above, ..] => {
+                units.extend([unit::ACCESS, u32::from_le_bytes(*lows.next()?), above]);
+                2
+            }
+            _ => {
+                let length = unit::length(rest).unwrap_or(1);
+                units.extend_from_slice(rest.get(..length)?);
+                length
+            }
+        };
+    }
+    lows.next().is_none().then_some(())
+}
+
+/// The units that are in these places, a byte each, low bytes first.
+#[inline(always)]
+fn put_places(first: u64, second: u64, recent: &[u32; PLACES], units: &mut Vec<u32>) {
+    let places = (u128::from(first) | u128::from(second) << 64).to_le_bytes();
+    units.extend_from_slice(&places.map(|place| recent[usize::from(place)]));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::units::samples::{Dice, run, units_of};
+    use mayhap_wire::ring::record_word;
+
+    /// How many bytes the units take; they come back from them.
+    fn round_trip(packer: &mut UnitPacker, units: &[u32]) -> usize {
+        let (packed, whole) = packer.pack(units);
+        assert_eq!(whole, units.len());
+        let mut to = UnitUnpacker::new();
+        assert!(unpack(packed, whole as u64, &mut to).is_some() && to.units == units);
+        for count in [whole as u64 + 1, (whole as u64).wrapping_sub(1), MOST as u64 + 1] {
+            assert!(unpack(packed, count, &mut to).is_none(), "another number of units is refused");
+        }
+        packed.len()
+    }
+
+    #[test]
+    fn what_is_unpacked_is_what_was_packed_however_it_is_cut() {
+        let (mut dice, mut packer) = (Dice(3), UnitPacker::new());
+        for steps in [0, 1, 15, 16, 17, 40, 500, 4000] {
+            let units = units_of(&run(&mut dice, steps));
+            round_trip(&mut packer, &units);
+            let (mut carried, mut told, mut rest) = (Vec::new(), Vec::new(), &units[..]);
+            while !rest.is_empty() {
+                let (part, behind) = rest.split_at((dice.roll(2000) as usize + 1).min(rest.len()));
+                rest = behind;
+                carried.extend_from_slice(part);
+                let (packed, whole) = packer.pack(&carried);
+                let mut to = UnitUnpacker::new();
+                unpack(packed, whole as u64, &mut to).expect("a piece");
+                let unpacked = to.units;
+                let mut at = 0;
+                while at < unpacked.len() {
+                    at += unit::length(&unpacked[at..]).expect("pieces are cut between accesses and records");
+                }
+                assert_eq!(at, whole);
+                told.extend(unpacked);
+                carried.drain(..whole);
+            }
+            assert!(told == units && carried.is_empty(), "{steps} steps");
+        }
+    }
+
+    #[test]
+    fn units_of_any_kind_come_back() {
+        let (mut dice, mut packer) = (Dice(11), UnitPacker::new());
+        for kinds in [1, 3, 4, 5, 16, 17, 200, 256, 257, 300, 1 << 31] {
+            for length in [1, 16, 31, 1000, 5000] {
+                let units: Vec<u32> = (0..length).map(|_| dice.roll(kinds) as u32 | 1 << 31).collect();
+                round_trip(&mut packer, &units);
+            }
+        }
+        // Among them some that nobody writes, and far accesses among those.
+        for length in [20, 100, 5000] {
+            let mut units: Vec<u32> =
+                (0..length).map(|_| dice.roll(6) as u32 * (dice.roll(3) as u32 * 200 + 1)).collect();
+            units.extend([1 << 31; 600]);
+            round_trip(&mut packer, &units);
+        }
+        round_trip(&mut packer, &[0, 0, 0, 7, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_loop_over_arrays_takes_next_to_nothing() {
+        let words: Vec<u64> =
+            (0..10_000u64).flat_map(|i| [access_word(1, 0x1000 + 4 * i), access_word(2, 0x90000 + 8 * i)]).collect();
+        assert!(round_trip(&mut UnitPacker::new(), &units_of(&words)) < 100);
+    }
+
+    #[test]
+    fn a_loop_that_decides_by_what_it_reads_takes_two_bits_an_access() {
+        let mut dice = Dice(9);
+        let units: Vec<u32> = (0..10_000).map(|_| unit::access(1 + dice.roll(3) as u32, 4).expect("it fits")).collect();
+        assert!(round_trip(&mut UnitPacker::new(), &units) < 10_000 * 5 / 16 + 100);
+    }
+
+    #[test]
+    fn a_loop_with_far_accesses_takes_little_more_than_their_addresses() {
+        let mut dice = Dice(4);
+        let words: Vec<u64> = (0..10_000u64)
+            .flat_map(|i| [access_word(1, 0x1000 + 4 * i), access_word(2, 0x7fff_0000_0000 | dice.roll(1 << 31))])
+            .collect();
+        assert!(round_trip(&mut UnitPacker::new(), &units_of(&words)) < 4 * 10_000 + 300);
+    }
+
+    #[test]
+    fn modules_are_noticed_on_the_way() {
+        let path = b"/lib/one";
+        let record = record_word(Tag::Module, 4, path.len() as u32);
+        let units = units_of(&[access_word(1, 8), record, 0x1000, 0x1000, 0x2000, u64::from_le_bytes(*path)]);
+        let mut packer = UnitPacker::new();
+        assert_eq!(packer.pack(&units[..units.len() - 1]).1, 1);
+        assert!(packer.modules().is_empty());
+        round_trip(&mut packer, &units[1..]);
+        assert_eq!(packer.modules()[0].path.to_str(), Some("/lib/one"));
+    }
+
+    #[test]
+    fn bytes_that_nobody_packed_are_refused_or_end() {
+        let mut dice = Dice(2);
+        let mut to = UnitUnpacker::new();
+        let tags = [LOWS, QUARTERS, NIBBLES, BYTES, RUN, MIXED + 3, MIXED + 16];
+        let mut taken = 0;
+        for _ in 0..20_000 {
+            let mut bytes: Vec<u8> = (0..dice.roll(60)).map(|_| dice.roll(256) as u8).collect();
+            if let Some(first) = bytes.first_mut() {
+                *first = tags[dice.roll(7) as usize];
+            }
+            taken += usize::from(unpack(&bytes, dice.roll(40), &mut to).is_some());
+            assert!(to.main.len() + to.units.len() < 200, "no more than was promised and a group");
+        }
+        assert!(taken > 0, "some look as if they had been packed");
+        // A run of 16 million units, of which none are there, or more than were promised.
+        assert!(unpack(&[RUN, 1, 0, 0, 0xff, 0xff, 0xff], MOST as u64, &mut to).is_none());
+        assert!(unpack(&[MIXED + 1, 0, 0, 0, RUN, 1, 0, 0, 0xff, 0xff, 0xff], 100, &mut to).is_none());
+        assert!(to.main.capacity() + to.units.capacity() < 1000);
+    }
+}

@@ -1,0 +1,34 @@
+//! Why something could not be recorded, or not be made into a trace.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What went wrong, and with which file if it is about one.
+#[derive(Debug)]
+pub struct Error {
+    path: Option<PathBuf>,
+    message: String,
+}
+
+impl Error {
+    /// An error that is not about one file.
+    pub fn new(message: impl fmt::Display) -> Self {
+        Error { path: None, message: message.to_string() }
+    }
+
+    /// An error of one file; the message begins with the position in it, if there is one.
+    pub fn at(path: &Path, message: impl fmt::Display) -> Self {
+        Error { path: Some(path.to_path_buf()), message: message.to_string() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.path {
+            Some(path) => write!(f, "{}: {}", path.display(), self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,28 @@
+//! The recorder: runs a program, keeps what its runtime writes, and makes a trace of it.
+//!
+//! In: a command that starts a program built for recording, and how to record. Out: a recording (a file of packed units of the
+//! ring), and from that a trace with its attachments.
+//!
+//! [`capture`] drains the ring into a recording while the program runs. [`sharing`] finds which memory more than one thread
+//! touches: only that is worth an event. [`lower`] reads the recording again and writes events: only then is it known which memory
+//! is shared, how accesses of different widths overlap, and what program counters and addresses are called.
+//!
+//! This crate must never know the command line, terminals, analyses of traces, or reports.
+#![forbid(unsafe_code)]
+
+mod capture;
+mod error;
+pub mod limits;
+mod lower;
+mod memory;
+pub mod run;
+mod sharing;
+mod words;
+
+pub use capture::program::{Monitor, Options, Recording, Taken, Unwatched, command, execute, record, record_as};
+pub use capture::raw;
+pub use error::Error;
+pub use limits::Limits;
+pub use lower::stacks;
+pub use lower::steps;
+pub use run::Run;

@@ -1,0 +1,37 @@
+//! Items of numbers, written beside the events and handed on piece by piece.
+
+use mayhap_wire::varint;
+
+/// Bytes that are handed on at a time.
+const PIECE: usize = 1 << 18;
+
+/// What was written and not handed on yet.
+#[derive(Default)]
+pub(crate) struct Items(Vec<u8>);
+
+impl Items {
+    /// Appends numbers as varints.
+    #[inline]
+    pub(crate) fn put(&mut self, numbers: &[u64]) {
+        for &number in numbers {
+            if number < 0x80 {
+                self.0.push(number as u8);
+                continue;
+            }
+            let mut buffer = [0; varint::LONGEST];
+            let length = varint::put(number, &mut buffer).expect("a number fits its longest form");
+            self.0.extend_from_slice(&buffer[..length]);
+        }
+    }
+
+    /// Appends bytes as they are.
+    pub(crate) fn extend_from_slice(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// What has been written, once it is enough or `all` is wanted.
+    pub(crate) fn take(&mut self, all: bool) -> Option<Vec<u8>> {
+        let enough = self.0.len() >= if all { 1 } else { PIECE };
+        enough.then(|| std::mem::take(&mut self.0))
+    }
+}

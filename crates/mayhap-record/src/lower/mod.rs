@@ -1,0 +1,671 @@
+//! The second pass: words become events of a trace.
+//!
+//! What threads do is lowered to the operations that traces have, so that every correct reordering of the events is one
+//! that the program could really show:
+//!
+//! | in the program | in the trace |
+//! |---|---|
+//! | access of any width | one read or write per piece of memory; pieces are the finest that accesses anywhere distinguish |
+//! | atomic load | `wait` if it takes over a release, then the read inside a shared section of a lock of its own |
+//! | atomic store, update | the accesses inside an exclusive section of that lock, then `notify` if it releases |
+//! | fence | a release fence makes later relaxed stores release; at an acquire fence the thread waits for what its relaxed loads took over |
+//! | condition wait | `rel`, `wait` directly behind the `notify` that woke it, if one did, `acq` |
+//! | semaphore | each post is a condition of its own; the n-th wait waits for the n-th post |
+//! | barrier | each arrival waits for the one before; the last one notifies all, who wait for it when they leave |
+//! | once, guard of a static local | `notifyall` when done, `wait` by who finds it done |
+//! | lock of Rust's `std` or `parking_lot` | `acq`, `rel`, `racq`, `rrel`; see [`lift`] |
+//! | Rust's `park`, scope | `wait` for `notifyall` by who unparks, or by the threads that leave the scope |
+//! | lock that is tried, or waited for within a time | `try` before its `acq` |
+//! | `free` | a write of every piece of the block |
+//! | basic block, computed address of an access or a lock | `br`, if the thread has read since its last one |
+//!
+//! Must-order edges that are added beyond the strictly necessary (fences, updates that only release) make reorderings
+//! fewer, never wrong. Every event passes the validator; what breaks a rule (a lock that uninstrumented code released)
+//! is mended or dropped, and counted.
+
+mod atomics;
+mod items;
+mod lift;
+mod names;
+mod naming;
+mod part;
+pub mod stacks;
+pub mod steps;
+mod sync;
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+
+use mayhap_trace::validate::Validator;
+use mayhap_trace::{
+    CHUNK, Columns, Error, Event, EventId, LocId, NONE, NameError, Op, Position, Source, Tables, ThreadId,
+};
+use mayhap_wire::attachment;
+use mayhap_wire::ring::{BRANCHED, MAX_SITE, SiteKind, Tag, split_atomic};
+
+use crate::capture::spool::Replay;
+use crate::limits::Limits;
+use crate::lower::stacks::{Now, Stacks};
+use crate::lower::steps::{Steps, View};
+use crate::lower::sync::{Objects, Wake};
+use crate::memory::{Block, Blocks, Sites};
+use crate::sharing::granule::{CUTS, KEPT};
+use crate::sharing::shadow::{Table, granules};
+use crate::sharing::survey::Facts;
+use crate::words::{Word, Words, following};
+use mayhap_symbols::Symbols;
+use mayhap_symbols::rust_library;
+
+/// What the lowering keeps of a thread.
+#[derive(Clone, Default)]
+struct Thread {
+    /// Id and name, once it appears.
+    id: Option<ThreadId>,
+    name: String,
+    children: u32,
+    /// It has read a kept value since its last branch.
+    dirty: bool,
+    /// The lock that it takes next, it only tries to take.
+    tries: bool,
+    /// Event count when it began to wait on a condition.
+    waits_since: u64,
+    /// A release fence came; relaxed stores release from then on.
+    releases: bool,
+    /// Releases that relaxed loads took over, for the next acquire fence.
+    loaded: Vec<u64>,
+}
+
+/// What is known of a site by its code.
+#[derive(Clone, Copy, Default)]
+struct Marks {
+    /// Its address is a constant.
+    constant: bool,
+    /// It moves memory unseen by anybody.
+    unseen: bool,
+    /// It lies in Rust code that is not instrumented.
+    silent: bool,
+}
+
+/// A run's events, made from its words.
+pub(crate) struct Lowering {
+    replay: Replay,
+    used: usize,
+    facts: Facts,
+    /// Of granules that are kept now: [`KEPT`], the cuts, and the variable of the first piece plus 1 in the high half.
+    kept: Table,
+    sites: Sites,
+    blocks: Blocks,
+    objects: Objects,
+    threads: Vec<Thread>,
+    current: u16,
+    symbols: Symbols,
+    /// By site number.
+    marks: Vec<Marks>,
+    /// Return addresses of calls whose address argument is a constant.
+    constant: HashSet<u64>,
+    /// Return addresses of calls that move memory unseen by anybody.
+    unseen: HashSet<u64>,
+    /// Return addresses in Rust code that is not instrumented.
+    silent: HashSet<u64>,
+    lift: lift::Lift,
+    /// Locations of each site by number: of accesses, and of what else happens there.
+    locations: Vec<[u32; 2]>,
+    /// Of places in the code, what location of the program's own they stand for.
+    own: HashMap<u64, Option<u32>>,
+    /// Where sites of allocations lie.
+    lines: HashMap<u32, String>,
+    /// Names of variables outside heap blocks.
+    variables: HashSet<String>,
+    /// A heap block by number, and its name.
+    heap: (Option<usize>, String),
+    limits: Limits,
+    /// By site number: not looked at yet, kept, left out.
+    chosen: Vec<Option<bool>>,
+    /// Accesses that were left out by where they are.
+    excluded: u64,
+    /// Events are written. Before, only what later ones need is kept: who holds which lock since where.
+    writes: bool,
+    held: Vec<(u16, Op, u32, u32)>,
+    tables: Tables,
+    out: Columns,
+    validator: Validator,
+    count: u64,
+    /// Events that the steps know.
+    noted: u64,
+    dropped: u64,
+    finished: bool,
+    steps: Steps,
+    stacks: Stacks,
+}
+
+impl Lowering {
+    pub(crate) fn new(
+        replay: Replay,
+        facts: Facts,
+        symbols: Symbols,
+        constant: HashSet<u64>,
+        limits: Limits,
+    ) -> Lowering {
+        let mut kept = Table::default();
+        for &(granule, cuts) in &facts.outside {
+            kept.set(granule, KEPT | u64::from(cuts));
+        }
+        let (unseen, silent) = rust_library(&symbols, &facts.pcs);
+        let lift = lift::Lift::of(&facts.atomics, &symbols);
+        Lowering {
+            replay,
+            used: 0,
+            facts,
+            kept,
+            sites: Sites::default(),
+            blocks: Blocks::default(),
+            objects: Objects::default(),
+            threads: Vec::new(),
+            current: 0,
+            symbols,
+            marks: Vec::new(),
+            constant,
+            unseen,
+            silent,
+            lift,
+            locations: Vec::new(),
+            own: HashMap::new(),
+            lines: HashMap::new(),
+            variables: HashSet::new(),
+            heap: (None, String::new()),
+            writes: limits.last.is_none(),
+            limits,
+            chosen: Vec::new(),
+            excluded: 0,
+            held: Vec::new(),
+            tables: Tables::default(),
+            out: Columns::default(),
+            validator: Validator::new(),
+            count: 0,
+            noted: 0,
+            dropped: 0,
+            finished: false,
+            steps: Steps::default(),
+            stacks: Stacks::default(),
+        }
+    }
+
+    /// Events that broke a rule and were left out.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Events made so far.
+    pub(crate) fn events(&self) -> u64 {
+        self.count
+    }
+
+    fn step(&mut self, word: Word<'_>) -> Result<(), NameError> {
+        self.noted = self.count;
+        let word = match word {
+            Word::Access(site, address) if site & BRANCHED != 0 => {
+                self.settle(site & MAX_SITE)?;
+                self.branch(site & MAX_SITE)?;
+                self.steps.skip(self.count - self.noted);
+                Word::Access(site & MAX_SITE, address)
+            }
+            word => word,
+        };
+        self.noted = self.count;
+        self.lower(word)?;
+        if let Some((site, lock)) = self.lift.done.take() {
+            self.note_lock(site, lock, false);
+        }
+        let view = View { sites: &self.sites, blocks: &self.blocks, symbols: &self.symbols };
+        self.steps.note(&view, self.current, word, self.count - self.noted);
+        Ok(())
+    }
+
+    fn lower(&mut self, word: Word<'_>) -> Result<(), NameError> {
+        match word {
+            Word::Access(number, address) => {
+                let site = self.sites.get(number);
+                let of_a_lock = !matches!(site.kind, SiteKind::Call | SiteKind::Return) && self.settle(number)?;
+                match site.kind {
+                    SiteKind::Read | SiteKind::Write if of_a_lock => Ok(()),
+                    SiteKind::Read => self.access(number, address, site.size.into(), Op::Read),
+                    SiteKind::Write => self.access(number, address, site.size.into(), Op::Write),
+                    SiteKind::Branch => self.branch(number),
+                    SiteKind::Call => {
+                        self.stacks.called(self.current, address, site.pc);
+                        Ok(())
+                    }
+                    SiteKind::Return => {
+                        self.stacks.returned(self.current, address);
+                        Ok(())
+                    }
+                    SiteKind::Other => Ok(()),
+                }
+            }
+            Word::Record(tag, argument, body) => {
+                self.record(tag, argument, following(body, 0), following(body, 1), body)
+            }
+        }
+    }
+
+    fn record(&mut self, tag: Tag, arg: u32, first: u64, second: u64, body: &[u64]) -> Result<(), NameError> {
+        // What the standard library does for itself, by locks that are not seen, is nobody's business.
+        if is_std(tag) && self.marks(arg).silent {
+            return Ok(());
+        }
+        match tag {
+            Tag::Switch => self.current = arg as u16,
+            Tag::Site => self.define_site(arg, first),
+            Tag::Module | Tag::Failed | Tag::Input => {}
+            Tag::Begin => {
+                self.retire_overlapping(first, second);
+                let frames = body.get(3).copied().unwrap_or(second);
+                let block = self.blocks.stack(arg as u16, first, second, frames);
+                self.revive(&block);
+                self.steps.begun(arg as u16, frames);
+                self.emit(Op::Begin, NONE, 0)?;
+                if arg == 0 && self.writes {
+                    self.tell_branches()?;
+                }
+            }
+            Tag::End => self.emit(Op::End, NONE, 0)?,
+            Tag::Fork => self.fork(arg, first as u16)?,
+            Tag::Join => {
+                let child = self.thread_id(first as u16)?;
+                self.decided(Op::Join, child.cell(), arg)?;
+            }
+            Tag::Tried => self.thread().tries = true,
+            Tag::Acquire => self.acquire(Op::Acquire, arg, first)?,
+            Tag::SharedAcquire => self.acquire(Op::SharedAcquire, arg, first)?,
+            Tag::Release | Tag::AnyRelease => self.release(arg, first)?,
+            Tag::Renew => self.objects.forget(first..first + 1),
+            Tag::BarrierInit => {
+                self.objects.forget(first..first + 1);
+                self.objects.barrier(first).count = second.max(1);
+            }
+            Tag::WaitBegin => {
+                let now = self.count;
+                self.thread().waits_since = now;
+            }
+            Tag::WaitEnd if second != 0 => {
+                let since = self.thread().waits_since;
+                self.wait(arg, first, Wake::Condition, Some(since))?;
+            }
+            Tag::WaitEnd => {}
+            Tag::Woken => {
+                let waker = std::mem::replace(&mut self.current, second as u16);
+                self.wait(arg, first, Wake::Condition, None)?;
+                self.current = waker;
+            }
+            Tag::Notify => self.notify(Op::Notify, arg, first, Wake::Condition)?,
+            Tag::NotifyAll => self.notify(Op::NotifyAll, arg, first, Wake::Condition)?,
+            Tag::OnceDone => self.notify(Op::NotifyAll, arg, first, Wake::Once)?,
+            Tag::OnceSeen => self.wait(arg, first, Wake::Once, None)?,
+            Tag::SemPost => {
+                let nth = self.objects.post(first, self.current);
+                self.notify(Op::Notify, arg, first, Wake::Post(nth))?;
+            }
+            Tag::SemWait => {
+                if let Some((nth, poster)) = self.objects.lower(first)
+                    && poster != self.current
+                {
+                    self.wait(arg, first, Wake::Post(nth), None)?;
+                }
+            }
+            Tag::BarrierArrive => self.arrive(arg, first)?,
+            Tag::BarrierLeave => {
+                if let Some(round) = self.objects.barrier(first).leave(self.current) {
+                    self.wait(arg, first, Wake::Round(round), None)?;
+                }
+            }
+            Tag::Atomic => {
+                if let Some((kind, order, size)) = split_atomic(second)
+                    && !self.lifted(arg, first, kind, size)?
+                {
+                    self.settle(arg)?;
+                    self.atomic(arg, first, kind, order, size)?;
+                }
+            }
+            Tag::Fence => self.fence(arg, first as u8)?,
+            Tag::RangeRead | Tag::RangeWrite if self.marks(arg).unseen => {}
+            Tag::RangeRead | Tag::RangeWrite => {
+                if self.settle(arg)? {
+                    return Ok(());
+                }
+                self.access(arg, first, second, if tag == Tag::RangeRead { Op::Read } else { Op::Write })?;
+            }
+            Tag::Alloc => {
+                let end = first.saturating_add(following(body, 1).max(1));
+                self.retire_overlapping(first, end);
+                let block = self.blocks.allocate(self.current, arg, first, second);
+                self.steps.allocated(self.current, self.sites.get(arg).pc, block.number);
+                self.revive(&block);
+            }
+            Tag::Free => {
+                self.stacks.frees(arg);
+                self.free(arg, first)?;
+            }
+            Tag::StdLocked => self.told(arg, first, second != 0)?,
+            Tag::StdUnlocked => self.told_given(arg, first)?,
+            Tag::Parked => self.parked(arg, first)?,
+            Tag::ScopeLeft => self.scope_left(arg, first)?,
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn marks(&self, site: u32) -> Marks {
+        self.marks.get(site as usize).copied().unwrap_or_default()
+    }
+
+    fn thread(&mut self) -> &mut Thread {
+        let index = usize::from(self.current);
+        if self.threads.len() <= index {
+            self.threads.resize(index + 1, Thread::default());
+        }
+        &mut self.threads[index]
+    }
+
+    /// The id of a thread by its number in the recording; named now if it has no name yet.
+    fn thread_id(&mut self, number: u16) -> Result<ThreadId, NameError> {
+        let index = usize::from(number);
+        if self.threads.len() <= index {
+            self.threads.resize(index + 1, Thread::default());
+        }
+        if let Some(id) = self.threads[index].id {
+            return Ok(id);
+        }
+        if self.threads[index].name.is_empty() {
+            self.threads[index].name = if number == 0 { "main".into() } else { format!("thread{number}") };
+        }
+        let cell = names::define(&mut self.tables.threads, &self.threads[index].name)?;
+        let id = ThreadId::at(cell as usize);
+        self.threads[index].id = Some(id);
+        Ok(id)
+    }
+
+    fn fork(&mut self, site: u32, child: u16) -> Result<(), NameError> {
+        self.thread_id(self.current)?;
+        let parent = self.thread();
+        parent.children += 1;
+        let name = format!("{}.{}", parent.name, parent.children);
+        let index = usize::from(child);
+        if self.threads.len() <= index {
+            self.threads.resize(index + 1, Thread::default());
+        }
+        self.threads[index].name = name;
+        let child = self.thread_id(child)?;
+        self.decided(Op::Fork, child.cell(), site)
+    }
+
+    /// Appends an event of the current thread, unless it breaks a rule.
+    #[inline]
+    fn emit(&mut self, op: Op, object: u32, site: u32) -> Result<(), NameError> {
+        if !self.writes && !self.is_needed(op, object, site) {
+            return Ok(());
+        }
+        let thread = self.thread_id(self.current)?;
+        let location = self.location(op, site)?;
+        let event_thread = thread.cell();
+        let event = Event::new(thread, op, object, LocId::from_cell(location));
+        let id =
+            EventId::new(self.count as usize).ok_or(NameError::TooMany { what: "events", limit: NONE as usize })?;
+        match self.validator.step(&self.tables, id, &event) {
+            Ok(_) => {
+                if site != 0 {
+                    let (event, thread, pc) = (self.count, self.current, self.sites.get(site).pc);
+                    let now = Now { event, thread, id: event_thread, location, site, pc };
+                    self.stacks.note(&self.symbols, &now);
+                }
+                self.out.push(event);
+                self.count += 1;
+            }
+            Err(_) => self.dropped += 1,
+        }
+        Ok(())
+    }
+
+    /// By one at its beginning a trace says that it tells branches.
+    fn tell_branches(&mut self) -> Result<(), NameError> {
+        self.thread().dirty |= self.facts.tells_branches;
+        self.branch(0)
+    }
+
+    /// A branch, if the thread has read since the last one. None at all in a program whose basic blocks are not told:
+    /// without them, those at computed addresses would pass for all there are.
+    fn branch(&mut self, site: u32) -> Result<(), NameError> {
+        if !self.facts.tells_branches || !std::mem::take(&mut self.thread().dirty) {
+            return Ok(());
+        }
+        self.emit(Op::Branch, NONE, site)
+    }
+
+    /// A branch that no basic block stands for: a value read before may decide what the next event is about. It has no
+    /// location, by which it can be told from the others.
+    fn implicit_branch(&mut self) -> Result<(), NameError> {
+        self.branch(0)
+    }
+
+    /// A lock or condition event: its object was decided by a value read before, unless the program names a constant one.
+    fn named(&mut self, op: Op, object: u32, site: u32) -> Result<(), NameError> {
+        if self.marks(site).constant {
+            return self.emit(op, object, site);
+        }
+        self.decided(op, object, site)
+    }
+
+    /// An event whose object a value read before may have decided.
+    fn decided(&mut self, op: Op, object: u32, site: u32) -> Result<(), NameError> {
+        self.implicit_branch()?;
+        self.emit(op, object, site)
+    }
+
+    fn access(&mut self, site: u32, address: u64, bytes: u64, op: Op) -> Result<(), NameError> {
+        if self.limits.choose_places() && self.is_excluded(site) {
+            let kept = granules(address, bytes).any(|(granule, _, _)| self.kept.get(granule) != 0);
+            self.excluded += u64::from(kept);
+            return Ok(());
+        }
+        let mut first = true;
+        for (granule, from, to) in granules(address, bytes) {
+            let cell = self.kept.get(granule);
+            if cell == 0 {
+                continue;
+            }
+            if std::mem::take(&mut first) && !self.marks(site).constant {
+                self.implicit_branch()?;
+            }
+            let base = self.variable(granule, cell)?;
+            // Cuts at 1..=from are starts of pieces up to the one that `from` starts.
+            let cuts = (cell & CUTS) as u32;
+            let mut piece = base + (cuts & ((2 << from) - 1)).count_ones();
+            self.emit(op, piece, site)?;
+            for _ in 0..(cuts & ((1 << to) - 1) & !((2 << from) - 1)).count_ones() {
+                piece += 1;
+                self.emit(op, piece, site)?;
+            }
+            if op == Op::Read {
+                self.thread().dirty = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// The variable of a granule's first piece; the others follow it.
+    #[inline]
+    fn variable(&mut self, granule: u64, cell: u64) -> Result<u32, NameError> {
+        if cell >> 32 != 0 {
+            return Ok((cell >> 32) as u32 - 1);
+        }
+        self.new_variable(granule, cell)
+    }
+
+    /// A block's life begins: its granules are as the first pass found them.
+    fn revive(&mut self, block: &Block) {
+        let Some(kept) = self.facts.kept.get(block.number) else { return };
+        for &(granule, cuts) in kept {
+            let address = (block.start / 8 + u64::from(granule)) * 8;
+            self.kept.set(address, KEPT | u64::from(cuts));
+        }
+    }
+
+    fn retire(&mut self, block: &Block) {
+        if let Some(kept) = self.facts.kept.get(block.number) {
+            for &(granule, _) in kept {
+                self.kept.set((block.start / 8 + u64::from(granule)) * 8, 0);
+            }
+        }
+        self.objects.forget(block.start..block.end);
+        self.lift.forget_if_any(block.start, block.end);
+    }
+
+    fn retire_overlapping(&mut self, start: u64, end: u64) {
+        for block in self.blocks.overlapping(start, end) {
+            self.retire(&block);
+        }
+    }
+
+    fn free(&mut self, site: u32, address: u64) -> Result<(), NameError> {
+        let Some(block) = self.blocks.starting(address) else { return Ok(()) };
+        let granules: Vec<u64> = match self.facts.kept.get(block.number) {
+            Some(kept) => kept.iter().map(|&(granule, _)| (block.start / 8 + u64::from(granule)) * 8).collect(),
+            None => Vec::new(),
+        };
+        for granule in granules {
+            self.access(site, granule, 8, Op::Write)?;
+        }
+        Ok(())
+    }
+
+    fn lock(&mut self, address: u64) -> Result<u32, NameError> {
+        if let Some(lock) = self.objects.lock(address) {
+            return Ok(lock);
+        }
+        let name = self.name(address);
+        let id = names::define(&mut self.tables.locks, &name)?;
+        self.objects.set_lock(address, id);
+        Ok(id)
+    }
+
+    fn acquire(&mut self, op: Op, site: u32, address: u64) -> Result<(), NameError> {
+        let lock = self.lock(address)?;
+        if std::mem::take(&mut self.thread().tries) {
+            // The mark stands right before its acquire, so the branch comes before both.
+            if !self.marks(site).constant {
+                self.implicit_branch()?;
+            }
+            self.emit(Op::Try, NONE, site)?;
+        }
+        self.named(op, lock, site)?;
+        self.objects.hold(lock, self.current, op == Op::SharedAcquire);
+        Ok(())
+    }
+
+    fn release(&mut self, site: u32, address: u64) -> Result<(), NameError> {
+        let lock = self.lock(address)?;
+        let op = match self.objects.unhold(lock, self.current) {
+            Some(true) => Op::SharedRelease,
+            _ => Op::Release,
+        };
+        self.named(op, lock, site)
+    }
+
+    /// The condition that a wake-up goes through.
+    fn condition(&mut self, address: u64, wake: Wake) -> Result<u32, NameError> {
+        if let Some(condition) = self.objects.condition(address, wake) {
+            return Ok(condition);
+        }
+        let name = match (self.name(address), wake) {
+            (name, Wake::Condition) => name,
+            (name, Wake::Once) => format!("once {name}"),
+            (name, Wake::Atomic) => format!("atomic {name}"),
+            (name, Wake::Park) => format!("parker {name}"),
+            (name, Wake::Scope) => format!("scope {name}"),
+            (name, Wake::Post(nth)) => format!("post {nth} of {name}"),
+            (name, Wake::Round(round)) => format!("round {round} of {name}"),
+        };
+        let id = names::define(&mut self.tables.conditions, &name)?;
+        self.objects.set_condition(address, wake, id);
+        Ok(id)
+    }
+
+    fn notify(&mut self, op: Op, site: u32, address: u64, wake: Wake) -> Result<(), NameError> {
+        let condition = self.condition(address, wake)?;
+        self.named(op, condition, site)?;
+        self.objects.notified(condition, self.current, self.count);
+        Ok(())
+    }
+
+    /// Waits for the latest notify of another thread, if there is one after event number `since`.
+    fn wait(&mut self, site: u32, address: u64, wake: Wake, since: Option<u64>) -> Result<(), NameError> {
+        let condition = self.condition(address, wake)?;
+        if self.objects.was_notified(condition, self.current, since.unwrap_or(0)) {
+            self.emit(Op::Wait, condition, site)?;
+        }
+        Ok(())
+    }
+
+    fn arrive(&mut self, site: u32, address: u64) -> Result<(), NameError> {
+        let (round, first, last) = self.objects.barrier(address).arrive(self.current);
+        self.implicit_branch()?;
+        if !first {
+            self.wait(site, address, Wake::Round(round), None)?;
+        }
+        self.notify(if last { Op::NotifyAll } else { Op::Notify }, site, address, Wake::Round(round))
+    }
+
+    fn fill(&mut self) -> Result<(), Error> {
+        let whole = |error: io::Error| Error::new(Position::Whole, error);
+        let mut replay = std::mem::replace(&mut self.replay, Replay::empty());
+        let mut result = Ok(());
+        while self.out.len() < CHUNK && !self.finished && result.is_ok() {
+            replay.next(self.used).map_err(whole)?;
+            if !self.writes && replay.is_whole() {
+                result = self.begin_writing().map_err(|error| Error::new(Position::Whole, error));
+            }
+            let words = replay.words();
+            let mut split = Words::new(words);
+            while self.out.len() < CHUNK
+                && result.is_ok()
+                && let Some(word) = split.next()
+            {
+                result = self.step(word).map_err(|error| Error::new(Position::Whole, error));
+            }
+            self.used = split.done();
+            self.finished = self.used == 0 || split.is_broken();
+        }
+        self.replay = replay;
+        result
+    }
+}
+
+/// What functions tell that stand in for those of Rust's standard library.
+fn is_std(tag: Tag) -> bool {
+    use Tag::{BarrierArrive, BarrierLeave, Notify, NotifyAll, Parked, StdLocked, StdUnlocked, WaitBegin, WaitEnd};
+    matches!(
+        tag,
+        StdLocked | StdUnlocked | WaitBegin | WaitEnd | Notify | NotifyAll | Parked | BarrierArrive | BarrierLeave
+    )
+}
+
+impl Source for Lowering {
+    fn next_chunk(&mut self, chunk: &mut Columns) -> Result<bool, Error> {
+        self.fill()?;
+        chunk.clear();
+        std::mem::swap(chunk, &mut self.out);
+        Ok(!chunk.is_empty())
+    }
+
+    fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    fn attachment(&mut self) -> Option<(u8, Vec<u8>)> {
+        let steps = self.steps.take(self.finished).map(|bytes| (attachment::STEPS, bytes));
+        steps.or_else(|| self.stacks.take(self.finished).map(|bytes| (attachment::STACKS, bytes)))
+    }
+
+    fn into_tables(self: Box<Self>) -> Tables {
+        self.tables
+    }
+}

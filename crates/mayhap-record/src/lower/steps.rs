@@ -1,0 +1,418 @@
+//! What a replay needs of a recording: which events are one step of a thread, where in the code and on what memory.
+//!
+//! Written beside the events while they are made, as an optional block of the native format
+//! ([`mayhap_wire::attachment::STEPS`]); [`crate::replay::steps`] reads it. A stream of items, each a number and its fields,
+//! all varints:
+//!
+//! | item | fields |
+//! |---|---|
+//! | [`MODULE`] | length of the path, the path. Defines the next module, from 0 |
+//! | [`SITE`] | module plus 1 (0: outside all), offset. Defines the next site |
+//! | [`LANE`] | the creating lane plus 1 (0: none), its how manyth child. Defines the next lane, a thread |
+//! | [`BLOCK`] | lane, site, how manyth allocation of the lane at this site. Defines the next heap block |
+//! | [`STEP`] | events, lane, kind, site plus 1, class, index and offset of the object, outcome, size. See [`mayhap_wire::schedule::Step`] |
+//! | [`SKIP`] | events that belong to no step |
+//! | [`INPUT`] | lane, source, whether more of it follows, result, length, bytes: what the thread got from outside |
+//! | [`LIKE`] + 2 × site + n | how far the offset is from that of the last step at the site, its sign in the lowest bit. A step that is like that one but for the offset; n events before it belong to no step |
+//!
+//! Steps and skips stand in the order of the trace; together they cover its events.
+
+use std::collections::HashMap;
+
+use mayhap_wire::ring::{SiteKind, Tag, split_atomic};
+use mayhap_wire::schedule::{ANY_OUTCOME, READ, WRITE, class};
+
+use crate::lower::items::Items;
+use crate::memory::{Block, BlockKind, Blocks, Sites};
+use crate::words::{Word, following};
+use mayhap_symbols::Symbols;
+
+/// Numbers of the items.
+pub const MODULE: u64 = 1;
+/// See the table.
+pub const SITE: u64 = 2;
+/// See the table.
+pub const LANE: u64 = 3;
+/// See the table.
+pub const BLOCK: u64 = 4;
+/// See the table.
+pub const STEP: u64 = 5;
+/// See the table.
+pub const SKIP: u64 = 6;
+/// See the table.
+pub const INPUT: u64 = 7;
+
+/// See the table.
+pub const LIKE: u64 = 16;
+
+/// Ranges of memory that are at hand.
+const RANGES: usize = 4;
+
+/// What the writer of steps looks at.
+pub(crate) struct View<'a> {
+    pub(crate) sites: &'a Sites,
+    pub(crate) blocks: &'a Blocks,
+    pub(crate) symbols: &'a Symbols,
+}
+
+/// Memory whose addresses belong to one thing: where the offset is 0, and whether it grows with the address.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    start: u64,
+    end: u64,
+    class: u8,
+    index: u64,
+    zero: u64,
+}
+
+impl Place {
+    fn object(&self, address: u64) -> Object {
+        let offset =
+            if self.class == class::STACK { self.zero.wrapping_sub(address) } else { address.wrapping_sub(self.zero) };
+        Object { class: self.class, index: self.index, offset }
+    }
+}
+
+/// The fields of a step that [`LIKE`] takes over from the one before it.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+struct Form {
+    events: u64,
+    lane: u64,
+    kind: u8,
+    class: u8,
+    index: u64,
+    outcome: u8,
+    size: u8,
+}
+
+/// A thing that a step is about.
+#[derive(Clone, Copy, Default)]
+struct Object {
+    class: u8,
+    index: u64,
+    offset: u64,
+}
+
+/// Writes steps.
+#[derive(Default)]
+pub(crate) struct Steps {
+    bytes: Items,
+    modules: HashMap<usize, u64>,
+    sites: HashMap<u64, u64>,
+    /// The site of each number of the recording plus 1; 0 where it is not known.
+    numbered: Vec<u64>,
+    /// The last step at each site, and its offset.
+    last: Vec<(Form, u64)>,
+    /// What addresses belong to, as far as it was asked lately and nothing was allocated since.
+    places: [Place; RANGES],
+    oldest: usize,
+    /// Lane of each thread of the recording, its children so far, and where its frames begin.
+    lanes: Vec<Option<Lane>>,
+    count: u64,
+    /// The how manyth allocation of its thread at its site each block is, by number.
+    nth: Vec<u32>,
+    allocations: HashMap<(u16, u64), u32>,
+    blocks: HashMap<usize, u64>,
+    skipped: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Lane {
+    id: u64,
+    children: u64,
+    stack: u64,
+}
+
+impl Steps {
+    fn put(&mut self, numbers: &[u64]) {
+        self.bytes.put(numbers);
+    }
+
+    /// What has been written, once it is enough or `all` is wanted.
+    pub(crate) fn take(&mut self, all: bool) -> Option<Vec<u8>> {
+        if all && self.skipped > 0 {
+            let skipped = std::mem::take(&mut self.skipped);
+            self.put(&[SKIP, skipped]);
+        }
+        self.bytes.take(all)
+    }
+
+    fn lane(&mut self, thread: u16) -> &mut Lane {
+        let index = usize::from(thread);
+        if self.lanes.len() <= index {
+            self.lanes.resize(index + 1, None);
+        }
+        if self.lanes[index].is_none() {
+            self.define_lane(thread, 0, if index == 0 { 0 } else { u64::from(thread) });
+        }
+        self.lanes[index].get_or_insert(Lane { id: 0, children: 0, stack: 0 })
+    }
+
+    fn define_lane(&mut self, thread: u16, parent: u64, nth: u64) {
+        let index = usize::from(thread);
+        if self.lanes.len() <= index {
+            self.lanes.resize(index + 1, None);
+        }
+        self.put(&[LANE, parent, nth]);
+        self.lanes[index] = Some(Lane { id: self.count, children: 0, stack: 0 });
+        self.count += 1;
+    }
+
+    fn module(&mut self, symbols: &Symbols, address: u64) -> Option<(u64, u64)> {
+        let (index, module) = symbols.module_at(address)?;
+        let id = match self.modules.get(&index) {
+            Some(&id) => id,
+            None => {
+                let path = module.path.as_os_str().as_encoded_bytes().to_vec();
+                self.put(&[MODULE, path.len() as u64]);
+                self.bytes.extend_from_slice(&path);
+                let id = self.modules.len() as u64;
+                self.modules.insert(index, id);
+                id
+            }
+        };
+        Some((id, address - module.base))
+    }
+
+    fn site(&mut self, view: &View<'_>, pc: u64) -> u64 {
+        if let Some(&id) = self.sites.get(&pc) {
+            return id;
+        }
+        let (module, offset) = self.module(view.symbols, pc).map_or((0, pc), |(module, offset)| (module + 1, offset));
+        self.put(&[SITE, module, offset]);
+        let id = self.sites.len() as u64;
+        self.sites.insert(pc, id);
+        self.last.push(Default::default());
+        id
+    }
+
+    /// The site of a number of the recording plus 1; 0 where it has no program counter.
+    #[inline]
+    fn numbered(&mut self, view: &View<'_>, number: u32) -> u64 {
+        match self.numbered.get(number as usize) {
+            Some(&site) if site != 0 => site,
+            _ => self.number(view, number),
+        }
+    }
+
+    #[cold]
+    fn number(&mut self, view: &View<'_>, number: u32) -> u64 {
+        let pc = view.sites.get(number).pc;
+        if pc == 0 {
+            return 0;
+        }
+        let site = self.site(view, pc) + 1;
+        let index = number as usize;
+        if self.numbered.len() <= index {
+            self.numbered.resize(index + 1, 0);
+        }
+        self.numbered[index] = site;
+        site
+    }
+
+    /// A number of the recording stands for another site from here on.
+    pub(crate) fn renumbered(&mut self, number: u32) {
+        if let Some(site) = self.numbered.get_mut(number as usize) {
+            *site = 0;
+        }
+    }
+
+    #[inline]
+    fn object(&mut self, view: &View<'_>, address: u64) -> Object {
+        match self.places.iter().find(|place| place.start <= address && address < place.end) {
+            Some(place) => place.object(address),
+            None => self.look_up(view, address),
+        }
+    }
+
+    #[cold]
+    fn look_up(&mut self, view: &View<'_>, address: u64) -> Object {
+        let place = match view.blocks.containing(address).copied() {
+            Some(Block { kind: BlockKind::Stack(_), thread, start, end, .. }) => {
+                let Lane { id, stack, .. } = *self.lane(thread);
+                Place { start, end, class: class::STACK, index: id, zero: stack }
+            }
+            Some(block @ Block { kind: BlockKind::Heap { site, .. }, start, end, .. }) => {
+                let index = self.block(view, &block, site);
+                Place { start, end, class: class::HEAP, index, zero: start }
+            }
+            None => match self.module(view.symbols, address) {
+                Some((index, offset)) => {
+                    let gap = view.blocks.gap(address);
+                    let (low, end) =
+                        view.symbols.module_at(address).map_or((0, 0), |(_, module)| (module.low, module.end));
+                    let (start, end) = (gap.start.max(low), gap.end.min(end));
+                    Place { start, end, class: class::GLOBAL, index, zero: address - offset }
+                }
+                None => return Object::default(),
+            },
+        };
+        self.places[self.oldest] = place;
+        self.oldest = (self.oldest + 1) % RANGES;
+        place.object(address)
+    }
+
+    /// Memory got a new life: addresses may belong to something else.
+    fn forget_places(&mut self) {
+        self.places = Default::default();
+    }
+
+    fn block(&mut self, view: &View<'_>, block: &Block, site: u32) -> u64 {
+        if let Some(&id) = self.blocks.get(&block.number) {
+            return id;
+        }
+        let lane = self.lane(block.thread).id;
+        let site = self.site(view, view.sites.get(site).pc);
+        let nth = self.nth.get(block.number).copied().unwrap_or(0);
+        self.put(&[BLOCK, lane, site, nth.into()]);
+        let id = self.blocks.len() as u64;
+        self.blocks.insert(block.number, id);
+        id
+    }
+
+    /// A block of this number was allocated.
+    pub(crate) fn allocated(&mut self, thread: u16, pc: u64, number: usize) {
+        let nth = self.allocations.entry((thread, pc)).or_insert(0);
+        *nth += 1;
+        if self.nth.len() <= number {
+            self.nth.resize(number + 1, 0);
+        }
+        self.nth[number] = *nth;
+        self.forget_places();
+    }
+
+    /// A thread begins, and its frames begin at `stack`.
+    pub(crate) fn begun(&mut self, thread: u16, stack: u64) {
+        self.lane(thread).stack = stack;
+        self.forget_places();
+    }
+
+    /// The next events belong to no step.
+    pub(crate) fn skip(&mut self, events: u64) {
+        self.skipped += events;
+    }
+
+    /// A thread took a lock that is made of atomics, or gave it up, which began with the operation at a site. How that
+    /// operation came out does not matter: the rest may be in a slow path behind it.
+    pub(crate) fn locked(&mut self, view: &View<'_>, thread: u16, site: u32, address: u64, events: u64) {
+        let object = self.object(view, address);
+        let place = self.numbered(view, site);
+        self.step(thread, events, Tag::Atomic as u8, place, object, (ANY_OUTCOME, 0));
+    }
+
+    /// What a word said became this many events.
+    pub(crate) fn note(&mut self, view: &View<'_>, thread: u16, word: Word<'_>, events: u64) {
+        match word {
+            Word::Access(number, address) if events > 0 => {
+                let site = view.sites.get(number);
+                let kind = match site.kind {
+                    SiteKind::Read => READ,
+                    SiteKind::Write => WRITE,
+                    _ => return self.skipped += events,
+                };
+                let object = self.object(view, address);
+                let place = self.numbered(view, number);
+                self.step(thread, events, kind, place, object, (0, site.size));
+            }
+            Word::Access(..) => {}
+            Word::Record(tag, argument, body) => self.record(view, thread, events, tag, argument, body),
+        }
+    }
+
+    fn record(&mut self, view: &View<'_>, thread: u16, events: u64, tag: Tag, argument: u32, body: &[u64]) {
+        let (first, second) = (following(body, 0), following(body, 1));
+        let (kind, mut outcome, mut size) = (tag as u8, 0, 0);
+        let object = match tag {
+            Tag::Fork => {
+                let Lane { id, children, .. } = *self.lane(thread);
+                self.lane(thread).children += 1;
+                self.define_lane(first as u16, id + 1, children + 1);
+                Object::default()
+            }
+            Tag::End => {
+                return self.step(thread, events, kind, 0, Object::default(), (0, 0));
+            }
+            // The end of a wait, told by who ended it.
+            Tag::Woken => {
+                let object = self.object(view, first);
+                let place = self.numbered(view, argument);
+                return self.step(second as u16, events, Tag::WaitEnd as u8, place, object, (1, 0));
+            }
+            Tag::Failed => {
+                outcome = second as u8;
+                match following(body, 2) {
+                    attempted if attempted == Tag::Join as u64 => self.lane_object(first),
+                    _ => self.object(view, first),
+                }
+            }
+            Tag::Input => return self.input(thread, first, second, body),
+            Tag::Join => self.lane_object(first),
+            Tag::WaitEnd => {
+                outcome = second as u8;
+                self.object(view, first)
+            }
+            Tag::Atomic if events > 0 => {
+                if let Some((kind, _, bytes)) = split_atomic(second) {
+                    (outcome, size) = (kind as u8, bytes);
+                }
+                self.object(view, first)
+            }
+            Tag::RangeRead | Tag::RangeWrite | Tag::Free if events > 0 => {
+                size = second.min(u8::MAX.into()) as u8;
+                self.object(view, first)
+            }
+            // Those that became nothing are the library's own. Where a thread was parked differs from run to run.
+            Tag::Parked if events > 0 => Object::default(),
+            Tag::StdLocked | Tag::StdUnlocked | Tag::ScopeLeft if events > 0 => self.object(view, first),
+            Tag::Acquire
+            | Tag::Release
+            | Tag::SharedAcquire
+            | Tag::AnyRelease
+            | Tag::Notify
+            | Tag::NotifyAll
+            | Tag::SemPost
+            | Tag::SemWait
+            | Tag::BarrierArrive
+            | Tag::BarrierLeave
+            | Tag::OnceDone
+            | Tag::OnceSeen => self.object(view, first),
+            _ => return self.skipped += events,
+        };
+        let place = self.numbered(view, argument);
+        self.step(thread, events, kind, place, object, (outcome, size));
+    }
+
+    fn input(&mut self, thread: u16, head: u64, result: u64, body: &[u64]) {
+        let lane = self.lane(thread).id;
+        let bytes: Vec<u8> = body.iter().skip(2).flat_map(|word| word.to_le_bytes()).collect();
+        let length = (((head << 1) >> 9) as usize).min(bytes.len());
+        self.put(&[INPUT, lane, head & 0xff, head >> 63, result, length as u64]);
+        self.bytes.extend_from_slice(&bytes[..length]);
+    }
+
+    fn lane_object(&mut self, thread: u64) -> Object {
+        Object { class: class::LANE, index: self.lane(thread as u16).id, offset: 0 }
+    }
+
+    /// Writes a step; `site` is that of its place plus 1.
+    fn step(&mut self, thread: u16, events: u64, kind: u8, site: u64, object: Object, (outcome, size): (u8, u8)) {
+        let lane = self.lane(thread).id;
+        let Object { class, index, offset } = object;
+        let form = Form { events, lane, kind, class, index, outcome, size };
+        let skipped = std::mem::take(&mut self.skipped);
+        if let Some(at) = site.checked_sub(1)
+            && let Some(last) = self.last.get_mut(at as usize)
+        {
+            let (before, from) = std::mem::replace(last, (form, offset));
+            if before == form && skipped <= 1 {
+                let distance = offset.wrapping_sub(from);
+                let distance = distance << 1 ^ ((distance as i64) >> 63) as u64;
+                return self.put(&[LIKE + 2 * at + skipped, distance]);
+            }
+        }
+        if skipped > 0 {
+            self.put(&[SKIP, skipped]);
+        }
+        self.put(&[STEP, events, lane, kind.into(), site, class.into(), index, offset, outcome.into(), size.into()]);
+    }
+}

@@ -1,0 +1,277 @@
+//! What the lowering keeps of synchronisation objects, by their address.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::Range;
+
+use foldhash::fast::FixedState;
+
+/// What a condition of the trace stands for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Wake {
+    /// A condition variable.
+    Condition,
+    /// Something done once.
+    Once,
+    /// A release that acquires take over.
+    Atomic,
+    /// A thread that was parked.
+    Park,
+    /// The end of a Rust scope's threads.
+    Scope,
+    /// The n-th post of a semaphore.
+    Post(u64),
+    /// The n-th round of a barrier.
+    Round(u64),
+}
+
+/// A barrier's state.
+#[derive(Default)]
+pub(crate) struct Barrier {
+    /// How many take part; 0 if that is not known, and a round is over when the first thread leaves.
+    pub(crate) count: u64,
+    round: u64,
+    arrived: u64,
+    /// Rounds that threads have arrived in and not left, with whether the thread was the last.
+    inside: HashMap<u16, (u64, bool)>,
+}
+
+impl Barrier {
+    /// A thread arrives: the round, and whether it is the first and the last in it.
+    pub(crate) fn arrive(&mut self, thread: u16) -> (u64, bool, bool) {
+        let round = self.round;
+        let first = self.arrived == 0;
+        self.arrived += 1;
+        if self.count == 0 {
+            self.inside.insert(thread, (round, false));
+            return (round, first, true);
+        }
+        let last = self.arrived >= self.count;
+        if last {
+            self.round += 1;
+            self.arrived = 0;
+        }
+        self.inside.insert(thread, (round, last));
+        (round, first, last)
+    }
+
+    /// A thread leaves: the round it waited for, unless it was the last to arrive.
+    pub(crate) fn leave(&mut self, thread: u16) -> Option<u64> {
+        let (round, last) = self.inside.remove(&thread)?;
+        if self.count == 0 && round == self.round {
+            self.round += 1;
+            self.arrived = 0;
+        }
+        (!last).then_some(round)
+    }
+}
+
+#[derive(Default)]
+struct Semaphore {
+    posts: u64,
+    /// Posts that nobody has waited for: number and thread.
+    open: VecDeque<(u64, u16)>,
+}
+
+/// An atomic variable's release that an acquire would take over now, and the lock its accesses stand in.
+#[derive(Default)]
+struct Atomic {
+    released_by: Option<u16>,
+    lock: Option<u32>,
+}
+
+/// The two latest notifies of a condition that come from different threads, newest first: thread and event count.
+type Notifies = [Option<(u16, u64)>; 2];
+
+/// Locks that were asked for lately: address and lock.
+struct Recent([(u64, u32); 64]);
+
+impl Default for Recent {
+    fn default() -> Self {
+        Recent([(u64::MAX, 0); 64])
+    }
+}
+
+impl Recent {
+    fn slot(address: u64) -> usize {
+        (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize
+    }
+}
+
+/// All synchronisation objects that are alive.
+#[derive(Default)]
+pub(crate) struct Objects {
+    locks: BTreeMap<u64, u32>,
+    conditions: BTreeMap<(u64, Wake), u32>,
+    semaphores: BTreeMap<u64, Semaphore>,
+    barriers: BTreeMap<u64, Barrier>,
+    atomics: BTreeMap<u64, Atomic>,
+    notifies: HashMap<u32, Notifies, FixedState>,
+    /// How a thread holds a lock: shared or not, and how often.
+    holds: HashMap<(u32, u16), (bool, u32), FixedState>,
+    /// The locks at some addresses.
+    recent: Recent,
+}
+
+impl Objects {
+    /// The memory gets a new life: what was there is gone.
+    pub(crate) fn forget(&mut self, range: Range<u64>) {
+        fn drop_from<T>(map: &mut BTreeMap<u64, T>, range: &Range<u64>) {
+            while let Some((&key, _)) = map.range(range.clone()).next() {
+                map.remove(&key);
+            }
+        }
+        drop_from(&mut self.locks, &range);
+        for entry in &mut self.recent.0 {
+            if range.contains(&entry.0) {
+                entry.0 = u64::MAX;
+            }
+        }
+        drop_from(&mut self.semaphores, &range);
+        drop_from(&mut self.barriers, &range);
+        drop_from(&mut self.atomics, &range);
+        let keys: Vec<_> = self
+            .conditions
+            .range((range.start, Wake::Condition)..(range.end, Wake::Condition))
+            .map(|(&key, _)| key)
+            .collect();
+        for key in keys {
+            if let Some(condition) = self.conditions.remove(&key) {
+                self.notifies.remove(&condition);
+            }
+        }
+    }
+
+    pub(crate) fn lock(&mut self, address: u64) -> Option<u32> {
+        let recent = &mut self.recent.0[Recent::slot(address)];
+        if recent.0 != address {
+            *recent = (address, *self.locks.get(&address)?);
+        }
+        Some(recent.1)
+    }
+
+    pub(crate) fn set_lock(&mut self, address: u64, lock: u32) {
+        self.locks.insert(address, lock);
+    }
+
+    pub(crate) fn hold(&mut self, lock: u32, thread: u16, shared: bool) {
+        self.holds.entry((lock, thread)).or_insert((shared, 0)).1 += 1;
+    }
+
+    /// A thread gives a lock up: whether it held it shared, `None` if it did not hold it.
+    pub(crate) fn unhold(&mut self, lock: u32, thread: u16) -> Option<bool> {
+        let (shared, depth) = self.holds.get_mut(&(lock, thread))?;
+        let shared = *shared;
+        *depth -= 1;
+        if *depth == 0 {
+            self.holds.remove(&(lock, thread));
+        }
+        Some(shared)
+    }
+
+    pub(crate) fn condition(&self, address: u64, wake: Wake) -> Option<u32> {
+        self.conditions.get(&(address, wake)).copied()
+    }
+
+    pub(crate) fn set_condition(&mut self, address: u64, wake: Wake, condition: u32) {
+        self.conditions.insert((address, wake), condition);
+    }
+
+    /// A thread has notified a condition; `now` is the event count after that.
+    pub(crate) fn notified(&mut self, condition: u32, thread: u16, now: u64) {
+        let latest = self.notifies.entry(condition).or_default();
+        if latest[0].is_some_and(|(other, _)| other != thread) {
+            latest[1] = latest[0];
+        }
+        latest[0] = Some((thread, now));
+    }
+
+    /// Another thread than this one has notified the condition, after the event count was `since`.
+    pub(crate) fn was_notified(&self, condition: u32, thread: u16, since: u64) -> bool {
+        self.notifies
+            .get(&condition)
+            .is_some_and(|latest| latest.iter().flatten().any(|&(other, at)| other != thread && at > since))
+    }
+
+    /// A semaphore is raised: the number of the post, from 1.
+    pub(crate) fn post(&mut self, address: u64, thread: u16) -> u64 {
+        let semaphore = self.semaphores.entry(address).or_default();
+        semaphore.posts += 1;
+        semaphore.open.push_back((semaphore.posts, thread));
+        semaphore.posts
+    }
+
+    /// A semaphore is lowered: the post that this takes, and its thread; `None` if it takes from the initial value.
+    pub(crate) fn lower(&mut self, address: u64) -> Option<(u64, u16)> {
+        self.semaphores.entry(address).or_default().open.pop_front()
+    }
+
+    pub(crate) fn barrier(&mut self, address: u64) -> &mut Barrier {
+        self.barriers.entry(address).or_default()
+    }
+
+    pub(crate) fn release_of(&self, address: u64) -> Option<u16> {
+        self.atomics.get(&address).and_then(|atomic| atomic.released_by)
+    }
+
+    pub(crate) fn set_release(&mut self, address: u64, thread: Option<u16>) {
+        self.atomics.entry(address).or_default().released_by = thread;
+    }
+
+    pub(crate) fn atomic_lock(&self, address: u64) -> Option<u32> {
+        self.atomics.get(&address).and_then(|atomic| atomic.lock)
+    }
+
+    pub(crate) fn set_atomic_lock(&mut self, address: u64, lock: u32) {
+        self.atomics.entry(address).or_default().lock = Some(lock);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_to_arrive_does_not_wait() {
+        let mut barrier = Barrier { count: 2, ..Barrier::default() };
+        assert_eq!(barrier.arrive(1), (0, true, false));
+        assert_eq!(barrier.arrive(2), (0, false, true));
+        assert_eq!(barrier.leave(2), None);
+        // The next round begins before all have left this one.
+        assert_eq!(barrier.arrive(2), (1, true, false));
+        assert_eq!(barrier.leave(1), Some(0));
+        assert_eq!(barrier.arrive(1), (1, false, true));
+    }
+
+    #[test]
+    fn a_round_of_unknown_size_ends_when_the_first_leaves() {
+        let mut barrier = Barrier::default();
+        assert_eq!(barrier.arrive(1), (0, true, true));
+        assert_eq!(barrier.arrive(2), (0, false, true));
+        assert_eq!(barrier.leave(2), Some(0));
+        assert_eq!(barrier.arrive(2), (1, true, true));
+        assert_eq!(barrier.leave(1), Some(0));
+        assert_eq!(barrier.arrive(1), (1, false, true));
+    }
+
+    #[test]
+    fn waits_take_posts_in_order() {
+        let mut objects = Objects::default();
+        assert_eq!(objects.lower(8), None);
+        assert_eq!((objects.post(8, 1), objects.post(8, 2)), (1, 2));
+        assert_eq!(objects.lower(8), Some((1, 1)));
+        objects.forget(0..16);
+        assert_eq!(objects.lower(8), None);
+    }
+
+    #[test]
+    fn a_wait_needs_a_notify_of_another_thread_since_it_began() {
+        let mut objects = Objects::default();
+        objects.notified(7, 1, 10);
+        assert!(objects.was_notified(7, 2, 5));
+        assert!(!objects.was_notified(7, 2, 10));
+        assert!(!objects.was_notified(7, 1, 5));
+        objects.notified(7, 2, 12);
+        assert!(objects.was_notified(7, 1, 11));
+        assert!(objects.was_notified(7, 2, 9));
+    }
+}

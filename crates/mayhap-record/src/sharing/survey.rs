@@ -1,0 +1,315 @@
+//! The first pass, while the program runs: who touches which memory, and is that worth keeping ([`crate::sharing::granule`]).
+//!
+//! Memory with a life of its own (heap blocks, stacks) is judged when its addresses get a new life, so that an address used again by
+//! another thread does not count as shared. What is found is kept per block and only for granules worth keeping.
+//!
+//! Cost: constant time an access (a cached table lookup), time linear in a block's pages that were ever touched when it is freed.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use mayhap_wire::ring::{AtomicKind, BRANCHED, MAX_SITE, SiteKind, Tag, access_word, record_word, split_atomic};
+
+use crate::capture::spool::{BRIEF, Brief, Calls, Filter, Spool, is_call};
+use crate::memory::{self, Block, Blocks, Sites};
+use crate::sharing::granule::{CUTS, Owners};
+use crate::sharing::shadow::{GRANULE, Granules, granules, page};
+use crate::words::{Word, Words, following};
+use mayhap_symbols::Module;
+
+/// Granules of a block that are worth keeping: the number within the block, and the cuts.
+pub(crate) type Kept = Box<[(u32, u8)]>;
+
+/// Sites whose last access is at hand: different sites may share one.
+const RECENT: usize = 1 << 8;
+
+/// The last access of a site: the site, the stretch of the run between two records, and the granule; and the cuts of all in a row there.
+#[derive(Clone, Copy, Default)]
+struct Recent {
+    place: (u32, u64, u64),
+    cuts: u64,
+}
+
+/// What the first pass learns.
+pub(crate) struct Survey {
+    sites: Sites,
+    recent: Box<[Recent; RECENT]>,
+    stretch: u64,
+    modules: Vec<Module>,
+    /// Program counters of all sites.
+    pcs: Vec<u64>,
+    /// Those where threads wait on conditions.
+    waits: HashSet<u64>,
+    blocks: Blocks,
+    owners: Owners,
+    kept: Vec<Kept>,
+    ever: Granules,
+    /// Pages with granules that were kept in any of their lives.
+    pages: HashSet<u64, foldhash::fast::FixedState>,
+    thread: u16,
+    /// Locks that were taken.
+    taken: u64,
+    carried: Vec<u64>,
+    atomics: Atomics,
+    /// The words stopped making sense: nothing after that is read.
+    broken: bool,
+}
+
+/// What the second pass needs of the first.
+pub(crate) struct Facts {
+    /// Per block, by number.
+    pub(crate) kept: Vec<Kept>,
+    /// Of memory outside blocks: address and cuts.
+    pub(crate) outside: Vec<(u64, u8)>,
+    pub(crate) modules: Vec<Module>,
+    /// Program counters of all sites but those where threads wait on conditions.
+    pub(crate) pcs: Vec<u64>,
+    /// The run tells its basic blocks.
+    pub(crate) tells_branches: bool,
+    pub(crate) atomics: Atomics,
+}
+
+/// Where atomic operations are, and which of them read which addresses without changing them.
+#[derive(Default)]
+pub(crate) struct Atomics {
+    /// Program counter and width.
+    pub(crate) places: HashSet<(u64, u8)>,
+    /// Program counter and address.
+    pub(crate) reads: HashSet<(u64, u64)>,
+    last: (u64, u64, bool),
+}
+
+impl Atomics {
+    #[inline]
+    fn note(&mut self, pc: u64, address: u64, size: u8, reads: bool) {
+        if self.last == (pc, address, reads) {
+            return;
+        }
+        self.last = (pc, address, reads);
+        self.places.insert((pc, size));
+        if reads {
+            self.reads.insert((pc, address));
+        }
+    }
+}
+
+impl Default for Survey {
+    fn default() -> Self {
+        Survey {
+            sites: Sites::default(),
+            recent: Box::new([Recent::default(); RECENT]),
+            stretch: 1,
+            modules: Vec::new(),
+            pcs: Vec::new(),
+            waits: HashSet::new(),
+            blocks: Blocks::default(),
+            owners: Owners::default(),
+            kept: Vec::new(),
+            ever: Granules::default(),
+            pages: HashSet::default(),
+            thread: 0,
+            taken: 0,
+            carried: Vec::new(),
+            atomics: Atomics::default(),
+            broken: false,
+        }
+    }
+}
+
+impl Survey {
+    /// Takes the next words of the run and passes those that are whole on to the spool.
+    pub(crate) fn take(&mut self, words: &[u64], spool: &mut Spool) {
+        if self.broken {
+            return;
+        }
+        if spool.failure().is_some() {
+            // What is not kept need not be known; it is only counted.
+            return spool.append(words, Brief { pages: Vec::new(), words: Vec::new() });
+        }
+        // Nearly always nothing was carried over.
+        let mut joined = std::mem::take(&mut self.carried);
+        let all = if joined.is_empty() {
+            words
+        } else {
+            joined.extend_from_slice(words);
+            &joined
+        };
+        let (whole, brief) = self.look(all);
+        let (whole, rest) = all.split_at(whole);
+        spool.append(whole, brief);
+        self.carried = rest.to_vec();
+    }
+
+    /// Learns from the next words of the run, as far as they are whole: how many they are, and what there is of them in brief.
+    pub(crate) fn look(&mut self, words: &[u64]) -> (usize, Brief) {
+        self.owners.next_piece();
+        self.stretch += 1;
+        let (mut brief, mut calls) = (Vec::new(), Calls::default());
+        let mut wants_branch = true;
+        let mut split = Words::new(words);
+        for word in split.by_ref() {
+            match word {
+                Word::Access(site, address) => {
+                    let kind = self.access(site, address);
+                    if is_call(kind) {
+                        calls.take(site, address);
+                    } else if (site & BRANCHED != 0 || kind == SiteKind::Branch) && std::mem::take(&mut wants_branch) {
+                        calls.put(&mut brief);
+                        brief.push(access_word(site, address));
+                    }
+                }
+                Word::Record(tag, argument, body) => {
+                    self.record(tag, argument, body);
+                    self.stretch += 1;
+                    wants_branch = true;
+                    if brief.len() <= BRIEF {
+                        calls.put(&mut brief);
+                        brief.push(record_word(tag, body.len(), argument));
+                        brief.extend_from_slice(body);
+                    }
+                }
+            }
+        }
+        calls.put(&mut brief);
+        self.broken = split.is_broken();
+        (split.done(), Brief { pages: self.owners.next_piece(), words: brief })
+    }
+
+    /// Takes an access; of what kind it is.
+    #[inline]
+    fn access(&mut self, number: u32, address: u64) -> SiteKind {
+        let site = self.sites.get(number & MAX_SITE);
+        let writes = site.kind == SiteKind::Write;
+        if writes || site.kind == SiteKind::Read {
+            let (from, to) = (address % GRANULE, address % GRANULE + u64::from(site.size));
+            let cuts = (1 << from | 1 << to) & CUTS;
+            let place = (number & MAX_SITE, self.stretch, address / GRANULE);
+            let recent = &mut self.recent[number as usize % RECENT];
+            // The same site there again, with nothing but accesses of the same thread in between, changes nothing.
+            if recent.place != place || cuts & !recent.cuts != 0 || to > GRANULE {
+                *recent = Recent { place, cuts: if recent.place == place { recent.cuts | cuts } else { cuts } };
+                self.touch(address, u64::from(site.size), writes);
+            }
+        }
+        site.kind
+    }
+
+    #[inline]
+    fn touch(&mut self, address: u64, bytes: u64, writes: bool) {
+        let from = address % GRANULE;
+        if from + bytes <= GRANULE {
+            return self.owners.touch(address, writes, from, from + bytes);
+        }
+        for (granule, from, to) in granules(address, bytes) {
+            self.owners.touch(granule, writes, from, to);
+        }
+    }
+
+    fn record(&mut self, tag: Tag, argument: u32, body: &[u64]) {
+        let (first, second) = (following(body, 0), following(body, 1));
+        match tag {
+            Tag::Switch => {
+                self.thread = argument as u16;
+                self.owners.switch(self.thread);
+            }
+            Tag::Fork => self.owners.fork(first as u16),
+            Tag::Acquire | Tag::SharedAcquire => self.taken += 1,
+            Tag::Join => self.owners.join(first as u16),
+            Tag::Site => {
+                self.sites.define(argument, first);
+                let site = self.sites.get(argument);
+                if !matches!(site.kind, SiteKind::Call | SiteKind::Return) {
+                    self.pcs.push(site.pc);
+                }
+            }
+            // Of the call's two objects the first is the condition: it says nothing of the mutex.
+            Tag::WaitBegin | Tag::WaitEnd | Tag::Woken => _ = self.waits.insert(self.sites.get(argument).pc),
+            Tag::Module => self.modules.push(memory::module(argument, body)),
+            Tag::Begin => {
+                self.retire_overlapping(first, second);
+                self.blocks.stack(argument as u16, first, second, second);
+            }
+            Tag::Alloc => {
+                self.retire_overlapping(first, first.saturating_add(second.max(1)));
+                self.blocks.allocate(self.thread, argument, first, second);
+            }
+            Tag::Free => {
+                if let Some(block) = self.blocks.starting(first) {
+                    // Freeing writes whatever of the block was touched.
+                    self.owners.write_touched(block.start..block.end);
+                }
+            }
+            Tag::RangeRead => self.touch(first, second, false),
+            Tag::RangeWrite => self.touch(first, second, true),
+            Tag::Atomic => {
+                if let Some((kind, _, size)) = split_atomic(second) {
+                    self.atomics.note(self.sites.get(argument).pc, first, size, kind == AtomicKind::Load);
+                    self.touch(first, size.into(), kind != AtomicKind::Load);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn retire_overlapping(&mut self, start: u64, end: u64) {
+        for block in self.blocks.overlapping(start, end) {
+            self.retire(block);
+        }
+    }
+
+    /// A block's life ends: what is worth keeping is kept, and its memory is as new.
+    fn retire(&mut self, block: Block) {
+        let mut kept = Vec::new();
+        let first = block.start / GRANULE;
+        self.owners.retire(block.start..block.end, |granule, cuts| {
+            kept.push(((granule / GRANULE - first) as u32, cuts));
+            self.ever.insert(granule);
+            self.pages.insert(page(granule));
+        });
+        if kept.is_empty() {
+            return;
+        }
+        if self.kept.len() <= block.number {
+            self.kept.resize(block.number + 1, Kept::default());
+        }
+        self.kept[block.number] = kept.into();
+    }
+
+    /// How many locks were taken so far.
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// The files that were loaded so far.
+    pub(crate) fn modules(&self) -> &[Module] {
+        &self.modules
+    }
+
+    /// These files are not what they were when they were loaded.
+    pub(crate) fn distrust(&mut self, files: &[PathBuf]) {
+        for module in &mut self.modules {
+            module.changed = files.contains(&module.path);
+        }
+    }
+
+    /// The run is over: what the second pass needs to know, and what of the words it needs to see.
+    pub(crate) fn finish(mut self, tells_branches: bool) -> (Facts, Filter) {
+        for block in self.blocks.drain() {
+            self.retire(block);
+        }
+        let outside = self.owners.finish();
+        for &(granule, _) in &outside {
+            self.ever.insert(granule);
+            self.pages.insert(page(granule));
+        }
+        let facts = Facts {
+            kept: self.kept,
+            outside,
+            modules: self.modules,
+            pcs: self.pcs.into_iter().filter(|pc| !self.waits.contains(pc)).collect(),
+            tells_branches,
+            atomics: self.atomics,
+        };
+        (facts, Filter { kept: self.ever, pages: self.pages, sites: self.sites })
+    }
+}

@@ -1,0 +1,534 @@
+//! One replay: the program runs along a plan and is watched until it ends, blocks for good or is given up.
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use mayhap_wire::ring::Schedule;
+use mayhap_wire::schedule::{ENVIRONMENT, arrival, goal, mode, place, reason};
+
+use crate::describe::{Places, verb};
+use crate::image::{Divergence, Finish, Image};
+use crate::plan::Plan;
+use crate::steps::Steps;
+use mayhap_record::Error;
+use mayhap_record::{self as record, Monitor, Run, Taken};
+use mayhap_symbols::{Place, Symbols};
+
+/// How long all threads of a cycle must have been blocked before that counts as a deadlock.
+const BLOCKED: Duration = Duration::from_millis(200);
+/// The signal of an abort.
+const SIGABRT: i32 = 6;
+/// Bytes of the program's output that are kept.
+const KEPT: usize = 1 << 20;
+
+/// How to replay.
+#[derive(Debug)]
+pub struct Options {
+    /// Which of the targets' accesses is made first.
+    pub first: u32,
+    /// Leave a core when the state is reached.
+    pub core: bool,
+    /// How long nothing may happen before the replay is given up, or the program is taken to hang.
+    pub patience: Duration,
+    /// How long the whole may take.
+    pub timeout: Duration,
+    /// Keep what the program prints instead of passing it on.
+    pub capture: bool,
+    /// What it is given to read; what this process has, if nothing else is said.
+    pub input: Option<Stdio>,
+    /// The folder of the runtime library.
+    pub runtime: PathBuf,
+    /// Its addresses are the same in every run.
+    pub fixed: bool,
+    /// What to compare the end with.
+    pub recorded: Option<Recorded>,
+    /// Run the program in a debugger that stops when the state is reached. Nobody is in a hurry then.
+    pub debugger: bool,
+}
+
+/// What the recorded run came to.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Recorded {
+    /// How it was started and ended.
+    pub run: Run,
+    /// What it printed, if that is known.
+    pub output: Option<Printed>,
+    /// It did not end by itself.
+    pub late: bool,
+}
+
+/// What a program printed.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Printed {
+    /// On standard output.
+    pub out: Vec<u8>,
+    /// On standard error.
+    pub err: Vec<u8>,
+}
+
+/// Whether the bad state was reached.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// It happened.
+    Confirmed,
+    /// The program did something else.
+    Diverged {
+        /// The step of the schedule, from 1.
+        step: usize,
+        /// What was expected there.
+        expected: String,
+        /// What came.
+        got: String,
+        /// What may have led it there: what differs from run to run by itself and was not recorded.
+        sources: Vec<&'static str>,
+    },
+    /// The program did as planned, but did not come to the end of the schedule.
+    NotReached(String),
+}
+
+/// What came of the program after that; the gravest last.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Effect {
+    /// The program was ended from here, so nothing can be said.
+    Unknown,
+    /// The process was ended where the state was reached, as asked for, so nothing can be said.
+    Core,
+    /// Nothing that the recorded run did not show.
+    None,
+    /// Other output.
+    Output {
+        /// The first line that the recorded run did not print.
+        line: String,
+    },
+    /// Another exit code.
+    Exit {
+        /// The code.
+        code: i32,
+        /// What the recorded run ended with.
+        recorded: i32,
+    },
+    /// It went on for ever.
+    Hang,
+    /// A signal ended it.
+    Crash {
+        /// The signal's number.
+        signal: i32,
+        /// The line in which the program says why, if it does.
+        message: Option<String>,
+    },
+    /// Threads wait for each other for ever.
+    Deadlock,
+}
+
+/// A thread as it stood before its target.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Side {
+    /// The thread.
+    pub thread: String,
+    /// What it was about to do, and where.
+    pub what: String,
+    /// What was there then.
+    pub value: Option<Vec<u8>>,
+    /// How it came there: function and line, innermost first.
+    pub stack: Vec<String>,
+}
+
+/// What a replay came to.
+pub struct Replayed {
+    /// Whether the bad state was reached.
+    pub outcome: Outcome,
+    /// What came of the program.
+    pub effect: Effect,
+    /// The threads as they stood at the end of the schedule.
+    pub sides: Vec<Side>,
+    /// Steps of the schedule that were made, and all.
+    pub steps: (usize, usize),
+    /// How the program ended.
+    pub status: ExitStatus,
+    /// What it printed, if that was kept.
+    pub printed: Option<Printed>,
+    /// What it recorded.
+    pub taken: Taken,
+}
+
+/// Replays a plan once.
+pub fn replay(program: &[OsString], steps: &Steps, plan: &Plan, mut options: Options) -> Result<Replayed, Error> {
+    let finish = Finish { first: options.first, core: options.core };
+    let memory = |error| Error::new(format_args!("no shared memory for the schedule: {error}"));
+    let image = Image::create(steps, plan, finish).map_err(memory)?;
+    let mut command = if options.debugger {
+        record::command(&debugger(program)?, &options.runtime)?
+    } else if options.fixed {
+        let prefix = ["setarch", "x86_64", "-R"].map(OsString::from);
+        record::command(&prefix.into_iter().chain(program.iter().cloned()).collect::<Vec<_>>(), &options.runtime)?
+    } else {
+        record::command(program, &options.runtime)?
+    };
+    command.env(ENVIRONMENT, image.path());
+    let mut readers = Vec::new();
+    if let Some(input) = options.input.take() {
+        command.stdin(input);
+    }
+    if options.capture {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    }
+    let recording = record::Options {
+        output: std::path::PathBuf::new(),
+        seed: 0,
+        schedule: Schedule::Free,
+        slice: 20_000,
+        inputs: false,
+        limits: record::Limits::default(),
+        finish: true,
+    };
+    let mut watch = Watch::new(&image, plan, &options, &mut readers);
+    let taken = record::execute(command, &recording, &std::env::temp_dir(), &mut watch)?;
+    let (stalled, ended) = (watch.stalled, watch.ended);
+    let printed = options.capture.then(|| printed(readers));
+    let symbols = taken.symbols();
+    let places = Places::new(steps);
+    let story = Story { image: &image, plan, places: &places, symbols: &symbols };
+    let mut outcome = if !taken.is_recorded() {
+        Outcome::NotReached("the program is not built for recording: build it with `mayhap cc` or `mayhap c++`".into())
+    } else {
+        story.outcome(stalled, ended, taken.status).map_err(memory)?
+    };
+    if let Outcome::Diverged { sources, .. } = &mut outcome
+        && steps.inputs.is_empty()
+    {
+        *sources = taken.sources();
+    }
+    let effect = match outcome {
+        Outcome::Confirmed if options.core && taken.status.signal() == Some(SIGABRT) => Effect::Core,
+        _ => effect(&outcome, ended, taken.status, printed.as_ref(), options.recorded.as_ref()),
+    };
+    let made = image.next().map_err(memory)? as usize;
+    let sides = story.sides().map_err(memory)?;
+    Ok(Replayed { outcome, effect, sides, steps: (made, plan.steps.len()), status: taken.status, printed, taken })
+}
+
+/// The program in a debugger: gdb, or lldb where there is none.
+fn debugger(program: &[OsString]) -> Result<Vec<OsString>, Error> {
+    let stop = "mayhap_replay_reached";
+    let words: Vec<String> = if on_path("gdb") {
+        let commands =
+            ["set breakpoint pending on", &format!("break {stop}"), "run", "info threads"].map(str::to_string);
+        let commands = commands.into_iter().flat_map(|command| ["-ex".to_string(), command]);
+        ["gdb", "-q"].map(str::to_string).into_iter().chain(commands).chain(["--args".to_string()]).collect()
+    } else if on_path("lldb") {
+        let commands = [format!("breakpoint set -n {stop}"), "run".to_string(), "thread list".to_string()];
+        let commands = commands.into_iter().flat_map(|command| ["-o".to_string(), command]);
+        ["lldb".to_string()].into_iter().chain(commands).chain(["--".to_string()]).collect()
+    } else {
+        return Err(Error::new("no debugger: neither gdb nor lldb is there"));
+    };
+    Ok(words.into_iter().map(OsString::from).chain(program.iter().cloned()).collect())
+}
+
+/// The program is installed.
+pub(crate) fn on_path(name: &str) -> bool {
+    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(name).is_file()))
+}
+
+fn printed(readers: Vec<JoinHandle<Vec<u8>>>) -> Printed {
+    let mut texts = readers.into_iter().map(|reader| reader.join().unwrap_or_default());
+    Printed { out: texts.next().unwrap_or_default(), err: texts.next().unwrap_or_default() }
+}
+
+/// Reads a stream to its end and keeps its beginning; `show` gets all of it.
+pub fn keep(mut stream: impl Read + Send + 'static, mut show: impl Write + Send + 'static) -> JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let (mut kept, mut buffer) = (Vec::new(), [0; 1 << 14]);
+        while let Ok(n @ 1..) = stream.read(&mut buffer) {
+            // Where it cannot be shown, it is kept all the same.
+            let _ = show.write_all(&buffer[..n]);
+            kept.extend_from_slice(&buffer[..n.min(KEPT.saturating_sub(kept.len()))]);
+        }
+        kept
+    })
+}
+
+/// Why the program was ended from here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ended {
+    Deadlock,
+    Hang,
+    Timeout,
+}
+
+/// Watches a replay while it runs.
+struct Watch<'a> {
+    image: &'a Image,
+    plan: &'a Plan,
+    options: &'a Options,
+    readers: &'a mut Vec<JoinHandle<Vec<u8>>>,
+    started: Instant,
+    /// What showed progress when, last.
+    seen: (u32, u32, u64, u64),
+    since: Instant,
+    blocked_since: Option<Instant>,
+    /// The schedule's next step and where its thread was when the replay was given up.
+    stalled: Option<(u32, u32)>,
+    ended: Option<Ended>,
+}
+
+impl<'a> Watch<'a> {
+    fn new(image: &'a Image, plan: &'a Plan, options: &'a Options, readers: &'a mut Vec<JoinHandle<Vec<u8>>>) -> Self {
+        let now = Instant::now();
+        Watch {
+            image,
+            plan,
+            options,
+            readers,
+            started: now,
+            seen: Default::default(),
+            since: now,
+            blocked_since: None,
+            stalled: None,
+            ended: None,
+        }
+    }
+
+    fn end(&mut self, child: &mut Child, why: Ended) {
+        if self.ended.is_none() {
+            self.ended = Some(why);
+            // It may have ended by itself in the meantime.
+            let _ = child.kill();
+        }
+    }
+
+    fn all_blocked(&self) -> std::io::Result<bool> {
+        for target in 0..self.plan.targets.len() {
+            if self.image.arrival(target, 1)?.state != arrival::BLOCKED {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The replay makes no progress any more: who was to go on, and where that thread is.
+    fn give_up(&mut self, next: u32, lane_of: impl Fn(u32) -> Option<u32>) -> std::io::Result<()> {
+        let lane = lane_of(next);
+        let at = lane.map_or(Ok((place::NOWHERE, 0)), |lane| self.image.place(lane))?;
+        self.stalled = Some((next, at.0));
+        self.image.abandon()
+    }
+}
+
+impl Monitor for Watch<'_> {
+    fn look(&mut self, child: &mut Child, words: u64) -> Result<(), Error> {
+        if let Some(out) = child.stdout.take() {
+            self.readers.push(keep(out, std::io::sink()));
+        }
+        if let Some(err) = child.stderr.take() {
+            self.readers.push(keep(err, std::io::sink()));
+        }
+        if self.options.debugger {
+            return Ok(());
+        }
+        let failed = |error| Error::new(format_args!("the schedule's shared memory: {error}"));
+        let (mode, next) = (self.image.mode().map_err(failed)?, self.image.next().map_err(failed)?);
+        let now = Instant::now();
+        if mode == mode::FREE && self.plan.goal == goal::BLOCK && self.all_blocked().map_err(failed)? {
+            let since = *self.blocked_since.get_or_insert(now);
+            if now - since >= BLOCKED {
+                self.end(child, Ended::Deadlock);
+            }
+        } else {
+            self.blocked_since = None;
+        }
+        let busy = cpu_ticks(child.id());
+        if self.seen != (mode, next, words, busy) {
+            self.seen = (mode, next, words, busy);
+            self.since = now;
+        }
+        if now - self.since >= self.options.patience {
+            if mode == mode::FOLLOWING {
+                self.give_up(next, |_| None).map_err(failed)?;
+            } else {
+                self.end(child, Ended::Hang);
+            }
+            self.since = now;
+        }
+        if now - self.started >= self.options.timeout {
+            self.end(child, Ended::Timeout);
+        }
+        Ok(())
+    }
+}
+
+/// The CPU time that a process has used, in the kernel's ticks; 0 if it cannot be told.
+fn cpu_ticks(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let after = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    after.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum()
+}
+
+/// What the end of a replay is told from.
+struct Story<'a> {
+    image: &'a Image,
+    plan: &'a Plan,
+    places: &'a Places<'a>,
+    symbols: &'a Symbols,
+}
+
+impl Story<'_> {
+    fn outcome(
+        &self,
+        stalled: Option<(u32, u32)>,
+        ended: Option<Ended>,
+        status: ExitStatus,
+    ) -> std::io::Result<Outcome> {
+        let (mode, next) = (self.image.mode()?, self.image.next()? as usize);
+        let all = self.plan.steps.len();
+        // A step that ends the process is never seen to be done.
+        let died_in = status.signal().and(self.image.performing()?);
+        let last = died_in.is_some_and(|step| step as usize + 1 == all) && self.plan.goal == goal::SEQUENCE;
+        Ok(match mode {
+            mode::DIVERGED => self.diverged(&self.image.divergence()?),
+            mode::ABANDONED => self.stalled(stalled),
+            mode::FREE if self.plan.goal == goal::BLOCK && ended != Some(Ended::Deadlock) => Outcome::NotReached(
+                "all threads of the cycle stood before their locks, but did not block for good".into(),
+            ),
+            mode::REACHED | mode::GUIDED | mode::FREE => Outcome::Confirmed,
+            _ if last => Outcome::Confirmed,
+            _ if next < all => {
+                let what = format!("the program ended before step {} of {all}: {}", next + 1, self.step(next));
+                Outcome::NotReached(what)
+            }
+            _ => Outcome::NotReached("the program ended before all threads stood before their accesses".into()),
+        })
+    }
+
+    fn step(&self, number: usize) -> String {
+        let step = self.plan.steps.get(number).or_else(|| self.plan.targets.first());
+        step.map_or(String::new(), |&step| self.places.step(&self.places.steps.steps[step]))
+    }
+
+    fn diverged(&self, got: &Divergence) -> Outcome {
+        let thread = self.places.steps.lane_name(got.lane);
+        let target = || {
+            let of_lane = |&&step: &&usize| self.places.steps.steps[step].lane == got.lane;
+            self.plan.targets.iter().find(of_lane).map(|&step| self.places.step(&self.places.steps.steps[step]))
+        };
+        let (step, expected) = match got.expected {
+            Some(step) => (step as usize + 1, self.step(step as usize)),
+            None => (self.plan.steps.len() + 1, target().unwrap_or_else(|| format!("nothing more of {thread}"))),
+        };
+        let place = if got.pc == 0 { String::new() } else { format!(" at {}", self.symbols.place(got.pc)) };
+        let object = self.symbols.data(got.address).map_or(String::new(), |name| format!(" {name}"));
+        let done = format!("{thread}: {}{object}{place}", verb(got.kind));
+        let got = match got.reason {
+            reason::BLOCKS => "it would have had to wait".into(),
+            reason::ENDED => format!("{thread} ended"),
+            reason::OUTCOME => format!("{done}, with another outcome"),
+            _ => done,
+        };
+        Outcome::Diverged { step, expected, got, sources: Vec::new() }
+    }
+
+    fn stalled(&self, stalled: Option<(u32, u32)>) -> Outcome {
+        let next = stalled.map_or(0, |(next, _)| next as usize);
+        if next >= self.plan.steps.len() {
+            return Outcome::NotReached("not all threads came to their accesses".into());
+        }
+        let lane = self.places.steps.steps[self.plan.steps[next]].lane;
+        let thread = self.places.steps.lane_name(lane);
+        let got = match self.image.place(lane).map_or(place::NOWHERE, |(place, _)| place) {
+            place::NOWHERE => format!("{thread} did not begin"),
+            place::ENDED => format!("{thread} ended"),
+            place::BLOCKING => format!("{thread} stayed in a call that blocks"),
+            _ => format!("{thread} did not come to it"),
+        };
+        Outcome::Diverged { step: next + 1, expected: self.step(next), got, sources: Vec::new() }
+    }
+
+    fn sides(&self) -> std::io::Result<Vec<Side>> {
+        let mut sides = Vec::new();
+        for (number, &target) in self.plan.targets.iter().enumerate() {
+            let step = &self.places.steps.steps[target];
+            let arrival = self.image.arrival(number, step.size)?;
+            if arrival.state == arrival::AWAY {
+                continue;
+            }
+            // The runtime's own frames lie above the access, the C library's start-up code below the program.
+            let skip = arrival.stack.iter().position(|&pc| pc == arrival.pc).unwrap_or(0);
+            let frames = arrival.stack[skip..].iter().flat_map(|&pc| self.symbols.frames(pc));
+            let known = |place: &Place| !place.line.contains("+0x") && !place.line.contains("mayhap-rt/src/");
+            let stack = frames.filter(known).map(|place| place.to_string()).collect();
+            let what = [verb(step.kind).to_string(), self.places.object(step)].join(" ");
+            sides.push(Side {
+                thread: self.places.steps.lane_name(step.lane),
+                what: format!("{what} at {}", self.symbols.place(arrival.pc)),
+                value: arrival.value,
+                stack,
+            });
+        }
+        Ok(sides)
+    }
+}
+
+/// What came of the program, beyond what the recorded run showed.
+fn effect(
+    outcome: &Outcome,
+    ended: Option<Ended>,
+    status: ExitStatus,
+    printed: Option<&Printed>,
+    recorded: Option<&Recorded>,
+) -> Effect {
+    match ended {
+        Some(Ended::Deadlock) => return Effect::Deadlock,
+        // As the recorded run did.
+        Some(Ended::Hang | Ended::Timeout) if recorded.is_some_and(|recorded| recorded.late) => return Effect::None,
+        Some(Ended::Hang) => return Effect::Hang,
+        Some(Ended::Timeout) => return if *outcome == Outcome::Confirmed { Effect::Hang } else { Effect::Unknown },
+        None => {}
+    }
+    let before = recorded.map(|recorded| &recorded.run);
+    if let Some(signal) = status.signal() {
+        if before.is_some_and(|run| run.signal == Some(signal)) {
+            return Effect::None;
+        }
+        let message = printed.and_then(|printed| last_words(&printed.err));
+        return Effect::Crash { signal, message };
+    }
+    if let (Some(code), Some(before)) = (status.code(), before.and_then(|run| run.code))
+        && code != before
+    {
+        return Effect::Exit { code, recorded: before };
+    }
+    let texts = printed.zip(recorded.and_then(|recorded| recorded.output.as_ref()));
+    let other =
+        texts.and_then(|(now, before)| new_line(&now.out, &before.out).or_else(|| new_line(&now.err, &before.err)));
+    other.map_or(Effect::None, |line| Effect::Output { line })
+}
+
+/// The last line of a text that says something.
+fn last_words(text: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(text);
+    text.lines().rev().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_string())
+}
+
+/// The first line that was not among those before; lines may come in any order.
+fn new_line(now: &[u8], before: &[u8]) -> Option<String> {
+    let before = String::from_utf8_lossy(before).into_owned();
+    let mut left: Vec<&str> = before.lines().collect();
+    let now = String::from_utf8_lossy(now).into_owned();
+    for line in now.lines() {
+        match left.iter().position(|other| *other == line) {
+            Some(at) => drop(left.swap_remove(at)),
+            None => return Some(line.to_string()),
+        }
+    }
+    left.first().map(|line| format!("{line} (missing)"))
+}
+
+/// What the trace at `path` says of its run, to compare with.
+pub fn recorded(path: &Path) -> Option<Recorded> {
+    Run::load(path).map(|run| Recorded { run, output: None, late: false })
+}

@@ -1,0 +1,52 @@
+//! What there is to know of a whole file: whether it is still the same, whose it is, and which library it is linked with.
+
+use std::fs::File;
+use std::path::Path;
+
+use object::{Object, ObjectSymbol, ReadCache};
+
+/// What the linker put into a file to tell it from others.
+pub fn build_id(path: &Path) -> Option<Vec<u8>> {
+    let mut file = File::open(path).ok()?;
+    let cache = ReadCache::new(&mut file);
+    let parsed = object::File::parse(&cache).ok()?;
+    Some(parsed.build_id().ok()??.to_vec())
+}
+
+/// How a program is linked with a library of OpenMP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct OpenMp {
+    /// gcc's is part of the program itself.
+    pub gcc: bool,
+    /// LLVM's is part of the program itself.
+    pub llvm: bool,
+    /// gcc's is part of it, behind the functions of the runtime.
+    pub wrapped: bool,
+}
+
+impl OpenMp {
+    /// Looks for the libraries' functions among those that the program defines.
+    pub fn of(program: &Path) -> OpenMp {
+        let bytes = std::fs::read(program).unwrap_or_default();
+        let file = object::File::parse(&*bytes).ok();
+        let names = file.iter().flat_map(|file| file.symbols()).filter(|symbol| symbol.is_definition());
+        let mut found = OpenMp::default();
+        for name in names.filter_map(|symbol| symbol.name_bytes().ok()) {
+            match name {
+                b"GOMP_parallel" => found.gcc = true,
+                b"__wrap_GOMP_parallel" => found.wrapped = true,
+                b"__kmpc_fork_call" => found.llvm = true,
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
+/// The file is one of the languages' own: it says little about whose code it is.
+pub fn is_library(file: &str) -> bool {
+    let rust = ["library/core/", "library/std/", "library/alloc/"];
+    let others = ["/include/c++/", "-linux-gnu/c++/", "/parking_lot-", "/parking_lot_core-", "/lock_api-"];
+    rust.iter().any(|part| file.starts_with(part) || file.contains(&format!("/{part}")))
+        || others.iter().any(|part| file.contains(part))
+}

@@ -1,0 +1,23 @@
+//! What code and memory are called: functions, files and lines, variables and their members; and what machine code says.
+//!
+//! In: the files that a program had loaded, and addresses in them. Out: places in the source, names of data, and facts about
+//! instructions, such as which calls have a constant argument.
+//!
+//! This is the only crate that reads object files, debug information and machine code. It must never know recordings, traces or
+//! what names are wanted for.
+#![forbid(unsafe_code)]
+
+pub mod archive;
+mod constant_calls;
+mod files;
+mod members;
+mod module;
+mod rust_code;
+pub mod rust_sites;
+mod symbols;
+
+pub use constant_calls::constant_calls;
+pub use files::{OpenMp, build_id, is_library};
+pub use module::Module;
+pub use rust_code::rust_library;
+pub use symbols::{Place, Symbols};

@@ -1,0 +1,4 @@
+//! What a trace carries besides its events.
+
+/// The innermost frame of an event that frees memory.
+pub const FREES: &str = "[free]";

@@ -1,0 +1,195 @@
+//! From a prediction to the report that is shown of it.
+
+use std::path::Path;
+
+use mayhap_detect::candidates;
+use mayhap_predict::Rung;
+use mayhap_report::{Describer, Evidence, Report, Side, Summary, TraceInfo, counted, fingerprint, grouped};
+use mayhap_trace::{EventId, Relations, Source, Trace};
+
+use mayhap_analyse::windows;
+use mayhap_analyse::{Finding, Options, Prediction};
+use mayhap_record::Run;
+
+use crate::input::NO_EVENTS;
+use crate::suggest::question;
+use crate::{Failure, stacks};
+
+/// Rows of schedule that all findings of a report keep together; each keeps between the two numbers that follow.
+const ROWS: usize = 200_000;
+const LEAST: usize = 60;
+const MOST: usize = 1_000;
+
+/// Rows of schedule that each of so many findings keeps.
+pub fn fitting_steps(findings: usize) -> usize {
+    (ROWS / findings.max(1)).clamp(LEAST, MOST)
+}
+
+/// Rows of schedule that all findings of a page keep together: a page shows whole schedules, as far as browsers go.
+const PAGE_ROWS: usize = 2_000_000;
+
+/// Rows of schedule that each of so many findings keeps if there is to be a page.
+pub fn page_steps(findings: usize) -> usize {
+    (PAGE_ROWS / findings.max(1)).max(fitting_steps(findings))
+}
+
+/// The report of a prediction, arranged. `steps`: rows of schedule that each finding keeps; `None` for what fits.
+pub fn report(
+    path: &Path,
+    trace: &Trace,
+    relations: &Relations,
+    options: &Options,
+    prediction: &Prediction,
+    steps: Option<usize>,
+) -> Report {
+    let steps = steps.unwrap_or_else(|| fitting_steps(prediction.findings.len()));
+    let stacks = stacks::of(path, trace, relations, prediction.findings.iter().map(|f| &f.target));
+    let run = Run::load(path);
+    let describer = Describer::new(trace, relations, steps).with_stacks(stacks);
+    described(path, trace, options, prediction, &describer, run.as_ref())
+}
+
+/// The same with what else is known of the trace: how to describe its findings, and the run that it is of.
+pub fn described(
+    path: &Path,
+    trace: &Trace,
+    options: &Options,
+    prediction: &Prediction,
+    describer: &Describer<'_>,
+    run: Option<&Run>,
+) -> Report {
+    let mut report = Report::new(env!("CARGO_PKG_VERSION"), trace_info(path, trace), options.model.name());
+    let engine = options.engine.name();
+    let (recorded, doubt) = (run.is_some(), run.and_then(Run::doubt));
+    let finding = |f: &Finding| {
+        let mut finding = describer.finding(&Evidence {
+            kind: f.kind.into(),
+            target: &f.target,
+            proof: f.proof.as_ref(),
+            suspicion: f.suspicion.as_deref(),
+            engine,
+            model: options.model,
+            occurrences: f.occurrences,
+            distance: candidates::distance(&f.target).into(),
+        });
+        finding.replay_command = f.proof.as_ref().map(|_| question(path, &f.target, options.model, recorded));
+        if let Some(doubt) = &doubt {
+            finding.doubted(doubt);
+        }
+        finding
+    };
+    report.findings = prediction.findings.iter().map(finding).collect();
+    report.summary = summary(prediction);
+    if doubt.is_some() {
+        report.summary.suspected += std::mem::take(&mut report.summary.proven);
+    }
+    if let Some(left) = prediction.halted {
+        let left = counted(left, "further candidate");
+        report.notes.push(format!("halt_on_error: stopped at the first error; {left} of its kind not decided"));
+    }
+    report.arrange();
+    report
+}
+
+/// The id of a finding in the report.
+pub fn id(trace: &Trace, finding: &Finding) -> String {
+    let side = |event: EventId| {
+        let (at, tables) = (trace.event(event), trace.tables());
+        let object = tables.object(at.op, at.object).to_string();
+        Side { object, location: tables.location(at.location).map(str::to_string), ..Side::default() }
+    };
+    let sides: Vec<Side> = finding.target.events().into_iter().map(side).collect();
+    fingerprint::id(finding.kind.into(), &sides)
+}
+
+/// What there is to say of a trace.
+pub fn trace_info(path: &Path, trace: &Trace) -> TraceInfo {
+    let tables = trace.tables();
+    TraceInfo {
+        path: path.display().to_string(),
+        events: trace.len() as u64,
+        threads: tables.threads.len() as u64,
+        locks: tables.locks.len() as u64,
+        variables: tables.variables.len() as u64,
+    }
+}
+
+fn summary(prediction: &Prediction) -> Summary {
+    let tally = &prediction.tally;
+    let rungs = |counts: &std::collections::BTreeMap<Rung, u64>| {
+        counts.iter().map(|(r, &n)| mayhap_report::Rung { rung: r.name().to_string(), candidates: n }).collect()
+    };
+    Summary {
+        candidates: tally.candidates,
+        proven: tally.all_proven(),
+        refuted: tally.all_refuted(),
+        unknown: tally.unknown,
+        suspected: tally.suspected,
+        seconds: prediction.seconds,
+        first_unknown: tally.first_unknown.clone(),
+        decisions: tally.decisions,
+        instances_left_out: tally.left_out,
+        covered_by_races: prediction.covered,
+        proven_by: rungs(&tally.proven),
+        refuted_by: rungs(&tally.refuted),
+        counters: prediction.counters.figures.iter().map(|&(name, n)| (name.to_string(), n)).collect(),
+        racy_events: prediction.racy_events,
+        racy_locations: prediction.racy_locations,
+        ..Summary::default()
+    }
+}
+
+/// Predicts window by window: the report of the whole trace.
+pub fn in_windows(
+    path: &Path,
+    source: Box<dyn Source>,
+    size: usize,
+    options: &dyn Fn(&Trace) -> Options,
+) -> Result<Report, Failure> {
+    let mut whole: Option<Report> = None;
+    let mut attached: Option<Option<Vec<u8>>> = None;
+    let run = Run::load(path);
+    let mut found = |predicted: windows::Predicted<'_>| {
+        let windows::Predicted { window, relations, options, prediction, events } = predicted;
+        let mut describer = Describer::new(&window.trace, relations, fitting_steps(prediction.findings.len()));
+        // The file is read for them once, however many windows there are.
+        if !prediction.findings.is_empty()
+            && let Some(bytes) = attached.get_or_insert_with(|| stacks::attached(path))
+        {
+            let targets = prediction.findings.iter().map(|f| &f.target);
+            describer = describer.with_stacks(stacks::of_window(bytes, window, relations, targets));
+        }
+        let mut part = described(path, &window.trace, options, prediction, &describer, run.as_ref());
+        for finding in &mut part.findings {
+            finding.renumber(window.after, &|number| window.whole(number));
+            finding.replay_command = None;
+        }
+        part.trace = trace_info(path, &window.trace);
+        part.trace.events = events;
+        whole = Some(match whole.take() {
+            None => part,
+            Some(sum) => joined(sum, part),
+        });
+    };
+    let count =
+        windows::in_windows(source, size, options, &mut found).map_err(|error| Failure::in_file(path, error))?;
+    let mut report = whole.ok_or_else(|| Failure::at(path, NO_EVENTS))?;
+    report.arrange();
+    if count > 1 {
+        let size = grouped(size as u64);
+        let gap = format!("what needs events of two windows was not looked for ({count} windows of {size} events)");
+        report.summary.unknown += 1;
+        report.summary.first_unknown.get_or_insert(gap.clone());
+        report.notes.push(format!("in windows: {gap}"));
+    }
+    Ok(report)
+}
+
+/// Both reports as one, of the later one's trace.
+fn joined(mut sum: Report, part: Report) -> Report {
+    sum.summary.add(&part.summary);
+    sum.findings.extend(part.findings);
+    sum.notes.extend(part.notes);
+    sum.trace = part.trace;
+    sum
+}

@@ -1,0 +1,40 @@
+//! Commands that reports suggest: they ask a question again, or replay an answer.
+
+use std::path::Path;
+
+use mayhap_trace::EventId;
+use mayhap_witness::{Model, Target};
+
+/// The command that asks about one target again, and replays its schedule if there is a program to replay.
+pub fn question(path: &Path, target: &Target, model: Model, recorded: bool) -> String {
+    let numbers = |events: &[EventId]| events.iter().map(EventId::to_string).collect::<Vec<_>>().join(",");
+    let write = |w: &Option<EventId>| w.map_or("init".to_string(), |w| w.to_string());
+    let asked = match target {
+        Target::Race(..) => format!("--race {}", numbers(&target.events())),
+        Target::Deadlock(requests) => format!("--deadlock {}", numbers(requests)),
+        Target::Atomicity { .. } => format!("--atomicity {}", numbers(&target.events())),
+        Target::Sequence { events, adjacent } => {
+            let pairs = adjacent.iter().map(|(x, y)| format!(" --adjacent {x},{y}"));
+            format!("--sequence {}{}", numbers(events), pairs.collect::<String>())
+        }
+        Target::Nondeterminism { write: w, read, other } => {
+            format!("--nondeterminism {},{read},{}", write(w), write(other))
+        }
+    };
+    let model = if model == Model::Sync { " --model sync" } else { "" };
+    let command = if recorded { "replay" } else { "check" };
+    format!("mayhap {command} {} {asked}{model}", shell_word(path))
+}
+
+/// The command that replays a witness file. Where the trace was `recorded`, it knows the program.
+pub fn replay_command(witness: &Path, recorded: bool) -> String {
+    let program = if recorded { "" } else { " -- PROGRAM ARGUMENTS" };
+    format!("mayhap replay {}{program}", shell_word(witness))
+}
+
+/// A path as a shell takes it for one word.
+pub fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
