@@ -78,8 +78,12 @@ impl<'a> Context<'a> {
 
     fn demands(&self, model: Model) -> Option<&Demands> {
         match model {
-            Model::Data => Some(self.data.get_or_init(|| Demands::new(self.trace, self.relations, model))),
-            Model::Branch => Some(self.branch.get_or_init(|| Demands::new(self.trace, self.relations, model))),
+            Model::Data | Model::Value => {
+                Some(self.data.get_or_init(|| Demands::new(self.trace, self.relations, model)))
+            }
+            Model::Branch | Model::Causal => {
+                Some(self.branch.get_or_init(|| Demands::new(self.trace, self.relations, model)))
+            }
             Model::Sync => None,
         }
     }

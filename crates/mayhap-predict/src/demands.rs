@@ -37,8 +37,8 @@ impl Demands {
         for (id, event) in trace.events() {
             let thread = event.thread.index();
             match event.op {
-                Op::Read if model == Model::Data => pass.read(id, thread, false),
-                Op::Read if model == Model::Branch => pass.read(id, thread, true),
+                Op::Read if matches!(model, Model::Data | Model::Value) => pass.read(id, thread, false),
+                Op::Read if model.allows_change() => pass.read(id, thread, true),
                 Op::Branch => pass.now[thread] = pass.out.arena.join(pass.now[thread], pass.pending[thread]),
                 Op::Fork => pass.fork(id, event.object as usize, thread),
                 Op::Join => pass.join(ThreadId::at(event.object as usize), thread),

@@ -58,8 +58,8 @@ fn enters(context: &Context, model: Model, earlier: EventId, at: EventId) -> Opt
         Some(Step { before: write, after: read, why: Why::ReadsFrom(variable) })
     };
     let step = match event.op {
-        Op::Read if model == Model::Data => saw(entry),
-        Op::Branch if model == Model::Branch => events[..first].iter().find_map(|&read| saw(read)),
+        Op::Read if matches!(model, Model::Data | Model::Value) => saw(entry),
+        Op::Branch if model.allows_change() => events[..first].iter().find_map(|&read| saw(read)),
         Op::Wait => relations.partner(entry).filter(|&n| brings(n)).map(|n| must(n, entry)),
         Op::Join => {
             let last = relations.partner(entry).filter(|&last| brings(last));

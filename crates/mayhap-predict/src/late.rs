@@ -71,8 +71,8 @@ impl Late {
         self.free.clone_from(&query.last);
         self.strict.clear();
         self.strict.extend(slice.cut.iter().enumerate().map(|(thread, &cut)| match model {
-            Model::Data => cut,
-            Model::Branch => context.decided(thread, cut),
+            Model::Data | Model::Value => cut,
+            Model::Branch | Model::Causal => context.decided(thread, cut),
             Model::Sync => 0,
         }));
     }

@@ -43,6 +43,7 @@ impl Query {
     /// The queries of which at least one must be met for the target to be reached.
     pub fn of_target(context: &Context, target: &Target, model: Model) -> Vec<Query> {
         match target {
+            Target::UnorderedRace(a, b) => vec![Query { run: vec![*a, *b], ..Query::default() }],
             Target::Race(a, b) => vec![Query { next: vec![*a, *b], ..Query::default() }],
             Target::Deadlock(requests) => vec![Query { next: requests.clone(), ..Query::default() }],
             Target::Atomicity { first, remote, second } => atomicity(context, [*first, *remote, *second], model),
@@ -73,7 +74,7 @@ fn atomicity(context: &Context, [first, remote, second]: [EventId; 3], model: Mo
         ..Query::default()
     };
     let is_read = context.trace.event(remote).op == mayhap_trace::Op::Read;
-    if model != Model::Data || !is_read {
+    if !matches!(model, Model::Data | Model::Value) || !is_read {
         return vec![strict];
     }
     vec![Query { run: vec![first], last: vec![remote, second], ..strict.clone() }, strict]

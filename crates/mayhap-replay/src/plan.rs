@@ -59,7 +59,9 @@ impl Plan {
             Target::Race(a, b) => (goal::STAND, vec![*a, *b]),
             Target::Deadlock(requests) => (goal::BLOCK, requests.clone()),
             Target::Nondeterminism { read, .. } => (goal::STAND, vec![*read]),
-            Target::Atomicity { .. } | Target::Sequence { .. } => (goal::SEQUENCE, Vec::new()),
+            Target::UnorderedRace(..) | Target::Atomicity { .. } | Target::Sequence { .. } => {
+                (goal::SEQUENCE, Vec::new())
+            }
         };
         let step_of = |event: &EventId| {
             steps.of(*event).ok_or_else(|| format!("event {event} is no step that the program makes by itself"))

@@ -294,6 +294,12 @@ pub enum TargetJson {
         /// The two.
         events: [u64; 2],
     },
+    /// Two accesses that run, unordered by happens-before.
+    #[serde(rename = "unordered-race")]
+    UnorderedRace {
+        /// The two.
+        events: [u64; 2],
+    },
     /// Blocked acquires.
     Deadlock {
         /// One of each thread of the cycle.
@@ -357,6 +363,7 @@ impl From<&Target> for TargetJson {
         let write = |w: &Option<EventId>| WriteJson(w.map(EventId::number));
         match target {
             Target::Race(a, b) => TargetJson::Race { events: [a.number(), b.number()] },
+            Target::UnorderedRace(a, b) => TargetJson::UnorderedRace { events: [a.number(), b.number()] },
             Target::Deadlock(requests) => TargetJson::Deadlock { events: numbers(requests) },
             Target::Atomicity { first, remote, second } => {
                 TargetJson::Atomicity { first: first.number(), remote: remote.number(), second: second.number() }
@@ -380,6 +387,7 @@ impl TargetJson {
         let write = |w: &WriteJson| w.0.map(event).transpose();
         Ok(match self {
             TargetJson::Race { events: [a, b] } => Target::Race(event(*a)?, event(*b)?),
+            TargetJson::UnorderedRace { events: [a, b] } => Target::UnorderedRace(event(*a)?, event(*b)?),
             TargetJson::Deadlock { events: requests } => Target::Deadlock(events(requests)?),
             TargetJson::Atomicity { first, remote, second } => {
                 Target::Atomicity { first: event(*first)?, remote: event(*remote)?, second: event(*second)? }
@@ -470,7 +478,10 @@ mod tests {
         assert_eq!(refuse("1, 2", "1, 6"), "step 2 of the schedule: there is no event 6 in a trace of 5 events");
         assert_eq!(refuse("1, 2", "0"), "step 1 of the schedule: there is no event 0 in a trace of 5 events");
         assert_eq!(refuse("\"read\":2", "\"read\":9"), "target: there is no event 9 in a trace of 5 events");
-        assert_eq!(refuse("\"branch\"", "\"maybe\""), "`maybe` is no model: data, branch or sync");
+        assert_eq!(
+            refuse("\"branch\"", "\"maybe\""),
+            "unknown model `maybe`: expected data, value, branch, causal or sync"
+        );
         assert_eq!(
             refuse("\"version\": 1,", "\"version\": 3,"),
             "the witness file has version 3; this program reads 1 and 2"

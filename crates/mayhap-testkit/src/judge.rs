@@ -62,7 +62,7 @@ impl Judge {
         let at = |e: &EventId| facts.events[e.index()];
         let distinct = |keys: Vec<usize>| keys.iter().enumerate().all(|(i, k)| !keys[..i].contains(k));
         match target {
-            Target::Race(a, b) => at(a).conflicts(&at(b)),
+            Target::Race(a, b) | Target::UnorderedRace(a, b) => at(a).races_with(&at(b)),
             Target::Deadlock(requests) => {
                 requests.len() > 1
                     && requests.iter().all(|e| at(e).op.is_acquire())
@@ -150,8 +150,8 @@ impl Run<'_> {
             let mut later = self.schedule[at + 1..].iter().filter(|&&e| facts.events[e].thread == event.thread);
             match model {
                 Model::Sync => true,
-                Model::Branch => later.all(|&e| facts.events[e].op != Op::Branch),
-                Model::Data => free.contains(&EventId::at(read)) && later.next().is_none(),
+                Model::Branch | Model::Causal => later.all(|&e| facts.events[e].op != Op::Branch),
+                Model::Data | Model::Value => free.contains(&EventId::at(read)) && later.next().is_none(),
             }
         })
     }
@@ -184,6 +184,7 @@ impl Run<'_> {
         };
         match target {
             Target::Race(a, b) => self.is_next(*a) && self.is_next(*b),
+            Target::UnorderedRace(..) => false,
             Target::Deadlock(requests) => requests.iter().all(|&request| {
                 let others = requests.iter().filter(|&&other| other != request);
                 let mut threads = others.map(|other| self.facts.events[other.index()].thread.index());

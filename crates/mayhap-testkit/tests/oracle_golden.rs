@@ -12,12 +12,12 @@ use mayhap_witness::{Checker, Model, Target, Witness};
 /// The oracle of each model, explored when first asked.
 struct Oracles<'c> {
     case: &'c Case,
-    explored: [Option<Oracle>; 3],
+    explored: [Option<Oracle>; 5],
 }
 
 impl<'c> Oracles<'c> {
     fn new(case: &'c Case) -> Self {
-        Oracles { case, explored: [None, None, None] }
+        Oracles { case, explored: [const { None }; 5] }
     }
 
     fn get(&mut self, model: Model) -> &Oracle {

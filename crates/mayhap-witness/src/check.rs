@@ -5,13 +5,13 @@
 //! it (readers share); and reads keep to the [`Model`]. Then the [`Target`]'s state must be reached.
 //!
 //! Cost: linear in the part of the schedule that does not follow the observed run from its beginning (see
-//! [`crate::milestones`]); a [`Checker`] keeps its tables between checks and cleans only what a check touched.
+//! [`crate::checkpoints`]); a [`Checker`] keeps its tables between checks and cleans only what a check touched.
 
 use std::fmt;
 
 use mayhap_trace::{EventId, Op, Relations, ThreadId, Trace};
 
-use crate::milestones::{self, Milestones};
+use crate::checkpoints::{self, Checkpoints};
 use crate::{Model, Schedule, Target, TargetError, Witness};
 
 /// A witness that the kernel accepted: the only thing that may be called proven.
@@ -168,22 +168,22 @@ pub struct Checker<'a> {
     pub(crate) trace: &'a Trace,
     pub(crate) relations: &'a Relations,
     state: State,
-    milestones: Milestones,
+    checkpoints: Checkpoints,
 }
 
 impl<'a> Checker<'a> {
     /// A checker for a trace and the relations derived from it.
     pub fn new(trace: &'a Trace, relations: &'a Relations) -> Self {
         let state = State::new(trace);
-        Checker { trace, relations, milestones: Milestones::new(trace, &state), state }
+        Checker { trace, relations, checkpoints: Checkpoints::new(trace, &state), state }
     }
 
     /// Accepts the witness, or says what is wrong with it.
     pub fn check(&mut self, target: &Target, model: Model, witness: Witness) -> Result<Checked, Rejection> {
         let whole = |why| Rejection { step: None, event: None, why };
         target.validate(self.trace, self.relations).map_err(|e| whole(Why::BadTarget(e)))?;
-        let observed = milestones::observed(self.trace, self.relations, &witness.schedule);
-        let saved = self.milestones.resume(&witness.schedule, observed, &mut self.state);
+        let observed = checkpoints::observed(self.trace, self.relations, &witness.schedule);
+        let saved = self.checkpoints.resume(&witness.schedule, observed, &mut self.state);
         let verdict = self.run(target, model, &witness.schedule, observed, saved);
         let verdict = verdict.and_then(|()| {
             let place = |event| witness.schedule.position(event);
@@ -197,7 +197,7 @@ impl<'a> Checker<'a> {
         verdict.map(|()| Checked { target: target.clone(), model, witness })
     }
 
-    /// Runs all steps but those that a milestone saved, and keeps the state at milestones that are new.
+    /// Runs all steps but those that a checkpoint saved, and keeps the state at checkpoints that are new.
     fn run(
         &mut self,
         target: &Target,
@@ -210,8 +210,8 @@ impl<'a> Checker<'a> {
             let rejection = |why| Rejection { step: Some(step), event: Some(event), why };
             self.step(Some(target), model, event).map_err(rejection)?;
             let place = event.index() + 1;
-            if place <= observed && place >= self.milestones.due() {
-                self.milestones.pass(place, step, &self.state);
+            if place <= observed && place >= self.checkpoints.due() {
+                self.checkpoints.pass(place, step, &self.state);
             }
         }
         Ok(())
@@ -233,7 +233,7 @@ impl<'a> Checker<'a> {
         if let Some(fork) = self.unstarted(me) {
             return Err(Why::NotForked(fork));
         }
-        if model == Model::Data
+        if matches!(model, Model::Data | Model::Value)
             && let Some(read) = self.state.changed[me.index()]
         {
             return Err(Why::GoesOnAfterChangedRead(read));
@@ -243,7 +243,9 @@ impl<'a> Checker<'a> {
             Op::Read => {
                 let (observed, here) = (self.relations.partner(id), self.state.last_write[object]);
                 if observed != here {
-                    if model == Model::Data && !target.is_some_and(|target| free_read(target, id)) {
+                    if matches!(model, Model::Data | Model::Value)
+                        && !target.is_some_and(|target| free_read(target, id))
+                    {
                         return Err(Why::WrongWrite { observed, here });
                     }
                     self.state.changed[me.index()].get_or_insert(id);
@@ -276,7 +278,7 @@ impl<'a> Checker<'a> {
                 }
             }
             Op::Branch => {
-                if let Some(read) = self.state.changed[me.index()].filter(|_| model == Model::Branch) {
+                if let Some(read) = self.state.changed[me.index()].filter(|_| model.allows_change()) {
                     return Err(Why::BranchAfterChangedRead(read));
                 }
             }
@@ -327,6 +329,9 @@ impl<'a> Checker<'a> {
         };
         match target {
             Target::Race(a, b) => self.is_next(*a).and_then(|()| self.is_next(*b)),
+            Target::UnorderedRace(..) => {
+                Err("happens-before clocks do not leave the two accesses unordered".to_string())
+            }
             Target::Deadlock(requests) => requests.iter().try_for_each(|&request| {
                 self.is_next(request)?;
                 let event = self.trace.event(request);

@@ -5,15 +5,15 @@
 #![forbid(unsafe_code)]
 
 mod check;
-mod milestones;
+mod checkpoints;
+mod incremental;
 mod model;
-mod rehearsal;
 mod schedule;
 mod target;
 
 pub use check::{Checked, Checker, Rejection, Why};
+pub use incremental::IncrementalChecker;
 pub use model::Model;
-pub use rehearsal::Rehearsal;
 pub use schedule::Schedule;
 pub use target::{Kind, Target, TargetError};
 

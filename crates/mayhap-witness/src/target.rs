@@ -2,13 +2,16 @@
 
 use std::fmt;
 
-use mayhap_trace::{EventId, Op, Relations, Trace};
+use mayhap_trace::{Attempt, EventId, Op, Relations, Trace};
 
 /// A bad state, stated by events of the trace.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Target {
-    /// Two conflicting accesses are both next in their threads.
+    /// Two conflicting accesses, not both atomic, are both next in their threads.
     Race(EventId, EventId),
+    /// Two conflicting accesses, not both atomic, have both run, and the happens-before of the C11 memory model, taken of
+    /// this schedule, orders neither before the other.
+    UnorderedRace(EventId, EventId),
     /// Each of these acquires is next in its thread, and its lock is held by the thread of another of them.
     Deadlock(Vec<EventId>),
     /// `first`, `remote`, `second` run in this order, `second` last of all; `first` and `second` are of one thread.
@@ -88,7 +91,7 @@ impl Target {
     /// The kind.
     pub fn kind(&self) -> Kind {
         match self {
-            Target::Race(..) => Kind::Race,
+            Target::Race(..) | Target::UnorderedRace(..) => Kind::Race,
             Target::Deadlock(_) => Kind::Deadlock,
             Target::Atomicity { .. } => Kind::Atomicity,
             Target::Sequence { .. } => Kind::Order,
@@ -99,7 +102,7 @@ impl Target {
     /// The events it names, in the order of its definition, initial writes left out.
     pub fn events(&self) -> Vec<EventId> {
         match self {
-            Target::Race(a, b) => vec![*a, *b],
+            Target::Race(a, b) | Target::UnorderedRace(a, b) => vec![*a, *b],
             Target::Deadlock(requests) => requests.clone(),
             Target::Atomicity { first, remote, second } => vec![*first, *remote, *second],
             Target::Sequence { events, .. } => events.clone(),
@@ -121,11 +124,14 @@ impl Target {
         }
         let at = |id: EventId| trace.event(id);
         match self {
-            Target::Race(a, b) => {
+            Target::Race(a, b) | Target::UnorderedRace(a, b) => {
                 if !at(*a).conflicts(&at(*b)) {
                     return fail(format!(
                         "events {a} and {b} do not conflict: a race needs two accesses of different threads to one variable, one a write"
                     ));
+                }
+                if !at(*a).races_with(&at(*b)) {
+                    return fail(format!("events {a} and {b} are both atomic: atomic accesses do not race"));
                 }
             }
             Target::Deadlock(requests) => {
@@ -138,8 +144,10 @@ impl Target {
                             "event {request} is no acquire: a deadlock is stated by its blocked acquires"
                         ));
                     }
-                    if trace.only_tries(request) {
-                        return fail(format!("event {request} only tries: nobody waits there for ever"));
+                    if trace.only_tries(request) || at(request).flags.attempt() != Attempt::Blocking {
+                        return fail(format!(
+                            "event {request} is a try or timed acquire: no thread waits there forever"
+                        ));
                     }
                     if let Some(twin) = requests[..i].iter().find(|&&e| at(e).thread == at(request).thread) {
                         return fail(format!(
@@ -183,9 +191,9 @@ impl Target {
                 if at(*read).op != Op::Read {
                     return fail(format!("event {read} is no read"));
                 }
-                if relations.partner(*read) != *write {
+                if relations.read_from(*read) != *write {
                     let saw =
-                        relations.partner(*read).map_or("the initial value".to_string(), |w| format!("event {w}"));
+                        relations.read_from(*read).map_or("the initial value".to_string(), |w| format!("event {w}"));
                     return fail(format!("event {read} saw {saw}"));
                 }
                 if write == other {

@@ -10,7 +10,7 @@ pub fn question(path: &Path, target: &Target, model: Model, recorded: bool) -> S
     let numbers = |events: &[EventId]| events.iter().map(EventId::to_string).collect::<Vec<_>>().join(",");
     let write = |w: &Option<EventId>| w.map_or("init".to_string(), |w| w.to_string());
     let asked = match target {
-        Target::Race(..) => format!("--race {}", numbers(&target.events())),
+        Target::Race(..) | Target::UnorderedRace(..) => format!("--race {}", numbers(&target.events())),
         Target::Deadlock(requests) => format!("--deadlock {}", numbers(requests)),
         Target::Atomicity { .. } => format!("--atomicity {}", numbers(&target.events())),
         Target::Sequence { events, adjacent } => {

@@ -15,14 +15,14 @@ pub struct Choice<'a> {
     /// As published: nothing is proven or refuted, the verdict is a suspicion.
     literal: bool,
     /// One a model, made when first asked for.
-    surveys: [Option<Survey<'a>>; 3],
+    surveys: [Option<Survey<'a>>; 5],
     table: Table,
 }
 
 impl<'a> Choice<'a> {
     /// The engine for one trace.
     pub fn new(trace: &'a Trace, relations: &'a Relations, literal: bool) -> Self {
-        Choice { trace, relations, literal, surveys: [None, None, None], table: Table::default() }
+        Choice { trace, relations, literal, surveys: [const { None }; 5], table: Table::default() }
     }
 
     fn corrected(&mut self, read: EventId, other: Option<EventId>, model: Model, budget: &Budget) -> Verdict {

@@ -80,7 +80,7 @@ impl<'a> Needs<'a> {
         }
         needs.fill();
         (0..).zip(needs.writes.iter_mut().flatten()).for_each(|(number, writes)| writes.number = number);
-        if model == Model::Branch {
+        if model.allows_change() {
             needs.find_branches();
         }
         needs
@@ -112,13 +112,13 @@ impl<'a> Needs<'a> {
                 Op::Read => {
                     if let Some(write) = partner {
                         match self.model {
-                            Model::Data => self.include(&mut row, write),
-                            Model::Branch => self.include(&mut promised[thread], write),
+                            Model::Data | Model::Value => self.include(&mut row, write),
+                            Model::Branch | Model::Causal => self.include(&mut promised[thread], write),
                             Model::Sync => {}
                         }
                     }
                 }
-                Op::Branch if self.model == Model::Branch => join(&mut row, &promised[thread]),
+                Op::Branch if self.model.allows_change() => join(&mut row, &promised[thread]),
                 Op::Wait => self.include(&mut row, partner.expect("a wait has its notify")),
                 Op::Join => {
                     let fork = self.relations.fork_of(ThreadId::at(event.object as usize));
@@ -238,9 +238,9 @@ impl<'a> Needs<'a> {
     #[inline]
     pub(super) fn is_strict(&self, read: EventId, frontier: u32) -> bool {
         match self.model {
-            Model::Data => true,
+            Model::Data | Model::Value => true,
             Model::Sync => false,
-            Model::Branch => self.next_branch[read.index()] < frontier,
+            Model::Branch | Model::Causal => self.next_branch[read.index()] < frontier,
         }
     }
 

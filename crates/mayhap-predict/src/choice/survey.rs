@@ -5,7 +5,7 @@
 //! not accept is not counted as proven.
 
 use mayhap_trace::{EventId, Relations, ThreadId, Trace};
-use mayhap_witness::{Checked, Model, Rehearsal, Target};
+use mayhap_witness::{Checked, IncrementalChecker, Model, Target};
 
 use super::corrected::{Corrected, Plan, Status};
 use super::needs::Needs;
@@ -117,7 +117,7 @@ impl<'a> Survey<'a> {
             corrected: Corrected::new(needs, *budget),
             stage: Stage {
                 needs,
-                rehearsal: Rehearsal::new(needs.trace, needs.relations, needs.model),
+                incremental: IncrementalChecker::new(needs.trace, needs.relations, needs.model),
                 ideal: vec![0; needs.threads()],
                 head: 0,
             },
@@ -171,7 +171,7 @@ impl Session<'_, '_> {
             if !ran {
                 continue;
             }
-            seen.push((plan.len(), self.stage.rehearsal.would_see(read)));
+            seen.push((plan.len(), self.stage.incremental.would_see(read)));
             for (verdict, &(other, kinds)) in others.iter_mut().zip(&answers.others) {
                 for (kind, status) in kinds.into_iter().enumerate() {
                     if status != Status::Planned(number) {
@@ -198,7 +198,7 @@ impl Session<'_, '_> {
         let plan = verdicts.shortest(other)?;
         let target = Target::Nondeterminism { write: verdicts.write, read: verdicts.read, other: other.other };
         self.stage.run(plan).then_some(())?;
-        self.stage.rehearsal.checked(&target).ok()
+        self.stage.incremental.checked(&target).ok()
     }
 
     /// A schedule after which the read sees exactly this write, shortest first among those known; `None` if there is none
@@ -206,9 +206,9 @@ impl Session<'_, '_> {
     pub fn sees(&mut self, read: EventId, other: Option<EventId>) -> Option<Checked> {
         let plan = self.corrected.sees(read, other)?;
         let write = self.needs.relations.partner(read);
-        let exact = self.stage.run(&plan) && self.stage.rehearsal.would_see(read) == other;
+        let exact = self.stage.run(&plan) && self.stage.incremental.would_see(read) == other;
         let target = Target::Nondeterminism { write, read, other };
-        exact.then(|| self.stage.rehearsal.checked(&target).ok()).flatten()
+        exact.then(|| self.stage.incremental.checked(&target).ok()).flatten()
     }
 
     /// `a` is before `b` in every correct reordering that has `b`, as far as needs tell.
@@ -238,7 +238,7 @@ impl Session<'_, '_> {
 /// The kernel, rehearsing one plan after the other.
 struct Stage<'n, 'a> {
     needs: &'n Needs<'a>,
-    rehearsal: Rehearsal<'a>,
+    incremental: IncrementalChecker<'a>,
     /// The ideal that the first `head` steps are, in observed order.
     ideal: Vec<u32>,
     head: usize,
@@ -252,10 +252,10 @@ impl Stage<'_, '_> {
         let differ = self.ideal.iter().zip(&plan.ideal).enumerate().filter(|(_, (old, new))| old != new);
         let split = differ.map(|(t, (&old, &new))| event(t, old.min(new))).min();
         let keep = match split {
-            Some(split) => self.rehearsal.schedule()[..self.head].partition_point(|&e| e < split),
+            Some(split) => self.incremental.schedule()[..self.head].partition_point(|&e| e < split),
             None => self.head,
         };
-        self.rehearsal.rewind(keep);
+        self.incremental.rewind(keep);
         self.head = keep;
         let end = plan.ideal.iter().enumerate().filter(|&(_, &count)| count > 0).map(|(t, &count)| event(t, count - 1));
         let (start, end) = (split.map_or(0, EventId::index), end.max().map_or(0, |e| e.index() + 1));
@@ -267,16 +267,16 @@ impl Stage<'_, '_> {
                 return false;
             }
         }
-        self.head = self.rehearsal.schedule().len();
+        self.head = self.incremental.schedule().len();
         self.ideal.copy_from_slice(&plan.ideal);
-        plan.tail.iter().all(|&id| self.rehearsal.run(id).is_ok())
+        plan.tail.iter().all(|&id| self.incremental.run(id).is_ok())
     }
 
     fn step(&mut self, id: EventId) -> bool {
-        let ran = self.rehearsal.run(id).is_ok();
+        let ran = self.incremental.run(id).is_ok();
         if !ran {
             // Nothing is known to be common with the next plan.
-            self.rehearsal.rewind(0);
+            self.incremental.rewind(0);
             self.ideal.fill(0);
             self.head = 0;
         }
@@ -286,7 +286,7 @@ impl Stage<'_, '_> {
     /// The state shows this kind of the triplet: 0 is "overwritten", 1 is "absent".
     fn shows(&self, write: Option<EventId>, read: EventId, other: Option<EventId>, kind: usize) -> bool {
         let target = Target::Nondeterminism { write, read, other };
-        let ran = write.is_none_or(|w| self.rehearsal.has_run(w));
-        ran == (kind == 0) && self.rehearsal.reaches(&target).is_ok()
+        let ran = write.is_none_or(|w| self.incremental.has_run(w));
+        ran == (kind == 0) && self.incremental.reaches(&target).is_ok()
     }
 }

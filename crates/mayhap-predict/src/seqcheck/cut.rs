@@ -57,8 +57,8 @@ impl Cut {
     pub(crate) fn strict(&self, index: &Index<'_>, thread: ThreadId) -> u32 {
         let count = self.counts[thread.index()];
         let strict = match self.model {
-            Model::Data => count.saturating_sub(u32::from(self.late_branches)),
-            Model::Branch => index.branch_before(thread, count).unwrap_or(0),
+            Model::Data | Model::Value => count.saturating_sub(u32::from(self.late_branches)),
+            Model::Branch | Model::Causal => index.branch_before(thread, count).unwrap_or(0),
             Model::Sync => 0,
         };
         strict.min(self.free_from[thread.index()])

@@ -46,7 +46,9 @@ pub(crate) fn encode(index: &Index<'_>, target: &Target) -> Result<Vec<Encoding>
         Target::Sequence { events, adjacent } => {
             Ok(vec![Encoding { sequence: events.clone(), adjacent: adjacent.clone(), until: Until::End }])
         }
-        Target::Nondeterminism { .. } => Err("seqcheck decides races, deadlocks, atomicity violations and sequences"),
+        Target::UnorderedRace(..) | Target::Nondeterminism { .. } => {
+            Err("seqcheck decides races, deadlocks, atomicity violations and sequences")
+        }
     }
 }
 

@@ -43,7 +43,7 @@ impl Plan {
                 adjacent: adjacent.clone(),
                 ..Plan::default()
             }]),
-            Target::Nondeterminism { .. } => None,
+            Target::UnorderedRace(..) | Target::Nondeterminism { .. } => None,
         }
     }
 
@@ -92,7 +92,7 @@ fn atomicity(index: &Index<'_>, [first, remote, second]: [EventId; 3], model: Mo
         final_event: Some(second),
         ..Plan::default()
     };
-    if model != Model::Data || index.trace.event(remote).op != Op::Read {
+    if !matches!(model, Model::Data | Model::Value) || index.trace.event(remote).op != Op::Read {
         return vec![strict];
     }
     vec![Plan { run: vec![first], last: vec![remote, second], ..strict.clone() }, strict]

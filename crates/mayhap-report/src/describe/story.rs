@@ -218,7 +218,7 @@ impl Teller<'_, '_> {
             Target::Race(a, b) => vec![*a, *b],
             Target::Deadlock(requests) => requests.clone(),
             Target::Nondeterminism { read, .. } => vec![*read],
-            Target::Atomicity { .. } | Target::Sequence { .. } => Vec::new(),
+            Target::UnorderedRace(..) | Target::Atomicity { .. } | Target::Sequence { .. } => Vec::new(),
         }
     }
 

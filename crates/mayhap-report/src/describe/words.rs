@@ -51,9 +51,11 @@ pub(crate) fn list(parts: &[String]) -> String {
 pub(crate) fn model(model: &str) -> &'static str {
     match model {
         "data" => "on the way every read sees the write that it saw in the recorded run",
+        "value" => "on the way every read returns its recorded value",
         "branch" => {
             "on the way every read whose value its thread acts upon sees the write that it saw in the recorded run"
         }
+        "causal" => "on the way every read that affects control flow returns its recorded value",
         "sync" => "only synchronisation is kept: reads may see other writes, and code could then take other paths",
         _ => "nothing is known of what reads see",
     }
@@ -67,7 +69,7 @@ fn named(lock: &str) -> String {
 /// What each event of the target is.
 pub(super) fn roles(kind: Kind, target: &Target) -> Vec<&'static str> {
     match target {
-        Target::Race(..) => vec!["first access", "second access"],
+        Target::Race(..) | Target::UnorderedRace(..) => vec!["first access", "second access"],
         Target::Deadlock(requests) => vec!["blocked"; requests.len()],
         Target::Atomicity { .. } => vec!["first access", "access in between", "second access"],
         Target::Sequence { events, .. } => vec!["event of the sequence"; events.len()],
@@ -153,7 +155,9 @@ fn noun(side: &Side) -> &'static str {
 pub(super) fn title(kind: Kind, target: &Target, sides: &[Side]) -> String {
     let name = kind.title();
     match (target, sides) {
-        (Target::Race(..), [a, b]) => format!("{name} on {}: {}", spoken(&a.object), race_words(a, b)),
+        (Target::Race(..) | Target::UnorderedRace(..), [a, b]) => {
+            format!("{name} on {}: {}", spoken(&a.object), race_words(a, b))
+        }
         (Target::Deadlock(_), _) => {
             let waits: Vec<String> =
                 sides.iter().map(|s| format!("{} waits for {}", who(s), named(&s.object))).collect();
@@ -204,6 +208,9 @@ fn race_words(a: &Side, b: &Side) -> String {
 /// What can happen, in a sentence.
 pub(super) fn message(kind: Kind, target: &Target, sides: &[Side]) -> String {
     match (target, sides) {
+        (Target::UnorderedRace(..), [a, b]) => {
+            format!("Nothing orders the {} by {} and the {} by {}.", noun(a), whereabouts(a), noun(b), whereabouts(b))
+        }
         (Target::Race(..), [a, b]) => format!(
             "The {} by {} and the {} by {} can happen at the same time.",
             noun(a),
@@ -273,7 +280,7 @@ fn holds(side: &Side) -> String {
 /// Why nothing prevents it, in a sentence or two.
 pub(super) fn why(describer: &Describer<'_>, target: &Target, sides: &[Side], told: Option<&Told>) -> String {
     let reason = match (target, sides) {
-        (Target::Race(..), [a, b]) => why_race(a, b),
+        (Target::Race(..) | Target::UnorderedRace(..), [a, b]) => why_race(a, b),
         (Target::Deadlock(_), _) => why_deadlock(sides),
         (Target::Atomicity { .. }, [a, c, b]) => why_atomicity(a, c, b),
         (Target::Nondeterminism { .. }, _) => {

@@ -46,8 +46,12 @@ pub struct CaseFacts {
 pub struct Truth {
     /// In the data model.
     pub data: Option<bool>,
+    /// In the value model.
+    pub value: Option<bool>,
     /// In the branch model.
     pub branch: Option<bool>,
+    /// In the causal model.
+    pub causal: Option<bool>,
     /// In the sync model.
     pub sync: Option<bool>,
 }
@@ -57,7 +61,9 @@ impl Truth {
     pub fn under(&self, model: Model) -> Option<bool> {
         match model {
             Model::Data => self.data,
+            Model::Value => self.value,
             Model::Branch => self.branch,
+            Model::Causal => self.causal,
             Model::Sync => self.sync,
         }
     }
@@ -90,7 +96,7 @@ macro_rules! truth {
         impl $fact {
             /// What is true in which model.
             pub fn truth(&self) -> Truth {
-                Truth { data: self.data, branch: self.branch, sync: self.sync }
+                Truth { data: self.data, value: self.value, branch: self.branch, causal: self.causal, sync: self.sync }
             }
         }
     };
@@ -106,8 +112,12 @@ pub struct PairFact {
     pub locations: Option<Pair>,
     /// In the data model.
     pub data: Option<bool>,
+    /// In the value model.
+    pub value: Option<bool>,
     /// In the branch model.
     pub branch: Option<bool>,
+    /// In the causal model.
+    pub causal: Option<bool>,
     /// In the sync model.
     pub sync: Option<bool>,
     /// What named algorithms say.
@@ -124,8 +134,12 @@ pub struct SequenceFact {
     pub events: Vec<String>,
     /// In the data model.
     pub data: Option<bool>,
+    /// In the value model.
+    pub value: Option<bool>,
     /// In the branch model.
     pub branch: Option<bool>,
+    /// In the causal model.
+    pub causal: Option<bool>,
     /// In the sync model.
     pub sync: Option<bool>,
     /// What named algorithms say.

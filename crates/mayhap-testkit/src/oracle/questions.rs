@@ -10,6 +10,7 @@ impl Oracle {
     /// Decides any target. The target must make sense for the trace.
     pub fn decide(&self, target: &Target) -> Result<Option<Witness>, TooBig> {
         match target {
+            Target::UnorderedRace(..) => Ok(None),
             Target::Race(a, b) => Ok(self.both_next(*a, *b)),
             Target::Deadlock(requests) => Ok(self.deadlock(requests)),
             Target::Atomicity { first, remote, second } => self.atomicity(*first, *remote, *second),

@@ -230,11 +230,12 @@ impl Space {
                 }
             }
             Op::Wait if !self.facts.notify[node.event].is_some_and(|n| self.has_run(state, n)) => return None,
-            Op::Branch if self.model == Model::Branch && dirty => return None,
+            Op::Branch if self.model.allows_change() && dirty => return None,
             Op::Read => changed = state.last[node.object] != node.value,
             _ => {}
         }
-        if self.model == Model::Data && (dirty || changed && !demands.free.contains(&node.event)) {
+        if matches!(self.model, Model::Data | Model::Value) && (dirty || changed && !demands.free.contains(&node.event))
+        {
             return None;
         }
         if !self.allowed(state, node, demands) {
@@ -292,8 +293,8 @@ fn masks(threads: &[Vec<Node>], shared: bool) -> Vec<Vec<u64>> {
 /// Per variable, one past the last read of this thread whose value can matter.
 fn last_readers(nodes: &[Node], variables: usize, model: Model) -> Vec<u8> {
     let decisive = match model {
-        Model::Data => nodes.len(),
-        Model::Branch => nodes.iter().rposition(|n| n.op == Op::Branch).unwrap_or(0),
+        Model::Data | Model::Value => nodes.len(),
+        Model::Branch | Model::Causal => nodes.iter().rposition(|n| n.op == Op::Branch).unwrap_or(0),
         Model::Sync => 0,
     };
     let mut last = vec![0; variables];
@@ -306,8 +307,8 @@ fn last_readers(nodes: &[Node], variables: usize, model: Model) -> Vec<u8> {
 /// One past the last event that dirt can stop.
 fn last_decision(nodes: &[Node], model: Model) -> u8 {
     match model {
-        Model::Data => nodes.len() as u8,
-        Model::Branch => nodes.iter().rposition(|n| n.op == Op::Branch).map_or(0, |at| at as u8 + 1),
+        Model::Data | Model::Value => nodes.len() as u8,
+        Model::Branch | Model::Causal => nodes.iter().rposition(|n| n.op == Op::Branch).map_or(0, |at| at as u8 + 1),
         Model::Sync => 0,
     }
 }

@@ -9,7 +9,7 @@ use mayhap_detect::candidates;
 use mayhap_predict::{Budget, Context, Verdict};
 use mayhap_report::text::{self, Style};
 use mayhap_report::{Describer, Evidence, Needed, Premise, Refutation, Report};
-use mayhap_trace::{EventId, Op, Relations, Trace};
+use mayhap_trace::{EventId, Relations, Trace};
 use mayhap_witness::{Checked, Model, Target};
 use serde::Serialize;
 
@@ -125,7 +125,7 @@ pub struct EngineArgs {
     #[arg(long)]
     pub literal: bool,
 
-    /// What a reordering must preserve of reads: data, branch or sync [default: branch if the trace has branches, else data]
+    /// What a reordering must preserve of reads: data, value, branch, causal or sync [default: causal if the trace has branches, else value if it has values, else data]
     #[arg(long)]
     pub model: Option<Model>,
 
@@ -176,11 +176,7 @@ impl EngineArgs {
 
     /// The model asked for, or the one that fits the trace.
     pub fn model(&self, trace: &Trace) -> Model {
-        self.model.unwrap_or_else(
-            || {
-                if trace.columns().ops.contains(&Op::Branch) { Model::Branch } else { Model::Data }
-            },
-        )
+        self.model.unwrap_or_else(|| Model::default_for(trace))
     }
 }
 

@@ -92,6 +92,7 @@ impl Args {
 fn state(target: &Target) -> String {
     match target {
         Target::Race(a, b) => format!("a race: events {a} and {b} are both next"),
+        Target::UnorderedRace(a, b) => format!("a race: events {a} and {b} run, and nothing orders them"),
         Target::Deadlock(requests) => format!("a deadlock: {} threads wait for each other", requests.len()),
         Target::Atomicity { first, remote, second } => {
             format!("an atomicity violation: event {remote} runs between events {first} and {second}")

@@ -1,4 +1,4 @@
-//! A checker that has passed milestones answers as one that has not, on schedules long enough for some.
+//! A checker that has passed checkpoints answers as one that has not, on schedules long enough for some.
 
 use mayhap_trace::format::parse_std;
 use mayhap_trace::{EventId, Relations, Trace};
@@ -26,7 +26,7 @@ fn run(relations: &Relations, trace: &Trace, until: usize, without: u16, from: u
 }
 
 #[test]
-fn milestones_change_no_answer() {
+fn checkpoints_change_no_answer() {
     let trace = long_trace();
     let relations = Relations::derive(&trace).expect("well-formed");
     let mut old = Checker::new(&trace, &relations);
@@ -37,7 +37,7 @@ fn milestones_change_no_answer() {
         assert_eq!(said, Checker::new(&trace, &relations).check(target, model, witness), "{target:?}");
         *if said.is_ok() { &mut accepted } else { &mut rejected } += 1;
     };
-    // Far first, so that later and shorter schedules find milestones before, at and behind their end.
+    // Far first, so that later and shorter schedules find checkpoints before, at and behind their end.
     for round in [19_990, 3, 19_993, 10_000, 15_001, 4_700, 19_980, 14_043] {
         let place = 7 * round;
         // The three threads' accesses of `y` are unordered: the next of two threads race.

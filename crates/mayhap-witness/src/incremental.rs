@@ -1,6 +1,6 @@
 //! Many schedules, and many targets each, that have much in common.
 //!
-//! A rehearsal holds the state after a schedule. It goes back to where the next one leaves it and runs only the rest, and
+//! A incremental holds the state after a schedule. It goes back to where the next one leaves it and runs only the rest, and
 //! tells of any number of targets whether the state is theirs. Steps and targets are judged by the [`Checker`]'s own rules;
 //! here stands only what it takes to go back: the write that each step replaced, and the place of each event.
 //!
@@ -13,7 +13,7 @@ use crate::{Checked, Checker, Model, Rejection, Schedule, Target, Why, Witness};
 /// A schedule under the kernel's rules that can be taken back step by step.
 ///
 /// No read is left open: in the data model every one sees the write it saw.
-pub struct Rehearsal<'a> {
+pub struct IncrementalChecker<'a> {
     checker: Checker<'a>,
     model: Model,
     ran: Vec<EventId>,
@@ -23,10 +23,10 @@ pub struct Rehearsal<'a> {
     place: Vec<u32>,
 }
 
-impl<'a> Rehearsal<'a> {
+impl<'a> IncrementalChecker<'a> {
     /// The state before the first step.
     pub fn new(trace: &'a Trace, relations: &'a Relations, model: Model) -> Self {
-        Rehearsal {
+        IncrementalChecker {
             checker: Checker::new(trace, relations),
             model,
             ran: Vec::new(),
@@ -82,7 +82,7 @@ impl<'a> Rehearsal<'a> {
     }
 
     /// The schedule as a witness of the target.
-    pub fn checked(&self, target: &Target) -> Result<Checked, Rejection> {
+    pub fn checked(&mut self, target: &Target) -> Result<Checked, Rejection> {
         self.reaches(target)?;
         let witness = Witness { schedule: Schedule::from(&self.ran) };
         Ok(Checked { target: target.clone(), model: self.model, witness })

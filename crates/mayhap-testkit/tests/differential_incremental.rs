@@ -1,31 +1,31 @@
-//! The kernel's rehearsal, going back and forth at random, against the checker on the same schedule from the start.
+//! The incremental checker, going back and forth at random, against the checker on the same schedule from the start.
 
 use mayhap_testkit::{Generator, Oracle, Profile, Random, cases};
 use mayhap_trace::{EventId, Relations};
-use mayhap_witness::{Checker, Model, Rehearsal, Target, Witness};
+use mayhap_witness::{Checker, IncrementalChecker, Model, Target, Witness};
 
 #[test]
-fn rehearsal_equals_checking_from_the_start() {
+fn incremental_equals_checking_from_the_start() {
     let (mut accepted, mut rejected) = (0, 0);
     for (name, profile) in Profile::all() {
         for (seed, trace) in Generator::new(profile, 0).take(cases(1000) / 10) {
             let relations = Relations::derive(&trace).unwrap();
-            let model = Model::ALL[seed as usize % 3];
+            let model = Model::ALL[seed as usize % 5];
             let Ok(oracle) = Oracle::explore(&trace, Model::Sync, 20_000) else { continue };
             let mut targets: Vec<Target> = oracle.all_races().into_iter().map(|(a, b)| Target::Race(a, b)).collect();
             targets.extend(oracle.all_deadlocks().into_iter().map(Target::Deadlock));
             let triplets = oracle.triplets().into_iter();
             targets.extend(triplets.map(|(write, read, other)| Target::Nondeterminism { write, read, other }));
             let mut random = Random::new(seed);
-            let mut rehearsal = Rehearsal::new(&trace, &relations, model);
+            let mut incremental = IncrementalChecker::new(&trace, &relations, model);
             let mut checker = Checker::new(&trace, &relations);
             for _ in 0..60 {
                 if random.percent(15) {
-                    rehearsal.rewind(random.below(rehearsal.schedule().len() + 1));
+                    incremental.rewind(random.below(incremental.schedule().len() + 1));
                 }
                 let event = EventId::at(random.below(trace.len() + 1));
-                let mut schedule = rehearsal.schedule().to_vec();
-                let ran = rehearsal.run(event);
+                let mut schedule = incremental.schedule().to_vec();
+                let ran = incremental.run(event);
                 schedule.push(event);
                 // A target that the schedule has anyway: only its steps are judged.
                 let whole = Target::Sequence { events: vec![schedule[0]], adjacent: Vec::new() };
@@ -36,9 +36,9 @@ fn rehearsal_equals_checking_from_the_start() {
                     Err(_) => rejected += 1,
                 }
                 for target in &targets {
-                    let witness = Witness { schedule: rehearsal.schedule().into() };
+                    let witness = Witness { schedule: incremental.schedule().into() };
                     let fresh = checker.check(target, model, witness);
-                    assert_eq!(rehearsal.checked(target), fresh, "{name} seed {seed}");
+                    assert_eq!(incremental.checked(target), fresh, "{name} seed {seed}");
                 }
             }
         }

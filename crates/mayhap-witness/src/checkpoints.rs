@@ -1,9 +1,9 @@
 //! States of the checker on its way along the observed run, so that witnesses which begin as that run did need not all run
 //! their common beginning.
 //!
-//! A milestone is a copy of the state that the checker's own steps led to, after exactly the relevant events before some
+//! A checkpoint is a copy of the state that the checker's own steps led to, after exactly the relevant events before some
 //! place of the trace, in observed order. Such a run is correct in every model and leaves no read changed, so the state
-//! depends neither on the model nor on the target. A schedule may start from a milestone only if its first steps are those
+//! depends neither on the model nor on the target. A schedule may start from a checkpoint only if its first steps are those
 //! events: [`observed`] compares them, run by run.
 //!
 //! Cost: copies of at most [`MEMORY`] bytes, [`SPACING`] events apart or more; none for shorter traces.
@@ -13,12 +13,12 @@ use mayhap_trace::{Relations, Trace};
 use crate::Schedule;
 use crate::check::State;
 
-/// Bytes that all milestones of a checker may take.
+/// Bytes that all checkpoints of a checker may take.
 const MEMORY: usize = 32 << 20;
-/// Events between milestones, at least.
+/// Events between checkpoints, at least.
 const SPACING: usize = 1 << 15;
 
-struct Milestone {
+struct Checkpoint {
     /// The relevant events before this place of the trace have run.
     place: usize,
     /// How many those are.
@@ -26,39 +26,39 @@ struct Milestone {
     state: State,
 }
 
-/// The milestones of a trace that have been passed.
-pub(crate) struct Milestones {
-    passed: Vec<Milestone>,
+/// The checkpoints of a trace that have been passed.
+pub(crate) struct Checkpoints {
+    passed: Vec<Checkpoint>,
     spacing: usize,
 }
 
-impl Milestones {
+impl Checkpoints {
     /// None yet.
     pub(crate) fn new(trace: &Trace, state: &State) -> Self {
         let most = (MEMORY / state.bytes().max(1)).max(1);
-        Milestones { passed: Vec::new(), spacing: SPACING.max(trace.len() / most) }
+        Checkpoints { passed: Vec::new(), spacing: SPACING.max(trace.len() / most) }
     }
 
-    /// Sets the state to that of the last milestone on the schedule's way, and says how many steps that saves.
+    /// Sets the state to that of the last checkpoint on the schedule's way, and says how many steps that saves.
     pub(crate) fn resume(&self, schedule: &Schedule, observed: usize, state: &mut State) -> usize {
         let on_the_way = self.passed.partition_point(|m| m.place <= observed);
-        let Some(milestone) = on_the_way.checked_sub(1).map(|last| &self.passed[last]) else { return 0 };
-        // As many steps as the milestone has, and none of them missing: no other event is among them.
-        if steps_before(schedule, milestone.place) != milestone.steps {
+        let Some(checkpoint) = on_the_way.checked_sub(1).map(|last| &self.passed[last]) else { return 0 };
+        // As many steps as the checkpoint has, and none of them missing: no other event is among them.
+        if steps_before(schedule, checkpoint.place) != checkpoint.steps {
             return 0;
         }
-        state.clone_from(&milestone.state);
-        milestone.steps
+        state.clone_from(&checkpoint.state);
+        checkpoint.steps
     }
 
-    /// Where the next milestone is due.
+    /// Where the next checkpoint is due.
     pub(crate) fn due(&self) -> usize {
         self.passed.last().map_or(0, |m| m.place) + self.spacing
     }
 
-    /// Keeps the state after all relevant events before `place` as a milestone.
+    /// Keeps the state after all relevant events before `place` as a checkpoint.
     pub(crate) fn pass(&mut self, place: usize, steps: usize, state: &State) {
-        self.passed.push(Milestone { place, steps, state: state.clone() });
+        self.passed.push(Checkpoint { place, steps, state: state.clone() });
     }
 }
 
