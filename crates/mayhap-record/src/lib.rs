@@ -21,6 +21,7 @@ mod words;
 
 pub use capture::program::{Monitor, Options, Recording, Taken, Unwatched, command, execute, record, record_as};
 pub use capture::raw;
+pub use capture::stuck::StuckWatch;
 pub use error::Error;
 pub use limits::Limits;
 pub use lower::stacks;

@@ -153,7 +153,7 @@ pub fn suspects(sources: &[&str]) -> String {
 }
 
 /// The name of a signal that ends programs.
-fn signal_name(signal: i32) -> String {
+pub fn signal_name(signal: i32) -> String {
     let name = match signal {
         2 => "SIGINT",
         4 => "SIGILL",

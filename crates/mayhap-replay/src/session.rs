@@ -509,7 +509,7 @@ fn effect(
 }
 
 /// The last line of a text that says something.
-fn last_words(text: &[u8]) -> Option<String> {
+pub fn last_words(text: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(text);
     text.lines().rev().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_string())
 }

@@ -16,10 +16,9 @@ impl Report {
                 known.insert(name, finding.verdict);
             }
         }
-        let sure = |verdict: Verdict| verdict != Verdict::Suspected;
         for finding in &mut self.findings {
             let before = known.get(finding.fingerprint.as_str()).or_else(|| known.get(finding.id.as_str()));
-            let is_known = before.is_some_and(|&before| sure(before) || !sure(finding.verdict));
+            let is_known = before.is_some_and(|&before| before.is_certain() || !finding.verdict.is_certain());
             finding.baseline = Some(if is_known { Baseline::Known } else { Baseline::New });
         }
         let is_known = |f: &&crate::Finding| f.baseline == Some(Baseline::Known) && f.suppressed_by.is_none();

@@ -105,15 +105,33 @@ pub enum Kind {
     Order,
     /// Nondeterministic read.
     Nondeterminism,
+    /// A recorded run that crashed, aborted or ended with an error.
+    Crash,
+    /// A recorded run that did not go on.
+    Hang,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 5] = [Kind::Race, Kind::Deadlock, Kind::Atomicity, Kind::Order, Kind::Nondeterminism];
+    pub const ALL: [Kind; 7] =
+        [Kind::Race, Kind::Deadlock, Kind::Atomicity, Kind::Order, Kind::Nondeterminism, Kind::Crash, Kind::Hang];
 
     /// The word in JSON and ids.
     pub fn name(self) -> &'static str {
-        mayhap_witness::Kind::from(self).name()
+        match self {
+            Kind::Race => "race",
+            Kind::Deadlock => "deadlock",
+            Kind::Atomicity => "atomicity",
+            Kind::Order => "order",
+            Kind::Nondeterminism => "nondeterminism",
+            Kind::Crash => "crash",
+            Kind::Hang => "hang",
+        }
+    }
+
+    /// A guess about what the program means: it is a bug only if it does harm.
+    pub fn is_pattern(self) -> bool {
+        matches!(self, Kind::Atomicity | Kind::Order | Kind::Nondeterminism)
     }
 
     /// What people call it, at the beginning of a sentence.
@@ -124,6 +142,8 @@ impl Kind {
             Kind::Atomicity => "Atomicity violation",
             Kind::Order => "Order violation",
             Kind::Nondeterminism => "Nondeterministic read",
+            Kind::Crash => "Crash",
+            Kind::Hang => "Hang",
         }
     }
 }
@@ -175,39 +195,42 @@ impl From<mayhap_witness::Kind> for Kind {
     }
 }
 
-impl From<Kind> for mayhap_witness::Kind {
-    fn from(kind: Kind) -> Self {
-        match kind {
-            Kind::Race => mayhap_witness::Kind::Race,
-            Kind::Deadlock => mayhap_witness::Kind::Deadlock,
-            Kind::Atomicity => mayhap_witness::Kind::Atomicity,
-            Kind::Order => mayhap_witness::Kind::Order,
-            Kind::Nondeterminism => mayhap_witness::Kind::Nondeterminism,
-        }
-    }
-}
-
 /// How sure a finding is; the surest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Replayed: it happened.
+    /// It happened in a recorded run.
+    Observed,
+    /// It happened in a replay.
     Confirmed,
-    /// The kernel accepted a schedule.
+    /// The proof checker accepted a schedule, and nothing that the recording could not see bears on it.
     Proven,
-    /// Something that proves nothing points to it.
+    /// A doubt remains, or only a partial order says so.
     #[default]
     Suspected,
+    /// A pattern that did no harm.
+    Note,
 }
 
 impl Verdict {
     /// The word in JSON.
     pub fn name(self) -> &'static str {
         match self {
+            Verdict::Observed => "observed",
             Verdict::Confirmed => "confirmed",
             Verdict::Proven => "proven",
             Verdict::Suspected => "suspected",
+            Verdict::Note => "note",
         }
+    }
+
+    /// All verdicts, the surest first.
+    pub const ALL: [Verdict; 5] =
+        [Verdict::Observed, Verdict::Confirmed, Verdict::Proven, Verdict::Suspected, Verdict::Note];
+
+    /// It is certain that the program can do this: an error.
+    pub fn is_certain(self) -> bool {
+        matches!(self, Verdict::Observed | Verdict::Confirmed | Verdict::Proven)
     }
 }
 

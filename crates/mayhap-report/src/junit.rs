@@ -36,7 +36,7 @@ fn skipped(finding: &Finding) -> Option<String> {
     match (&finding.suppressed_by, finding.baseline, finding.verdict) {
         (Some(rule), _, _) => Some(format!("suppressed by {rule}")),
         (_, Some(Baseline::Known), _) => Some("the baseline has it already".to_string()),
-        (_, _, Verdict::Suspected) => Some(finding.certainty.clone()),
+        (_, _, Verdict::Suspected | Verdict::Note) => Some(finding.certainty.clone()),
         _ => None,
     }
 }

@@ -12,6 +12,7 @@ mod finding;
 pub mod fingerprint;
 pub mod html;
 pub mod junit;
+mod observed;
 pub mod perfetto;
 pub mod places;
 mod refutation;

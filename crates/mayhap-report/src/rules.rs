@@ -16,7 +16,7 @@ pub struct Rule {
 }
 
 /// The explanation of every kind, in the order of [`Kind::ALL`].
-pub const RULES: [Rule; 5] = [
+pub const RULES: [Rule; 7] = [
     Rule {
         kind: Kind::Race,
         short: "Two threads can access the same memory at the same time, and one of them writes.",
@@ -55,6 +55,20 @@ pub const RULES: [Rule; 5] = [
         full: "Which write this read sees depends on the order in which threads happen to run. That may be meant; where the \
                result should not depend on timing, it is a bug that tests show now and then.",
         help: "If the result must not depend on timing, make the reader wait for the write that it should see.",
+    },
+    Rule {
+        kind: Kind::Crash,
+        short: "A recorded run crashed, aborted or ended with an error.",
+        full: "The program did not end well while it was recorded. The accesses before the end show what its threads were \
+               doing; other findings of the same run often explain it.",
+        help: "Look at the stack where the program ended and at the findings that touch the same memory.",
+    },
+    Rule {
+        kind: Kind::Hang,
+        short: "A recorded run stopped making progress.",
+        full: "No thread of the program went on: each waits for something that no other thread does any more, such as a \
+               signal that has already been sent.",
+        help: "Look at what each thread waits for. A wait for a condition must test it under the lock, in a loop.",
     },
 ];
 

@@ -46,7 +46,7 @@ fn level(severity: Severity) -> &'static str {
 
 fn rule(rule: &Rule) -> Value {
     let severity = match rule.kind {
-        Kind::Race | Kind::Deadlock | Kind::Order => Severity::Error,
+        Kind::Race | Kind::Deadlock | Kind::Order | Kind::Crash | Kind::Hang => Severity::Error,
         Kind::Atomicity => Severity::Warning,
         Kind::Nondeterminism => Severity::Note,
     };
@@ -72,9 +72,10 @@ fn capitalised(word: &str) -> String {
 
 fn result(report: &Report, finding: &Finding) -> Value {
     let rank = match finding.verdict {
-        Verdict::Confirmed => 100.0,
+        Verdict::Observed | Verdict::Confirmed => 100.0,
         Verdict::Proven => 90.0,
         Verdict::Suspected => 40.0,
+        Verdict::Note => 10.0,
     };
     let mut result = json!({
         "ruleId": format!("mayhap/{}", finding.kind.name()),

@@ -247,6 +247,7 @@ fn waiting(
             return error;
         }
     }
+    hook.record(Tag::Blocked, pc, &[condition as u64, Tag::WaitEnd as u64]);
     let mut wait = Waiting { suspended: Some(hook.suspend()), waiter: &waiter, mutex };
     let in_time = until_posted(&waiter, deadline);
     let Some(suspended) = wait.suspended.take() else { return EINVAL };

@@ -164,6 +164,7 @@ impl Hook {
             | Tag::Woken
             | Tag::Fence
             | Tag::Failed
+            | Tag::Blocked
             | Tag::Input
             | Tag::Tried => {}
             // Rust's library reports these as steps where it had a hook of its own, and not at all where it had none.

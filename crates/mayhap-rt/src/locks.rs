@@ -103,6 +103,7 @@ pub(crate) fn take(
     }
     if let (EBUSY, Some(wait)) = (result, wait) {
         replay::blocked(hook.thread());
+        hook.record(Tag::Blocked, pc, &[lock as u64, tag as u64]);
         result = hook.blocking(wait);
         replay::unblocked(hook.thread());
     } else {
@@ -150,6 +151,7 @@ pub(crate) fn retake(hook: &mut Hook, lock: Lock, pc: u64) -> c_int {
     // SAFETY: the caller's own mutex.
     let mut result = unsafe { libc_::pthread_mutex_trylock(lock) };
     if result == EBUSY {
+        hook.record(Tag::Blocked, pc, &[lock as u64, Tag::Acquire as u64]);
         // SAFETY: as above.
         result = hook.blocking(|| unsafe { libc_::pthread_mutex_lock(lock) });
     }

@@ -342,6 +342,10 @@ fn joining(handle: pthread_t, pc: u64, blocks: bool, call: impl FnOnce() -> c_in
     {
         return error;
     }
+    if let (true, Some(child)) = (blocks, child) {
+        let child = u64::from(child.identity.owner.load(Ordering::Relaxed) - 1);
+        hook.record(Tag::Blocked, pc, &[child, Tag::Join as u64]);
+    }
     let result = if blocks { hook.blocking(call) } else { call() };
     if let (0, Some(child)) = (result, child) {
         hook.record(Tag::Join, pc, &[u64::from(child.identity.owner.load(Ordering::Relaxed) - 1)]);

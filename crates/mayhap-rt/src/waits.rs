@@ -101,6 +101,7 @@ fn lower(s: Object, attempt: impl FnOnce() -> c_int, wait: Option<impl FnOnce() 
         && result != 0
         && matches!(errno(), EAGAIN | EBUSY)
     {
+        hook.record(Tag::Blocked, pc, &[s as u64, Tag::SemWait as u64]);
         result = hook.blocking(wait);
     }
     if result == 0 {

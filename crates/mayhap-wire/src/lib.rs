@@ -54,12 +54,15 @@ pub mod attachment {
     pub const STACKS: u8 = 18;
     /// What the recorded program was given as its standard input.
     pub const STDIN: u8 = 19;
+    /// The threads that were waiting when the recording ended.
+    pub const WAITING: u8 = 20;
     /// All of them, with what they are for.
-    pub const ALL: [(u8, &str); 4] = [
+    pub const ALL: [(u8, &str); 5] = [
         (STEPS, "the steps that replays follow"),
         (RUN, "how the program was run"),
         (STACKS, "its call stacks"),
         (STDIN, "its standard input"),
+        (WAITING, "the threads that were waiting at its end"),
     ];
 }
 

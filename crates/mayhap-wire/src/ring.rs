@@ -291,6 +291,8 @@ codes! {
         Woken = 30,
         /// At site `arg` an attempt failed: [object, error number, tag of what was attempted].
         Failed = 40,
+        /// At site `arg` the thread begins to wait, for as long as it takes: [object, tag of what it waits for].
+        Blocked = 43,
         /// At site `arg` the thread got something that differs from run to run: [[`source`], bytes above its 8 bits and whether
         /// more follow in the highest bit; result; bytes...].
         Input = 41,

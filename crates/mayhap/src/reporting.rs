@@ -79,10 +79,26 @@ pub struct ReportArgs {
 /// What makes a command exit with 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum FailOn {
-    /// Confirmed or proven findings.
+    /// Findings that happened: in a recorded run or in a replay
+    Confirmed,
+    /// Proven findings too
     Proven,
-    /// Suspected ones too.
+    /// Suspected findings too
     Suspected,
+    /// No finding
+    Never,
+}
+
+impl FailOn {
+    /// A finding of this certainty makes the command fail.
+    fn covers(self, verdict: Verdict) -> bool {
+        match self {
+            FailOn::Confirmed => matches!(verdict, Verdict::Observed | Verdict::Confirmed),
+            FailOn::Proven => verdict.is_certain(),
+            FailOn::Suspected => verdict.is_certain() || verdict == Verdict::Suspected,
+            FailOn::Never => false,
+        }
+    }
 }
 
 impl ReportArgs {
@@ -175,8 +191,8 @@ impl ReportArgs {
 
     /// The exit code that a report comes to; `undecided`: something stayed open.
     pub fn exit(&self, report: &Report, undecided: bool, environment: &Environment) -> Exit {
-        let fails = |verdict: Verdict| verdict != Verdict::Suspected || self.fail_on == Some(FailOn::Suspected);
-        match (report.shown().any(|f| fails(f.verdict)), undecided) {
+        let limit = self.fail_on.unwrap_or(FailOn::Proven);
+        match (report.shown().any(|f| limit.covers(f.verdict)), undecided) {
             (true, _) => environment.exitcode.map_or(Exit::Found, Exit::Program),
             (false, true) => Exit::Undecided,
             (false, false) => Exit::Nothing,
@@ -203,7 +219,7 @@ impl ReportArgs {
 
 /// Something that `halt_on_error` halts on: proven, shown, and more than a note.
 fn is_error(finding: &Finding) -> bool {
-    finding.is_shown() && finding.verdict != Verdict::Suspected && finding.severity != Severity::Note
+    finding.is_shown() && finding.verdict.is_certain() && finding.severity != Severity::Note
 }
 
 /// Leaves out what comes after the first error.

@@ -6,5 +6,6 @@ pub(crate) mod program;
 pub mod raw;
 pub(crate) mod ring;
 pub(crate) mod spool;
+pub(crate) mod stuck;
 pub(crate) mod unit_packing;
 pub(crate) mod units;

@@ -32,10 +32,12 @@ mod part;
 pub mod stacks;
 pub mod steps;
 mod sync;
+mod waiting;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
 
+use mayhap_trace::attachments::waiting::Waiting;
 use mayhap_trace::validate::Validator;
 use mayhap_trace::{
     CHUNK, Columns, Error, Event, EventId, LocId, NONE, NameError, Op, Position, Source, Tables, ThreadId,
@@ -69,6 +71,8 @@ struct Thread {
     tries: bool,
     /// Event count when it began to wait on a condition.
     waits_since: u64,
+    /// A wait that has begun and not ended.
+    waits: Option<waiting::Begun>,
     /// A release fence came; relaxed stores release from then on.
     releases: bool,
     /// Releases that relaxed loads took over, for the next acquire fence.
@@ -134,6 +138,8 @@ pub(crate) struct Lowering {
     noted: u64,
     dropped: u64,
     finished: bool,
+    /// The threads that wait at the end were written.
+    told_waiting: bool,
     steps: Steps,
     stacks: Stacks,
 }
@@ -185,6 +191,7 @@ impl Lowering {
             noted: 0,
             dropped: 0,
             finished: false,
+            told_waiting: false,
             steps: Steps::default(),
             stacks: Stacks::default(),
         }
@@ -253,10 +260,11 @@ impl Lowering {
         if is_std(tag) && self.marks(arg).silent {
             return Ok(());
         }
+        self.note_wait(tag, arg, first, second);
         match tag {
             Tag::Switch => self.current = arg as u16,
             Tag::Site => self.define_site(arg, first),
-            Tag::Module | Tag::Failed | Tag::Input => {}
+            Tag::Module | Tag::Failed | Tag::Input | Tag::Blocked => {}
             Tag::Begin => {
                 self.retire_overlapping(first, second);
                 let frames = body.get(3).copied().unwrap_or(second);
@@ -662,7 +670,15 @@ impl Source for Lowering {
 
     fn attachment(&mut self) -> Option<(u8, Vec<u8>)> {
         let steps = self.steps.take(self.finished).map(|bytes| (attachment::STEPS, bytes));
-        steps.or_else(|| self.stacks.take(self.finished).map(|bytes| (attachment::STACKS, bytes)))
+        let stacks = || self.stacks.take(self.finished).map(|bytes| (attachment::STACKS, bytes));
+        if let Some(attached) = steps.or_else(stacks) {
+            return Some(attached);
+        }
+        if !self.finished || std::mem::replace(&mut self.told_waiting, true) {
+            return None;
+        }
+        let waiting = self.waiting();
+        (!waiting.is_empty()).then(|| (attachment::WAITING, Waiting::encode(&waiting)))
     }
 
     fn into_tables(self: Box<Self>) -> Tables {

@@ -168,6 +168,13 @@ impl Objects {
         Some(shared)
     }
 
+    /// The threads that hold a lock.
+    pub(crate) fn holders(&self, lock: u32) -> Vec<u16> {
+        let mut holders: Vec<u16> = self.holds.keys().filter(|(held, _)| *held == lock).map(|&(_, t)| t).collect();
+        holders.sort_unstable();
+        holders
+    }
+
     pub(crate) fn condition(&self, address: u64, wake: Wake) -> Option<u32> {
         self.conditions.get(&(address, wake)).copied()
     }

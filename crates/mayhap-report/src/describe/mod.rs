@@ -104,6 +104,16 @@ impl<'a> Describer<'a> {
         finding
     }
 
+    /// The trace that the findings are of.
+    pub(crate) fn trace(&self) -> &'a Trace {
+        self.trace
+    }
+
+    /// What follows from the trace.
+    pub(crate) fn relations(&self) -> &'a Relations {
+        self.relations
+    }
+
     /// How many events take part in schedules.
     fn relevant(&self) -> u64 {
         let threads = (0..self.relations.threads()).map(ThreadId::at);
@@ -196,7 +206,7 @@ pub fn place(location: &str) -> Option<Source> {
 fn severity(kind: Kind, target: &Target, verdict: Verdict) -> Severity {
     let grave = match kind {
         _ if matches!(target, Target::Sequence { .. }) => Severity::Note,
-        Kind::Race | Kind::Deadlock | Kind::Order => Severity::Error,
+        Kind::Race | Kind::Deadlock | Kind::Order | Kind::Crash | Kind::Hang => Severity::Error,
         Kind::Atomicity => Severity::Warning,
         Kind::Nondeterminism => Severity::Note,
     };
@@ -207,6 +217,13 @@ fn severity(kind: Kind, target: &Target, verdict: Verdict) -> Severity {
 fn certainty(finding: &Finding) -> String {
     let steps = words::counted(finding.steps(), "step");
     match (&finding.verdict, &finding.replay) {
+        (Verdict::Observed, _) => "Observed: it happened in the recorded run.".to_string(),
+        (Verdict::Note, Some(Replay { runs, confirmed, .. })) if *confirmed > 0 => {
+            format!("A pattern without visible harm: {confirmed} of {runs} replays showed it, and nothing went wrong.")
+        }
+        (Verdict::Note, _) => {
+            format!("A pattern without visible harm: a schedule of {steps} leads there, and no replay went wrong.")
+        }
         (Verdict::Suspected, _) => {
             let reason = finding.reason.as_deref().unwrap_or("nothing that proves it was found");
             format!("Suspected, not proven: {reason}.")
@@ -238,6 +255,21 @@ impl Finding {
             self.verdict = Verdict::Confirmed;
         }
         self.replay = Some(replay);
+        self.certainty = certainty(self);
+    }
+
+    /// Grades a pattern by its harm: an atomicity violation, an order violation or a nondeterministic read is a guess about
+    /// what the program means, so it is an error only if a replay showed that something goes wrong.
+    pub fn graded(&mut self, harm: bool) {
+        if !self.kind.is_pattern() || self.verdict == Verdict::Observed {
+            return;
+        }
+        if harm {
+            self.severity = Severity::Error;
+        } else {
+            self.verdict = Verdict::Note;
+            self.severity = Severity::Note;
+        }
         self.certainty = certainty(self);
     }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::encode::{Bytes, Runs};
 use super::excerpts::Excerpts;
-use crate::{Finding, Kind, Report, Row, Schedules, Side, Verdict};
+use crate::{Finding, Kind, Report, Row, Schedules, Side};
 
 #[derive(Serialize)]
 pub(super) struct Page<'r> {
@@ -157,11 +157,11 @@ impl PageSchedules {
     fn of(finding: &Finding, schedules: &Schedules, table: &Table<'_>) -> Self {
         let places: Vec<u32> = schedules.rows.iter().filter_map(|row| table.place(row.event)).collect();
         let witness: Vec<u32> = schedules.witness.iter().filter_map(|&row| places.get(row as usize).copied()).collect();
-        let proven = finding.verdict != Verdict::Suspected;
+        let proven = finding.verdict.is_certain();
         let ran: std::collections::HashSet<u32> = witness.iter().copied().collect();
         let is_next = |side: &&Side| match finding.kind {
             Kind::Race | Kind::Deadlock => true,
-            Kind::Atomicity => false,
+            Kind::Atomicity | Kind::Crash | Kind::Hang => false,
             Kind::Order | Kind::Nondeterminism => side.op == "r",
         };
         let place = |side: &Side| table.place(side.event);

@@ -54,7 +54,9 @@ impl Default for Style {
 /// Writes a report.
 pub fn write(out: &mut dyn Write, report: &Report, style: &Style) -> io::Result<()> {
     let style = Style { width: style.width.clamp(*WIDTHS.start(), *WIDTHS.end()), ..*style };
-    let shown: Vec<&Finding> = report.shown().collect();
+    // Notes are for readers who ask for them.
+    let shows = |finding: &&Finding| finding.verdict != Verdict::Note || style.detail == Detail::Verbose;
+    let shown: Vec<&Finding> = report.shown().filter(shows).collect();
     let full = match style.detail {
         Detail::Quiet => 0,
         Detail::Normal => SCREENS,
@@ -79,7 +81,8 @@ pub fn write(out: &mut dyn Write, report: &Report, style: &Style) -> io::Result<
             line.write(out, style.colour)?;
         }
     }
-    for line in summary(report, &shown, &style) {
+    let notes = report.shown().count() - shown.len();
+    for line in summary(report, &shown, notes as u64, &style) {
         line.write(out, style.colour)?;
     }
     Ok(())
@@ -189,12 +192,12 @@ fn said(name: &str, text: &str, style: &Style) -> Vec<Line> {
 }
 
 /// What it all came to.
-fn summary(report: &Report, shown: &[&Finding], style: &Style) -> Vec<Line> {
+fn summary(report: &Report, shown: &[&Finding], notes: u64, style: &Style) -> Vec<Line> {
     let summary = &report.summary;
     let mut lines: Vec<String> = Vec::new();
     let by = |verdict: Verdict| shown.iter().filter(|f| f.verdict == verdict).count() as u64;
     let mut counts = Vec::new();
-    for verdict in [Verdict::Confirmed, Verdict::Proven, Verdict::Suspected] {
+    for verdict in Verdict::ALL {
         if by(verdict) > 0 {
             counts.push(format!("{} {}", grouped(by(verdict)), verdict.name()));
         }
@@ -205,6 +208,9 @@ fn summary(report: &Report, shown: &[&Finding], style: &Style) -> Vec<Line> {
         lines.push("nothing new".to_string());
     } else {
         lines.push("no findings".to_string());
+    }
+    if notes > 0 {
+        lines.push(format!("{}: patterns that did no harm; --verbose shows them", counted(notes, "note")));
     }
     if summary.suppressed > 0 {
         lines.push(format!("{} hidden by suppressions", counted(summary.suppressed, "finding")));

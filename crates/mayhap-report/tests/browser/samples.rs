@@ -57,7 +57,8 @@ pub(crate) fn finding_of(kind: Kind, lines: &[Line<'_>], events: &[u64], witness
         Kind::Race => &["first access", "second access"],
         Kind::Atomicity => &["first access", "remote access", "second access"],
         Kind::Nondeterminism | Kind::Order => &["write seen", "read", "other write"],
-        Kind::Deadlock => &["blocked", "blocked", "blocked"],
+        Kind::Deadlock | Kind::Hang => &["blocked", "blocked", "blocked"],
+        Kind::Crash => &["last access"],
     };
     Finding {
         id: format!("{}-{:016x}", kind.name(), events.iter().sum::<u64>()),

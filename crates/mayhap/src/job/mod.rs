@@ -6,15 +6,16 @@
 //! the next round.
 
 mod interrupt;
+mod observed;
+mod output;
 mod stdin;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mayhap_report::{Replay, Report};
 use mayhap_trace::{Relations, Trace, format};
@@ -22,16 +23,18 @@ use mayhap_wire::ring::Schedule;
 use mayhap_witness::Target;
 
 pub use interrupt::Interrupt;
+use observed::Failed;
+use output::Limits;
 pub use stdin::{KEPT, Stdin};
 
 use crate::{Failure, prediction_report, suggest};
 use mayhap_analyse::{self as predict, Prediction, predict};
 use mayhap_instrument::runtime;
-use mayhap_record::{self as record, Monitor, Run};
+use mayhap_record::{self as record, Run};
 use mayhap_replay::addresses;
 use mayhap_replay::describe::ADDRESSES;
 use mayhap_replay::plan::Plan;
-use mayhap_replay::session::{Printed, Recorded, keep};
+use mayhap_replay::session::Recorded;
 use mayhap_replay::steps::Steps;
 use mayhap_replay::witness_file::WitnessFile;
 use mayhap_replay::{self as replay, Effect, Outcome, Replayed};
@@ -132,9 +135,15 @@ struct Work<'a> {
     places: HashSet<String>,
     /// Whether addresses decide where the program goes, once that was looked for.
     led_by_addresses: Option<bool>,
+    /// Whether the program prints the same in every run, once that was looked for.
+    prints_the_same: Option<bool>,
     undecided: bool,
     /// Found what it was to stop at.
     halted: bool,
+    /// What went wrong in recorded runs.
+    observed: Vec<mayhap_report::Finding>,
+    /// Ids of findings whose replay showed harm.
+    harmful: HashSet<String>,
     notes: Vec<String>,
 }
 
@@ -142,6 +151,8 @@ struct Work<'a> {
 struct Recording {
     path: PathBuf,
     recorded: Recorded,
+    /// What went wrong in the run itself.
+    failed: Option<Failed>,
 }
 
 impl Job {
@@ -156,8 +167,11 @@ impl Job {
             known: HashSet::new(),
             places: HashSet::new(),
             led_by_addresses: None,
+            prints_the_same: None,
             undecided: false,
             halted: false,
+            observed: Vec::new(),
+            harmful: HashSet::new(),
             notes: Vec::new(),
         };
         let mut queue = Vec::new();
@@ -183,25 +197,32 @@ impl Job {
 }
 
 impl Work<'_> {
-    /// Records one run; `None` if there is nothing to analyse.
-    fn record(&mut self, run: u32) -> Result<Option<Recording>, Failure> {
-        (self.tell)(Stage::Recording { run, of: self.job.runs });
-        let schedule = self.job.schedule.unwrap_or(if run == 1 { Schedule::Free } else { Schedule::Random });
+    /// How a run of the job is recorded.
+    fn recording_options(&self, schedule: Schedule, output: PathBuf) -> record::Options {
         let slice = match schedule {
             Schedule::Free => 20_000,
             Schedule::Random => 100,
             Schedule::Pct => 1_000,
         };
+        let limits = record::Limits::default();
+        record::Options { output, seed: self.job.seed, schedule, slice, inputs: self.job.inputs, limits, finish: true }
+    }
+
+    fn command(&self) -> Result<std::process::Command, Failure> {
+        Ok(record::command(&self.job.program, &runtime::folder()?)?)
+    }
+
+    /// Records one run; `None` if there is nothing to analyse.
+    fn record(&mut self, run: u32) -> Result<Option<Recording>, Failure> {
+        (self.tell)(Stage::Recording { run, of: self.job.runs });
+        let schedule = self.job.schedule.unwrap_or(if run == 1 { Schedule::Free } else { Schedule::Random });
         let path = self.job.folder.join(format!("run{run}.mhp"));
         let seed = self.job.seed + u64::from(run) - 1;
-        let limits = record::Limits::default();
-        let inputs = self.job.inputs;
-        let options = record::Options { output: path.clone(), seed, schedule, slice, inputs, limits, finish: true };
-        let mut command = record::command(&self.job.program, &runtime::folder()?)?;
+        let options = record::Options { seed, ..self.recording_options(schedule, path.clone()) };
+        let mut command = self.command()?;
         command.stdin(self.stdin.first()?).stdout(Stdio::piped()).stderr(Stdio::piped());
         let show = self.job.show_output && run == 1;
-        let mut watch =
-            Limits { started: Instant::now(), timeout: self.job.timeout, show, texts: Vec::new(), late: false };
+        let mut watch = Limits::new(self.job.timeout, show);
         let writer = format::create(&path).map_err(|error| Failure::at(&path, error))?;
         let taken = record::execute(command, &options, &self.job.folder, &mut watch)?;
         if !taken.is_recorded() {
@@ -209,24 +230,21 @@ impl Work<'_> {
         }
         let output = watch.printed();
         let mut summary = Run::new(&self.job.program, taken.status, watch.started.elapsed());
-        let late = watch.late;
+        let late = watch.late || watch.is_stuck;
+        let failed = Failed::of(&watch, self.job.timeout, &summary, &output);
         summary.stdin = self.stdin.kept().map(|(bytes, _)| bytes);
         let recording = taken.write(writer, &path, &summary)?;
-        self.notes.extend(recording.notes.into_iter().map(|note| format!("run {run}: {note}")));
-        if late {
-            let limit = self.job.timeout.as_secs();
-            self.notes
-                .push(format!("run {run} was ended after {limit} seconds (--timeout); its trace counts up to there"));
-        }
-        if let Some(code) = summary.code.filter(|&code| code != 0) {
-            self.notes.push(format!("run {run} itself ended with exit code {code}"));
-        }
+        // That it was ended from here says nothing of the program.
+        let notes = recording.notes.into_iter().filter(|_| !late || recording.events == 0);
+        self.notes.extend(notes.map(|note| format!("run {run}: {note}")));
         self.stdin.keep();
         if recording.events == 0 {
             self.notes.push(format!("run {run}: no event was recorded"));
-            return Ok(None);
+            if failed.is_none() {
+                return Ok(None);
+            }
         }
-        Ok(Some(Recording { path, recorded: Recorded { run: summary, output: Some(output), late } }))
+        Ok(Some(Recording { path, recorded: Recorded { run: summary, output: Some(output), late }, failed }))
     }
 
     /// Predicts what other interleavings of a recording contain, and replays what is proven and new.
@@ -240,10 +258,13 @@ impl Work<'_> {
             return Ok(());
         }
         self.remember(&trace);
+        let relations = Arc::new(Relations::derive(&trace).map_err(|error| Failure::at(path, error))?);
+        if let Some(failed) = recording.failed.as_ref().filter(|_| round == 1) {
+            self.observe(failed, path, &trace, &relations);
+        }
         if trace.is_empty() {
             return Ok(());
         }
-        let relations = Arc::new(Relations::derive(&trace).map_err(|error| Failure::at(path, error))?);
         let options = (self.job.predict)(&trace);
         (self.tell)(Stage::Predicting);
         let Some(prediction) = self.predict(&trace, &relations, &options)? else {
@@ -318,6 +339,8 @@ impl Work<'_> {
                     }
                 }
             }
+            let harm = self.harmful.remove(&finding.id);
+            finding.graded(harm);
             if let Some(report) = &mut self.report {
                 report.findings.push(finding);
             }
@@ -363,8 +386,15 @@ impl Work<'_> {
             last = Some(replayed);
         }
         let Some(last) = last else { return Ok(()) };
+        // What differs from run to run anyway is no effect.
+        if matches!(gravest, Effect::Output { .. }) && !self.prints_the_same(replays)? {
+            gravest = Effect::None;
+        }
         if entry.confirmed > 0 {
             entry.effect = Some(gravest.to_string());
+            if gravest > Effect::None {
+                self.harmful.insert(finding.id.clone());
+            }
         }
         finding.replayed(entry);
         (self.tell)(Stage::Replayed { finding, last: &last });
@@ -373,7 +403,7 @@ impl Work<'_> {
             let summary = Run::new(&self.job.program, last.status, Duration::ZERO);
             let writer = format::create(&path).map_err(|error| Failure::at(&path, error))?;
             last.taken.write(writer, &path, &summary)?;
-            next.push(Recording { path, recorded: replays.recording.recorded.clone() });
+            next.push(Recording { path, recorded: replays.recording.recorded.clone(), failed: None });
         }
         Ok(())
     }
@@ -442,6 +472,7 @@ impl Work<'_> {
         report.program = self.job.program.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         report.summary.confirmed =
             report.findings.iter().filter(|f| f.verdict == mayhap_report::Verdict::Confirmed).count() as u64;
+        report.findings.append(&mut self.observed);
         report.notes.extend(self.notes);
         report.arrange();
         Ok(Done { report, undecided: self.undecided })
@@ -464,45 +495,5 @@ struct Replays<'a> {
 impl Replays<'_> {
     fn proof_of(&self, id: &str) -> Option<&mayhap_witness::Checked> {
         self.prediction.findings.iter().find(|f| prediction_report::id(self.trace, f) == id)?.proof.as_ref()
-    }
-}
-
-/// Ends a run that takes too long, and keeps what it prints.
-struct Limits {
-    started: Instant,
-    timeout: Duration,
-    show: bool,
-    texts: Vec<JoinHandle<Vec<u8>>>,
-    late: bool,
-}
-
-impl Limits {
-    /// Keeps what the program prints, and shows it if that is wanted.
-    fn keep(&self, stream: impl std::io::Read + Send + 'static) -> JoinHandle<Vec<u8>> {
-        if self.show { keep(stream, std::io::stderr()) } else { keep(stream, std::io::sink()) }
-    }
-
-    fn printed(&mut self) -> Printed {
-        let mut texts = std::mem::take(&mut self.texts).into_iter().map(|text| text.join().unwrap_or_default());
-        Printed { out: texts.next().unwrap_or_default(), err: texts.next().unwrap_or_default() }
-    }
-}
-
-impl Monitor for Limits {
-    fn look(&mut self, child: &mut Child, _words: u64) -> Result<(), record::Error> {
-        if let Some(out) = child.stdout.take() {
-            let text = self.keep(out);
-            self.texts.push(text);
-        }
-        if let Some(err) = child.stderr.take() {
-            let text = self.keep(err);
-            self.texts.push(text);
-        }
-        if !self.late && self.started.elapsed() >= self.timeout {
-            self.late = true;
-            // It may have ended by itself in the meantime.
-            let _ = child.kill();
-        }
-        Ok(())
     }
 }

@@ -8,8 +8,10 @@ const KINDS = {
   atomicity: 'Atomicity',
   order: 'Order',
   nondeterminism: 'Nondeterministic read',
+  crash: 'Crash',
+  hang: 'Hang',
 };
-const VERDICTS = { confirmed: 'Confirmed', proven: 'Proven', suspected: 'Suspected', refuted: 'Refuted', unknown: 'Unknown' };
+const VERDICTS = { observed: 'Observed', confirmed: 'Confirmed', proven: 'Proven', suspected: 'Suspected', note: 'Note', refuted: 'Refuted', unknown: 'Unknown' };
 
 class FindingList {
   constructor(report, choose) {

@@ -1,0 +1,160 @@
+//! What already went wrong in a recorded run: threads that wait for each other, a run that stopped, a crash.
+//!
+//! Nothing is predicted here, so there is no schedule and no proof: the verdict is *observed*.
+
+use mayhap_trace::attachments::waiting::{Waiting, What};
+use mayhap_trace::{EventId, Relations, Trace};
+
+use crate::describe::{Describer, place};
+use crate::finding::{Finding, Kind, Severity, Side, Verdict};
+use crate::fingerprint;
+use crate::places::function_name;
+
+/// How many accesses before a crash are shown.
+const LAST: usize = 3;
+
+impl Describer<'_> {
+    /// A run that stopped because each of its threads waits. If some of them wait for each other it is a deadlock.
+    pub fn stuck(&self, waiting: &[Waiting]) -> Option<Finding> {
+        let cycle = Waiting::cycle(waiting);
+        let kind = if cycle.is_some() { Kind::Deadlock } else { Kind::Hang };
+        let threads = cycle.unwrap_or_else(|| waiting.iter().collect());
+        if threads.is_empty() {
+            return None;
+        }
+        let sides: Vec<Side> = threads.iter().map(|waiting| self.waiting_side(waiting)).collect();
+        let waits: Vec<String> = threads.iter().map(|waiting| wait(waiting)).collect();
+        let title = match (kind, threads.as_slice()) {
+            (Kind::Deadlock, [one]) if one.what == What::Lock => {
+                format!("Deadlock: {} waits for `{}`, which it already holds", one.thread, one.object)
+            }
+            (Kind::Deadlock, all) => format!("Deadlock of {} threads: {}", all.len(), waits.join(" and ")),
+            (_, all) => format!("The program hangs: {}", brief(all, &waits)),
+        };
+        let message = match kind {
+            Kind::Deadlock => "The recorded run stopped here: none of these threads can ever go on.",
+            _ => "The recorded run stopped here: every thread waits for something that no other thread does any more.",
+        };
+        Some(self.observed(kind, title, message.to_string(), reasons(&threads), sides))
+    }
+
+    /// A run that a signal or an error code ended; `how` says which in a few words.
+    pub fn crashed(&self, how: &str, why: &str) -> Finding {
+        let trace = self.trace();
+        let last = (0..trace.len()).rev().map(EventId::at).filter(|&id| self.relations().is_relevant(id));
+        let mut sides: Vec<Side> = Vec::new();
+        let mut thread = None;
+        for id in last.take(10_000) {
+            let event = trace.event(id);
+            let whose = *thread.get_or_insert(event.thread);
+            if event.thread == whose && event.location.is_some() && event.op != mayhap_trace::Op::Branch {
+                let role = if sides.is_empty() { "last step" } else { "step before" };
+                sides.push(self.side(id, role));
+            }
+            if sides.len() == LAST {
+                break;
+            }
+        }
+        let place = sides.first().and_then(|side| side.source.as_ref()).and_then(|source| source.function.clone());
+        let after = place.map_or(String::new(), |function| format!(" in or after {}", function_name(&function)));
+        let message = "The recorded run ended this way. Its last recorded steps are shown.".to_string();
+        self.observed(Kind::Crash, format!("The program {how}{after}"), message, why.to_string(), sides)
+    }
+
+    /// A run that was ended because it took too long.
+    pub fn ran_too_long(&self, seconds: u64) -> Finding {
+        let mut finding = self.crashed("", "");
+        finding.kind = Kind::Hang;
+        finding.title = format!("The program did not end within {seconds} seconds");
+        finding.message =
+            "The recorded run was ended after that time (--timeout). Its last recorded steps are shown.".into();
+        finding.id = fingerprint::id(Kind::Hang, &finding.events);
+        finding.fingerprint = fingerprint::fingerprint(Kind::Hang, &finding.events);
+        finding
+    }
+
+    fn observed(&self, kind: Kind, title: String, message: String, why: String, sides: Vec<Side>) -> Finding {
+        Finding {
+            id: fingerprint::id(kind, &sides),
+            kind,
+            verdict: Verdict::Observed,
+            engine: "none".to_string(),
+            model: "none".to_string(),
+            occurrences: 1,
+            fingerprint: fingerprint::fingerprint(kind, &sides),
+            title,
+            severity: Severity::Error,
+            message,
+            why,
+            certainty: "Observed: it happened in the recorded run.".to_string(),
+            events: sides,
+            ..Finding::default()
+        }
+    }
+
+    /// Where a thread waits. It has the number of the thread's last event, since the wait did not become one.
+    fn waiting_side(&self, waiting: &Waiting) -> Side {
+        let last = self.last_of(&waiting.thread);
+        let base = last.map(|id| self.side(id, "blocked")).unwrap_or_default();
+        Side {
+            event: base.event.max(1),
+            thread: waiting.thread.clone(),
+            op: op(waiting.what).to_string(),
+            object: waiting.object.clone(),
+            location: waiting.location.clone(),
+            role: "blocked".to_string(),
+            source: waiting.location.as_deref().and_then(place),
+            stack: waiting.stack.iter().filter_map(|frame| place(frame)).collect(),
+            locks: base.locks,
+            created: base.created,
+            ..Side::default()
+        }
+    }
+
+    fn last_of(&self, name: &str) -> Option<EventId> {
+        let (trace, relations): (&Trace, &Relations) = (self.trace(), self.relations());
+        let thread = trace.tables().threads.find(name)?;
+        relations.thread_events(mayhap_trace::ThreadId::at(thread)).last().copied()
+    }
+}
+
+/// The operation that a wait would have become.
+fn op(what: What) -> &'static str {
+    match what {
+        What::Lock => "acq",
+        What::Condition | What::Semaphore | What::Barrier => "wait",
+        What::Thread => "join",
+    }
+}
+
+/// What each thread waits for and which thread keeps it.
+fn reasons(threads: &[&Waiting]) -> String {
+    let reason = |waiting: &&Waiting| match (waiting.what, waiting.holders.as_slice()) {
+        (What::Lock, [_, ..]) => {
+            format!("{} waits for `{}`, held by {}", waiting.thread, waiting.object, waiting.holders.join(" and "))
+        }
+        _ => wait(waiting),
+    };
+    format!("{}.", threads.iter().map(reason).collect::<Vec<_>>().join("; "))
+}
+
+/// What a thread waits for, as a part of a sentence.
+fn wait(waiting: &Waiting) -> String {
+    let function = waiting.location.as_deref().and_then(place).and_then(|source| source.function);
+    let who = function.map_or_else(|| waiting.thread.clone(), |function| function_name(&function));
+    let object = &waiting.object;
+    match waiting.what {
+        What::Lock => format!("{who} waits for `{object}`"),
+        What::Condition => format!("{who} waits for a notify of `{object}`"),
+        What::Semaphore => format!("{who} waits for a post of `{object}`"),
+        What::Barrier => format!("{who} waits at the barrier `{object}`"),
+        What::Thread => format!("{who} waits for the end of {object}"),
+    }
+}
+
+/// The waits that explain a hang: those for a thread's end only follow from others.
+fn brief(all: &[&Waiting], waits: &[String]) -> String {
+    let causes: Vec<&str> =
+        all.iter().zip(waits).filter(|(w, _)| w.what != What::Thread).map(|(_, text)| text.as_str()).collect();
+    if causes.is_empty() { waits.join(" and ") } else { causes.join(" and ") }
+}
