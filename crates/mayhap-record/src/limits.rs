@@ -1,9 +1,10 @@
 //! What the user wants left out of a recording, and how much of it is to be kept.
 
 use mayhap_symbols::Place;
+use serde::{Deserialize, Serialize};
 
 /// What to leave out. The default leaves out nothing.
-#[derive(Clone, Default, PartialEq, Debug)]
+#[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Limits {
     /// Accesses in functions or files that one of these patterns matches are left out.
     pub exclude: Vec<String>,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use mayhap_symbols::Module;
 use mayhap_wire::ring::{CALL, SiteKind, split_site};
 
-use crate::words::following;
+use crate::ring_words::following;
 
 /// A loaded file, from the words of its record.
 pub(crate) fn module(length: u32, body: &[u64]) -> Module {

@@ -16,7 +16,7 @@ use crate::image::{Divergence, Finish, Image};
 use crate::plan::Plan;
 use crate::steps::Steps;
 use mayhap_record::Error;
-use mayhap_record::{self as record, Monitor, Run, Taken};
+use mayhap_record::{self as record, Capture, Monitor, Run};
 use mayhap_symbols::{Place, Symbols};
 
 /// How long all threads of a cycle must have been blocked before that counts as a deadlock.
@@ -153,7 +153,7 @@ pub struct Replayed {
     /// What it printed, if that was kept.
     pub printed: Option<Printed>,
     /// What it recorded.
-    pub taken: Taken,
+    pub taken: Capture,
 }
 
 /// Replays a plan once.
@@ -181,7 +181,7 @@ pub fn replay(program: &[OsString], steps: &Steps, plan: &Plan, mut options: Opt
         output: std::path::PathBuf::new(),
         seed: 0,
         schedule: Schedule::Free,
-        slice: 20_000,
+        slice: record::usual_slice(Schedule::Free),
         inputs: false,
         limits: record::Limits::default(),
         finish: true,

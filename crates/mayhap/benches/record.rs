@@ -115,9 +115,9 @@ fn table_row(program: &Program, ways: &[Way], rounds: u64, mayhap: &Path, folder
         _ => unreachable!("every way was run"),
     };
     let size = || fs::metadata(&trace).map_or(0, |m| m.len());
-    let (bytes, units) = (size(), mayhap_record::raw::words(&trace).expect("a recording"));
+    let (bytes, units) = (size(), mayhap_record::units(&trace).expect("a recording"));
     let started = Instant::now();
-    let finished = mayhap_record::raw::finish(&trace, &mut |_| {}).expect("the recording becomes a trace");
+    let finished = mayhap_record::finish(&trace, &mut |_| {}).expect("the recording becomes a trace");
     let times = |cost: Option<Cost>| cost.map_or("-".into(), |c| format!("{:.1}x", c.wall / native.wall));
     println!(
         "{:<10} {:>9.3} {:>9} {:>9} {:>9} {:>7.2} {:>7.2} {:>7.2} {:>11} {:>9} {:>8.0} {:>8.2} {:>11} {:>9}  {}",

@@ -10,7 +10,6 @@ use serde::Serialize;
 
 use crate::Failure;
 use crate::notes::{Progress, note};
-use mayhap_record::raw;
 
 /// What is wrong with a trace of comments, or one that a repair left nothing of.
 pub(crate) const NO_EVENTS: &str = "the trace has no events";
@@ -78,9 +77,9 @@ impl TraceArgs {
 
     /// Makes a trace of a recording that is not one yet.
     pub fn finish(&self) -> Result<(), Failure> {
-        if raw::is_unfinished(&self.trace) {
+        if mayhap_record::is_unfinished(&self.trace) {
             let mut progress = Progress::new("finishing the recording");
-            let recording = raw::finish(&self.trace, &mut |events| progress.set(events, None))?;
+            let recording = mayhap_record::finish(&self.trace, &mut |events| progress.set(events, None))?;
             drop(progress);
             self.note(None, &recording.notes);
         }

@@ -10,7 +10,6 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::Run;
-use mayhap_record::raw;
 use mayhap_trace::{Relations, format};
 
 const PROGRAM: &str = r#"
@@ -68,8 +67,8 @@ fn shell(folder: &Path, script: &str) -> Run {
 }
 
 fn whole_trace(path: &Path) {
-    if raw::is_unfinished(path) {
-        raw::finish(path, &mut |_| {}).unwrap();
+    if mayhap_record::is_unfinished(path) {
+        mayhap_record::finish(path, &mut |_| {}).unwrap();
     }
     let trace = format::read(path).unwrap().trace;
     Relations::derive(&trace).unwrap();

@@ -4,7 +4,6 @@ mod common;
 
 use std::path::Path;
 
-use mayhap_record::raw;
 use mayhap_trace::format;
 
 const PROGRAM: &str = r#"
@@ -49,24 +48,24 @@ fn the_first_command_that_reads_a_recording_makes_it_a_trace() {
     let folder = tempfile::tempdir().unwrap();
     record(folder.path(), &["--finish"]);
     let trace = folder.path().join("t.mhp");
-    assert!(!raw::is_unfinished(&trace));
+    assert!(!mayhap_record::is_unfinished(&trace));
     let (at_once, size) = (text(folder.path()), trace.metadata().unwrap().len());
     for command in [&["stats"][..], &["detect", "--order", "hb"], &["predict"], &["predict", "--window", "0"]] {
         record(folder.path(), &[]);
-        assert!(raw::is_unfinished(&trace), "{command:?}");
+        assert!(mayhap_record::is_unfinished(&trace), "{command:?}");
         let refused = format::read(&trace).unwrap_err().to_string();
         assert!(refused.contains("recording, not a trace yet"), "{refused}");
         // Where the commands are run does not matter.
         let elsewhere = tempfile::tempdir().unwrap();
         let run = common::mayhap_in(elsewhere.path(), &[command, &[trace.to_str().unwrap()]].concat());
         assert!(matches!(run.code, Some(0 | 1)), "{command:?}: {}", run.stderr);
-        assert!(!raw::is_unfinished(&trace), "{command:?}");
+        assert!(!mayhap_record::is_unfinished(&trace), "{command:?}");
         assert_eq!(text(folder.path()), at_once, "{command:?}");
         assert!(trace.metadata().unwrap().len().abs_diff(size) < 200, "with all that goes with it");
     }
     // With its program, its end and its standard input.
     record(folder.path(), &[]);
-    raw::finish(&trace, &mut |_| {}).unwrap();
+    mayhap_record::finish(&trace, &mut |_| {}).unwrap();
     let run = mayhap_record::Run::load(&trace).unwrap();
     assert_eq!((run.program, run.code, run.stdin), (vec!["./p".to_owned()], Some(3), Some(b"7\n".to_vec())));
 }
@@ -92,7 +91,7 @@ fn a_recording_that_was_cut_off_or_changed_is_refused() {
     let whole = std::fs::read(&trace).unwrap();
     for length in (8..whole.len()).step_by(whole.len() / 50) {
         std::fs::write(&trace, &whole[..length]).unwrap();
-        let refused = raw::finish(&trace, &mut |_| {}).unwrap_err().to_string();
+        let refused = mayhap_record::finish(&trace, &mut |_| {}).unwrap_err().to_string();
         assert!(refused.contains("cut off"), "{refused}");
     }
     let run = common::mayhap_in(folder.path(), &["stats", "t.mhp"]);
@@ -102,7 +101,7 @@ fn a_recording_that_was_cut_off_or_changed_is_refused() {
         let mut changed = whole.clone();
         changed[at] ^= 0x55;
         std::fs::write(&trace, changed).unwrap();
-        let refused = raw::finish(&trace, &mut |_| {}).unwrap_err().to_string();
+        let refused = mayhap_record::finish(&trace, &mut |_| {}).unwrap_err().to_string();
         assert!(
             ["checksum", "does not fit", "cut off"].iter().any(|why| refused.contains(why)),
             "byte {at}: {refused}"
@@ -118,7 +117,7 @@ fn a_recording_takes_the_place_of_an_older_one_and_leaves_nothing_else() {
     let other_name = folder.path().join("kept.mhp");
     std::fs::hard_link(folder.path().join("t.mhp"), &other_name).unwrap();
     record(folder.path(), &["--seed", "7"]);
-    assert!(raw::is_unfinished(&folder.path().join("t.mhp")));
+    assert!(mayhap_record::is_unfinished(&folder.path().join("t.mhp")));
     assert!(std::fs::read(folder.path().join("t.mhp")).unwrap() != older, "the new one has other options");
     assert_eq!(std::fs::read(other_name).unwrap(), older, "what had another name too is as it was");
     let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());

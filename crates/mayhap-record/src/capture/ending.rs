@@ -7,7 +7,7 @@ use mayhap_wire::ring::state;
 use serde::{Deserialize, Serialize};
 
 use crate::capture::ring::Ring;
-use crate::capture::spool::Spool;
+use crate::capture::store::Store;
 
 /// The signal for a system call that is not allowed.
 const SIGSYS: i32 = 31;
@@ -33,14 +33,14 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    pub(crate) fn of(status: ExitStatus, ring: &Ring, spool: &Spool) -> Ending {
+    pub(crate) fn of(status: ExitStatus, ring: &Ring, store: &Store) -> Ending {
         Ending {
             status: status.into_raw(),
             recorded: ring.writer().ok().flatten().is_some(),
             state: ring.state().unwrap_or(0),
             unrecorded: ring.unrecorded().unwrap_or(0),
-            failure: spool.failure().map(ToString::to_string),
-            left_out: spool.left_out(),
+            failure: store.failure().map(ToString::to_string),
+            left_out: store.left_out(),
         }
     }
 
@@ -86,12 +86,9 @@ impl Ending {
             let n = self.unrecorded;
             notes.push(format!("{n} steps of signal handlers that interrupted the runtime are not recorded"));
         }
-        match (&self.failure, self.left_out) {
-            (Some(error), n) => {
-                notes.push(format!("the trace ends early: {error}; {n} steps of the program are not in it"))
-            }
-            (None, 0) => {}
-            (None, n) => notes.push(format!("only the last steps are in the trace; {n} accesses before them are not")),
+        if let Some(error) = &self.failure {
+            let n = self.left_out;
+            notes.push(format!("the trace ends early: {error}; {n} steps of the program are not in it"));
         }
         notes
     }

@@ -1,11 +1,19 @@
 //! From the ring to a recording: runs the program, takes units while it runs, packs and keeps them.
 
+pub(crate) mod deltas;
 pub(crate) mod ending;
+pub(crate) mod file;
 pub(crate) mod packing;
 pub(crate) mod program;
-pub mod raw;
+pub(crate) mod recorder;
 pub(crate) mod ring;
-pub(crate) mod spool;
+pub(crate) mod store;
 pub(crate) mod stuck;
-pub(crate) mod unit_packing;
-pub(crate) mod units;
+
+use std::io;
+
+/// There is no more room on the disk.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | FileTooLarge | QuotaExceeded)
+}

@@ -1,411 +1,680 @@
-//! Packs the words of a run for keeping: about a byte for most accesses, none for those that go on as before.
+//! Packs the units of a run for keeping, as fast as a program tells them: a part of a byte for most accesses, next to nothing for
+//! loops.
 //!
-//! Each piece of words is packed by itself. The packer guesses the next access from what came before in the piece: the site
-//! that followed the last site the last time, at the address that its stride leads to. A run of right guesses is one count. From
-//! the first wrong one on eight accesses are packed together, for each a nibble that tells what was guessed and then what was not,
-//! without a branch that depends on either: where some guesses come true, which ones is what no processor can foresee.
+//! Each piece of units is packed by itself. The low halves of addresses that are told whole are put aside, since they are seldom what
+//! anything was before, and the others around them often are. The other units are packed in *groups* of 16:
+//!
+//! - Where the group is as 16 units before it in the piece, it is a *run*, as long as that goes on. Those before it are found by the hash of
+//!   the group's beginning. Loops over arrays repeat the same few units, since units tell differences of addresses.
+//! - Where all its units have a *place*, of which there are 256, the places tell the group, in two or four bits each where they are
+//!   among the first 4 or 16, as in a loop that decides by what it reads.
+//! - Otherwise it is *mixed*: a unit that is the latest of those with its hash in mixed groups is told by the hash, the others are new. The
+//!   first new one then takes a place, or where none is new, each that has none: the places in turn, and after the last the
+//!   seventeenth, since what comes first comes most.
+//!
+//! The hash of a unit is the highest byte of its product with `0x9e3779b1`. The place of a unit is the last that was taken by one with
+//! the same highest 12 bits of the product, if it is still there. All are 0 at first: no units have places, or are the latest, but 0.
+//!
+//! Nothing here branches on a single unit: which one comes next is what no processor can foresee.
 //!
 //! | tag | what follows |
 //! |---|---|
-//! | 1 to 8 | so many accesses: their nibbles, two a byte, then for each what its nibble says |
-//! | `0x80` + n | n + 1 right guesses |
-//! | `0x10` + n | a record of n words, or more for n = 15: their number in 2 bytes. Its tag, a nibble for each word, and what the nibbles say |
-//!
-//! The low three bits of a nibble tell how many bytes follow of the difference to what was guessed: [`BYTES`]. The fourth says that the
-//! site follows in 3 bytes, in nibbles of accesses. Words of a record are guessed to be those of the last one with its tag and length.
+//! | 0 | the low halves of the addresses of far accesses, 4 bytes each, to the end of the piece |
+//! | 1 | places of 16 units in two bits each: in the n-th of 4 bytes those of units n, n + 8, n + 4 and n + 12, from the lowest bits on |
+//! | 2 | places of 16 units in four bits each: in the n-th of 8 bytes those of units n and n + 8, from the lowest bits on |
+//! | 3 | places of 16 units in a byte each |
+//! | 4 | a run: how many units before it is the same, and how many units it has, in 3 bytes each |
+//! | `0x10` + n | n units, 1 to 16: 2 bytes with a bit for each that is new, the last one's lowest, then in their order 4 bytes of each that is new and the hash of each other one |
 
-use mayhap_wire::ring::{ADDRESS_BITS, access_word, split_access, split_record};
+use mayhap_wire::ring::{Tag, access_word, split_record, unit};
 
-/// Sites that the guesses are kept for at a time: different sites may share one.
-const SLOTS: usize = 1 << 10;
-const MASK: u64 = (1 << ADDRESS_BITS) - 1;
-/// Accesses of a group.
-const GROUP: usize = 8;
-const GUESSED: u8 = 0x80;
-const RECORD: u8 = 0x10;
-const LONG: usize = 15;
-/// The site follows.
-const WITH_SITE: u32 = 8;
-/// Bytes of difference by what the nibble says.
-const BYTES: [usize; 8] = [0, 1, 2, 3, 4, 5, 6, 8];
-/// What the nibble says, by the number of bits that the difference has.
-const NIBBLES: [u8; 65] = {
-    let mut nibbles = [7; 65];
-    let mut bits = 0;
-    while bits <= 48 {
-        nibbles[bits] = bits.div_ceil(8) as u8;
-        bits += 1;
-    }
-    nibbles
-};
-/// The most bytes that an access takes, and that are written at a time behind what counts.
-const MOST: usize = 12;
-const BEYOND: usize = 16;
+use crate::capture::deltas::{Lasts, words_of};
+use crate::memory;
+use mayhap_symbols::Module;
 
-#[derive(Clone, Copy, Default)]
-struct Guess {
-    address: u64,
-    stride: u64,
-    /// The site that came next.
-    next: u32,
+/// Units looked at together.
+const GROUP: usize = 16;
+/// The most units of a piece.
+const MOST: usize = 1 << 20;
+/// Units that are told by their place.
+const PLACES: usize = 256;
+/// Hashes of units by which their places are found.
+const HASHES: usize = 1 << 12;
+/// Hashes of units that are told by their hash.
+const CELLS: usize = 256;
+/// Hashes of the beginnings of groups.
+const BEGINNINGS: usize = 1 << 10;
+/// Places that are not taken a second time: in them are the units that came first, and those come most often.
+const KEPT: u8 = 16;
+/// The most bytes of a group: a tag, two bytes of bits, the units; and bytes that are written behind what counts.
+const LONGEST: usize = 3 + 4 * GROUP + 3;
+
+const LOWS: u8 = 0;
+const QUARTERS: u8 = 1;
+const NIBBLES: u8 = 2;
+const BYTES: u8 = 3;
+const RUN: u8 = 4;
+const MIXED: u8 = 0x10;
+
+/// Bits of bytes.
+const THREES: u64 = 0x0303_0303_0303_0303;
+const FIFTEENS: u64 = 0x0f0f_0f0f_0f0f_0f0f;
+
+#[inline(always)]
+fn hash(unit: u32) -> usize {
+    (unit.wrapping_mul(0x9e37_79b1) >> 20) as usize % HASHES
+}
+
+/// The hash that tells a unit in a mixed group.
+#[inline(always)]
+fn cell(unit: u32) -> usize {
+    (unit.wrapping_mul(0x9e37_79b1) >> 24) as usize % CELLS
+}
+
+/// Of the first four units of a group.
+#[inline(always)]
+fn hash_beginning(group: &[u32; GROUP]) -> usize {
+    let [first, second, third, fourth, ..] = group.map(u64::from);
+    let mixed = (first | second << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        ^ (third | fourth << 32).wrapping_mul(0xc2b2_ae3d_27d4_eb4f).rotate_right(29);
+    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize % BEGINNINGS
+}
+
+/// The group that begins there, if there is a whole one.
+#[inline(always)]
+fn group(units: &[u32], at: usize) -> Option<&[u32; GROUP]> {
+    units.get(at..)?.first_chunk()
+}
+
+/// Whether a unit is an access by itself, if it is not a part of something else.
+#[inline(always)]
+fn is_access(unit: u32) -> bool {
+    unit >> unit::SITE_SHIFT != 0
+}
+
+/// How many units at the beginning of a group are accesses by themselves. Which is the first that is not is what no processor can
+/// foresee.
+#[inline(always)]
+fn accesses(group: &[u32; GROUP]) -> usize {
+    const BITS: [u32; GROUP] = {
+        let (mut bits, mut nth) = ([0; GROUP], 0);
+        while nth < GROUP {
+            (bits[nth], nth) = (1 << nth, nth + 1);
+        }
+        bits
+    };
+    let others =
+        group.iter().zip(BITS).fold(1 << GROUP, |all, (&unit, bit)| all | if is_access(unit) { 0 } else { bit });
+    others.trailing_zeros() as usize
+}
+
+/// Compared as a whole: where two groups differ is not asked.
+#[inline(always)]
+fn are_same(one: &[u32; GROUP], other: &[u32; GROUP]) -> bool {
+    one.iter().zip(other).fold(0, |differing, (one, other)| differing | (one ^ other)) == 0
 }
 
 /// What packer and unpacker know alike.
-struct Guesses {
-    slots: Box<[Guess]>,
-    site: u32,
-    /// The last record of each tag, by the low bits of tag and length.
-    records: Vec<Vec<u64>>,
+struct Known {
+    /// The latest unit of a mixed group with this hash.
+    latest: [u32; CELLS],
+    /// The units in their places.
+    recent: [u32; PLACES],
+    /// The place where a unit with this hash is, if it is there.
+    place: [u8; HASHES],
+    /// The place that is taken next.
+    next: u8,
 }
 
-impl Guesses {
-    fn new() -> Guesses {
-        Guesses { slots: vec![Guess::default(); SLOTS].into(), site: 0, records: vec![Vec::new(); 256] }
+impl Known {
+    fn new() -> Box<Known> {
+        Box::new(Known { latest: [0; CELLS], recent: [0; PLACES], place: [0; HASHES], next: 0 })
     }
 
     fn clear(&mut self) {
-        self.slots.fill(Guess::default());
-        self.site = 0;
-        self.records.iter_mut().for_each(Vec::clear);
+        self.latest.fill(0);
+        self.recent.fill(0);
+        self.place.fill(0);
+        self.next = 0;
     }
 
-    /// The site that is guessed to come next.
+    /// Learns from a mixed group: the first that is new takes a place, or all that have none where none is new.
     #[inline(always)]
-    fn site(&self) -> u32 {
-        self.slots[self.site as usize % SLOTS].next
+    fn learn(&mut self, units: &[u32], new: u32) {
+        if new == 0 {
+            units.iter().for_each(|&unit| self.place(unit));
+        } else if let Some(&unit) = units.get(units.len() - (u32::BITS - new.leading_zeros()) as usize) {
+            self.place(unit);
+        }
     }
 
-    /// The address that is guessed for a site.
+    /// Gives a unit a place if it has none.
     #[inline(always)]
-    fn address(&self, site: u32) -> u64 {
-        let guess = &self.slots[site as usize % SLOTS];
-        guess.address.wrapping_add(guess.stride) & MASK
-    }
-
-    /// What was guessed came.
-    #[inline(always)]
-    fn come_true(&mut self, site: u32, address: u64) {
-        self.slots[site as usize % SLOTS].address = address;
-        self.site = site;
-    }
-
-    /// What really came.
-    #[inline(always)]
-    fn learn(&mut self, site: u32, address: u64) {
-        self.slots[self.site as usize % SLOTS].next = site;
-        let guess = &mut self.slots[site as usize % SLOTS];
-        guess.stride = address.wrapping_sub(guess.address);
-        guess.address = address;
-        self.site = site;
-    }
-
-    /// The words that a record with this first byte and length is guessed to have, as many.
-    fn record(&mut self, tag: u8, length: usize) -> &mut Vec<u64> {
-        let last = &mut self.records[(usize::from(tag) ^ (length << 5)) % 256];
-        last.resize(length, u64::from(tag));
-        last
+    fn place(&mut self, unit: u32) {
+        let place = &mut self.place[hash(unit)];
+        if self.recent[usize::from(*place)] != unit {
+            *place = self.next;
+            self.recent[usize::from(self.next)] = unit;
+            self.next = self.next.checked_add(1).unwrap_or(KEPT);
+        }
     }
 }
 
-/// The sign in the lowest bit, so that small steps either way are short.
-#[inline(always)]
-fn fold(difference: u64) -> u64 {
-    difference << 1 ^ ((difference as i64) >> 63) as u64
-}
-
-#[inline(always)]
-fn unfold(folded: u64) -> u64 {
-    folded >> 1 ^ (folded & 1).wrapping_neg()
-}
-
-/// Packs pieces.
+/// Packs pieces of units.
 pub(crate) struct Packer {
-    guesses: Guesses,
+    known: Box<Known>,
+    /// The units of the piece but the low halves of its far accesses, how many they are, and those.
+    main: Vec<u32>,
+    mains: usize,
+    lows: Vec<u32>,
+    far: usize,
+    /// Where a group began whose beginning has this hash, and 1.
+    began: Box<[u32; BEGINNINGS]>,
     out: Vec<u8>,
     at: usize,
+    /// The files that were loaded so far, and how many locks were taken.
+    modules: Vec<Module>,
+    locks_taken: u64,
 }
 
 impl Packer {
     pub(crate) fn new() -> Packer {
-        Packer { guesses: Guesses::new(), ..Packer::idle() }
+        Packer {
+            known: Known::new(),
+            main: Vec::new(),
+            mains: 0,
+            lows: Vec::new(),
+            far: 0,
+            began: Box::new([0; BEGINNINGS]),
+            out: Vec::new(),
+            at: 0,
+            modules: Vec::new(),
+            locks_taken: 0,
+        }
     }
 
-    /// One that takes no memory and packs nothing.
-    pub(crate) fn idle() -> Packer {
-        let guesses = Guesses { slots: Box::default(), site: 0, records: Vec::new() };
-        Packer { guesses, out: Vec::new(), at: 0 }
+    /// The files that were loaded in what was packed so far.
+    pub(crate) fn modules(&self) -> &[Module] {
+        &self.modules
     }
 
-    /// Packs a piece of accesses and records, up to one that is not all there; how many words were packed.
-    pub(crate) fn pack(&mut self, words: &[u64]) -> (&[u8], usize) {
-        self.guesses.clear();
+    /// How many locks were taken in what was packed so far.
+    pub(crate) fn locks_taken(&self) -> u64 {
+        self.locks_taken
+    }
+
+    /// Packs a piece of accesses and records, up to one that is not all there; how many units were packed.
+    pub(crate) fn pack(&mut self, units: &[u32]) -> (&[u8], usize) {
+        let whole = self.part(&units[..units.len().min(MOST)]);
+        let main = std::mem::take(&mut self.main);
+        let units = if self.far > 0 { &main[..self.mains] } else { &units[..whole] };
+        self.known.clear();
+        self.began.fill(0);
         self.at = 0;
-        // A group takes no more than its tag, its nibbles and its accesses; a record less than two bytes more than its words.
-        let most = words.len() * (MOST + 2) + 2 * BEYOND;
+        let most = (units.len() / GROUP + 2) * LONGEST + 4 * self.far;
         if self.out.len() < most {
             self.out.resize(most, 0);
         }
-        let mut i = 0;
-        loop {
-            i += self.put_guessed(&words[i..]);
-            let run = words[i..].iter().take(GROUP).take_while(|&&word| split_access(word).is_some()).count();
-            if run > 0 {
-                self.put_group(&words[i..i + run]);
-                i += run;
+        let (mut i, mut mixed) = (0, false);
+        while let Some(next) = group(units, i) {
+            let began = &mut self.began[hash_beginning(next)];
+            let before = std::mem::replace(began, i as u32 + 1) as usize;
+            if let Some(before) = before.checked_sub(1)
+                && group(units, before).is_some_and(|before| are_same(before, next))
+            {
+                let length = GROUP + same(&units[before + GROUP..], &units[i + GROUP..]);
+                self.put_run(i - before, length);
+                i += length;
                 continue;
             }
-            let Some(&word) = words.get(i) else { break };
-            let record = split_record(word);
-            let end = i + 1 + record.map_or(0, |(_, following, _)| following);
-            let Some(whole) = words.get(i..end) else { break };
-            self.put_record(whole);
-            i = end;
+            // Groups are mostly of the kind that the one before was.
+            if mixed || !self.put_places(next) {
+                mixed = self.put_mixed(next);
+            }
+            i += GROUP;
         }
-        (&self.out[..self.at], i)
+        if i < units.len() {
+            self.put_mixed(&units[i..]);
+        }
+        self.main = main;
+        if self.far > 0 {
+            let to = &mut self.out[self.at..self.at + 1 + 4 * self.far];
+            to[0] = LOWS;
+            for (to, low) in to[1..].as_chunks_mut().0.iter_mut().zip(&self.lows) {
+                *to = low.to_le_bytes();
+            }
+            self.at += 1 + 4 * self.far;
+        }
+        (&self.out[..self.at], whole)
     }
 
-    #[inline]
-    fn put_group(&mut self, words: &[u64]) {
-        let Packer { guesses, out, .. } = self;
-        // The tag and the nibbles come first.
-        let mut at = self.at + 1 + words.len().div_ceil(2);
-        let mut nibbles = 0u32;
-        for (nth, &word) in words.iter().enumerate() {
-            let (site, address) = ((word >> ADDRESS_BITS) as u32, word & MASK);
-            let difference = fold(address.wrapping_sub(guesses.address(site)));
-            let unknown = u32::from(guesses.site() != site);
-            guesses.learn(site, address);
-            let bytes = NIBBLES[64 - difference.leading_zeros() as usize];
-            nibbles |= (u32::from(bytes) | (unknown * WITH_SITE)) << (4 * nth);
-            // The site is written behind the difference, and written over where it does not count.
-            let length = BYTES[usize::from(bytes) % 8];
-            let Some(place) = out.get_mut(at..at + BEYOND).and_then(|out| out.first_chunk_mut::<BEYOND>()) else {
-                return;
+    /// How many units the accesses and records at the beginning have that are all there. If there are far accesses among them, the low
+    /// halves of their addresses go to [`Self::lows`], all else to [`Self::main`]. Units that nobody wrote count one by one.
+    fn part(&mut self, units: &[u32]) -> usize {
+        let (mut at, mut mains, mut far) = (0, 0, 0);
+        while let Some(&first) = units.get(at) {
+            if first != unit::RECORD
+                && let Some(group) = group(units, at)
+            {
+                if group.iter().fold(true, |all, &unit| all & is_access(unit)) {
+                    if far > 0 {
+                        self.main[mains..mains + GROUP].copy_from_slice(group);
+                    }
+                    (at, mains) = (at + GROUP, mains + GROUP);
+                    continue;
+                }
+                // What does not count is written over.
+                if far > 0 {
+                    self.main[mains..mains + GROUP].copy_from_slice(group);
+                }
+                let near = accesses(group);
+                (at, mains) = (at + near, mains + near);
+            }
+            let rest = &units[at..];
+            let length = match unit::length(rest) {
+                Some(length) => length,
+                None if rest[0] == unit::RECORD && rest.len() < 3 => break,
+                None => 1,
             };
-            let both = u128::from(difference) | u128::from(site) << (8 * length);
-            *place = both.to_le_bytes();
-            at += length + 3 * unknown as usize;
+            let Some(whole) = rest.get(..length) else { break };
+            let mut put = length;
+            if let [unit::ACCESS, low, high] = *whole {
+                if far == 0 {
+                    self.main.resize(units.len().max(self.main.len()), 0);
+                    self.lows.resize((units.len() / 3 + 1).max(self.lows.len()), 0);
+                    self.main[..at].copy_from_slice(&units[..at]);
+                }
+                self.main[mains..mains + 2].copy_from_slice(&[unit::ACCESS, high]);
+                self.lows[far] = low;
+                (put, far) = (2, far + 1);
+            } else if far > 0 {
+                match group(units, at) {
+                    // What does not count is written over, and to copy as many each time takes less.
+                    Some(group) if length <= GROUP => self.main[mains..mains + GROUP].copy_from_slice(group),
+                    _ => self.main[mains..mains + length].copy_from_slice(whole),
+                }
+            }
+            if let [unit::RECORD, low, ..] = *whole {
+                self.note(low as u8, whole);
+            }
+            (at, mains) = (at + length, mains + put);
         }
-        self.out[self.at] = words.len() as u8;
-        let length = words.len().div_ceil(2);
-        self.out[self.at + 1..self.at + 1 + length].copy_from_slice(&nibbles.to_le_bytes()[..length]);
-        self.at = at;
+        (self.mains, self.far) = (mains, far);
+        at
     }
 
-    /// Packs the accesses at the beginning that are as guessed; how many they are.
+    /// Learns from a record what is to be known when the run is over.
     #[inline]
-    fn put_guessed(&mut self, words: &[u64]) -> usize {
-        let mut guessed = 0;
-        for &word in words {
-            let site = self.guesses.site();
-            let address = self.guesses.address(site);
-            if site == 0 || access_word(site, address) != word {
-                break;
-            }
-            self.guesses.come_true(site, address);
-            guessed += 1;
+    fn note(&mut self, tag: u8, record: &[u32]) {
+        self.locks_taken += u64::from(tag == Tag::Acquire as u8 || tag == Tag::SharedAcquire as u8);
+        if tag == Tag::Module as u8
+            && let Some((_, _, argument)) = words_of(&record[1..]).next().and_then(split_record)
+        {
+            self.modules.push(memory::module(argument, &words_of(&record[3..]).collect::<Vec<u64>>()));
         }
-        let mut left = guessed;
-        while left > 0 {
-            let n = left.min(128);
-            self.out[self.at] = GUESSED | (n - 1) as u8;
-            self.at += 1;
-            left -= n;
-        }
-        guessed
     }
 
-    fn put_record(&mut self, words: &[u64]) {
-        let tag = words[0] as u8;
-        self.out[self.at] = RECORD | words.len().min(LONG) as u8;
-        self.at += 1;
-        if words.len() >= LONG {
-            self.out[self.at..self.at + 2].copy_from_slice(&(words.len() as u16).to_le_bytes());
-            self.at += 2;
+    fn put_run(&mut self, distance: usize, length: usize) {
+        let bytes = u64::from(RUN) | (distance as u64) << 8 | (length as u64) << 32;
+        self.out[self.at..self.at + 8].copy_from_slice(&bytes.to_le_bytes());
+        self.at += 7;
+    }
+
+    /// Packs a group whose units are all recent; `false` where one is not.
+    #[inline(always)]
+    fn put_places(&mut self, units: &[u32; GROUP]) -> bool {
+        let (mut places, mut unknown) = ([0; GROUP], 0);
+        for (told, &unit) in places.iter_mut().zip(units) {
+            *told = self.known.place[hash(unit)];
+            unknown |= self.known.recent[usize::from(*told)] ^ unit;
         }
-        self.out[self.at] = tag;
-        let mut nibbles_at = self.at + 1;
-        let mut at = nibbles_at + words.len().div_ceil(2);
-        let guessed = self.guesses.record(tag, words.len());
-        for (nth, (&word, guess)) in words.iter().zip(guessed).enumerate() {
-            let difference = fold(word.wrapping_sub(*guess));
-            *guess = word;
-            let bytes = NIBBLES[64 - difference.leading_zeros() as usize];
-            self.out[at..at + 8].copy_from_slice(&difference.to_le_bytes());
-            at += BYTES[usize::from(bytes)];
-            if nth % 2 == 0 {
-                self.out[nibbles_at] = bytes;
-            } else {
-                self.out[nibbles_at] |= bytes << 4;
-                nibbles_at += 1;
-            }
+        let Some(out) = self.out.get_mut(self.at..).and_then(|out| out.first_chunk_mut::<{ 1 + GROUP }>()) else {
+            return false;
+        };
+        if unknown != 0 {
+            return false;
         }
-        self.at = at;
+        let both = u128::from_le_bytes(places);
+        let (first, second) = (both as u64, (both >> 64) as u64);
+        if (first | second) & !FIFTEENS == 0 {
+            let pairs = first | second << 2;
+            let quarters = u64::from(pairs as u32 | ((pairs >> 32) as u32) << 4);
+            let few = (first | second) & !THREES == 0;
+            out[0] = if few { QUARTERS } else { NIBBLES };
+            out[1..9].copy_from_slice(&if few { quarters } else { first | second << 4 }.to_le_bytes());
+            self.at += if few { 5 } else { 9 };
+        } else {
+            out[0] = BYTES;
+            out[1..].copy_from_slice(&places);
+            self.at += 1 + GROUP;
+        }
+        true
+    }
+
+    /// Packs at most a group of units; whether one was new.
+    #[inline(never)]
+    fn put_mixed(&mut self, units: &[u32]) -> bool {
+        let Packer { known, out, .. } = self;
+        let Some(out) = out.get_mut(self.at..).and_then(|out| out.first_chunk_mut::<LONGEST>()) else { return true };
+        let (mut at, mut new) = (0, 0u32);
+        for &unit in units {
+            let cell = cell(unit);
+            let is_new = std::mem::replace(&mut known.latest[cell], unit) != unit;
+            let told = if is_new { unit } else { cell as u32 };
+            new = 2 * new + u32::from(is_new);
+            // The remainder changes nothing: 16 units take no more than 64 bytes.
+            let to = 3 + at % (4 * GROUP);
+            out[to..to + 4].copy_from_slice(&told.to_le_bytes());
+            at += 1 + 3 * usize::from(is_new);
+        }
+        out[0] = MIXED + units.len() as u8;
+        out[1..3].copy_from_slice(&(new as u16).to_le_bytes());
+        self.at += 3 + at;
+        known.learn(units, new);
+        new != 0
     }
 }
 
-/// Unpacks pieces.
+/// How many units at the beginning are the same.
+#[inline]
+fn same(one: &[u32], other: &[u32]) -> usize {
+    let mut length = 0;
+    while let (Some(before), Some(next)) = (group(one, length), group(other, length))
+        && are_same(before, next)
+    {
+        length += GROUP;
+    }
+    length + one[length..].iter().zip(&other[length..]).take_while(|(one, other)| one == other).count()
+}
+
+/// Unpacks pieces of units, which follow one another unless it is told otherwise.
 pub(crate) struct Unpacker {
-    guesses: Guesses,
+    known: Box<Known>,
+    main: Vec<u32>,
+    units: Vec<u32>,
+    lasts: Lasts,
 }
 
 impl Unpacker {
     pub(crate) fn new() -> Unpacker {
-        Unpacker { guesses: Guesses::new() }
+        Unpacker { known: Known::new(), main: Vec::new(), units: Vec::new(), lasts: Lasts::new() }
     }
 
-    /// Calls `access` with site and address of each access of a piece, `record` with the words of each record.
+    /// What the last piece needs to know of what was before it.
+    pub(crate) fn before(&self) -> &[u64] {
+        self.lasts.before()
+    }
+
+    /// The next piece is one of which [`Self::before`] was this.
+    pub(crate) fn begin(&mut self, before: &[u64]) {
+        self.lasts.begin(before);
+    }
+
+    /// The words of a piece of so many units; `None` where it is none.
+    pub(crate) fn words(&mut self, bytes: &[u8], count: u64) -> Option<Vec<u64>> {
+        let mut words = Vec::new();
+        let access = |words: &mut Vec<u64>, site, address| words.push(access_word(site, address));
+        self.unpack(bytes, count, &mut words, access, |words, record| words.extend_from_slice(record)).then_some(words)
+    }
+
+    /// Calls `access` with site and address of each access of a piece of so many units, `record` with the words of each record.
     /// `false` where the bytes were not packed by [`Packer`].
     #[inline]
     pub(crate) fn unpack<T>(
         &mut self,
         bytes: &[u8],
+        count: u64,
         to: &mut T,
-        mut access: impl FnMut(&mut T, u32, u64),
-        mut record: impl FnMut(&mut T, &[u64]),
+        access: impl FnMut(&mut T, u32, u64),
+        record: impl FnMut(&mut T, &[u64]),
     ) -> bool {
-        self.guesses.clear();
-        let mut at = 0;
-        let mut words = Vec::new();
-        while let Some(&tag) = bytes.get(at) {
-            at += 1;
-            if tag & GUESSED != 0 {
-                for _ in 0..=tag & !GUESSED {
-                    let site = self.guesses.site();
-                    let address = self.guesses.address(site);
-                    self.guesses.come_true(site, address);
-                    access(to, site, address);
-                }
-            } else if (1..=GROUP as u8).contains(&tag) {
-                let count = usize::from(tag);
-                let mut nibbles = number(bytes, at, count.div_ceil(2)) as u32;
-                at += count.div_ceil(2);
-                for _ in 0..count {
-                    let length = BYTES[nibbles as usize % 8];
-                    let difference = unfold(number(bytes, at, length));
-                    at += length;
-                    let mut site = self.guesses.site();
-                    if nibbles & WITH_SITE != 0 {
-                        site = number(bytes, at, 3) as u32;
-                        at += 3;
-                    }
-                    nibbles >>= 4;
-                    let address = self.guesses.address(site).wrapping_add(difference) & MASK;
-                    self.guesses.learn(site, address);
-                    access(to, site, address);
-                }
-            } else if tag & RECORD != 0 {
-                let mut length = usize::from(tag) & LONG;
-                if length == LONG {
-                    length = number(bytes, at, 2) as usize;
-                    at += 2;
-                }
-                let kind = number(bytes, at, 1) as u8;
-                let nibbles_at = at + 1;
-                at = nibbles_at + length.div_ceil(2);
-                if at > bytes.len() {
-                    return false;
-                }
-                words.clear();
-                for (nth, guess) in self.guesses.record(kind, length).iter_mut().enumerate() {
-                    let nibble = bytes[nibbles_at + nth / 2] >> (4 * (nth % 2));
-                    let length = BYTES[usize::from(nibble) % 8];
-                    *guess = guess.wrapping_add(unfold(number(bytes, at, length)));
-                    at += length;
-                    words.push(*guess);
-                }
-                record(to, &words);
-            } else {
-                return false;
+        unpack(bytes, count, self).is_some() && self.lasts.split(&self.units, to, access, record) == self.units.len()
+    }
+}
+
+/// Puts the units of a piece, which has so many, into [`Unpacker::units`]; `None` where the bytes were not packed by [`Packer`].
+fn unpack(bytes: &[u8], count: u64, into: &mut Unpacker) -> Option<()> {
+    let Unpacker { known, main, units: all, .. } = into;
+    known.clear();
+    main.clear();
+    all.clear();
+    let count = usize::try_from(count).ok().filter(|&count| count <= MOST)?;
+    let units = &mut *main;
+    let mut rest = bytes;
+    let mut lows: &[[u8; 4]] = &[];
+    while let Some((&tag, after)) = rest.split_first() {
+        rest = match tag {
+            LOWS => {
+                let (whole, part) = after.as_chunks();
+                lows = Some(whole).filter(|_| part.is_empty())?;
+                &[]
             }
+            QUARTERS => {
+                let (places, rest) = after.split_first_chunk::<4>()?;
+                let places = u32::from_le_bytes(*places);
+                let pairs = u64::from(places & 0x0f0f_0f0f) | u64::from(places >> 4 & 0x0f0f_0f0f) << 32;
+                put_places(pairs & THREES, pairs >> 2 & THREES, &known.recent, units);
+                rest
+            }
+            NIBBLES => {
+                let (places, rest) = after.split_first_chunk::<8>()?;
+                let places = u64::from_le_bytes(*places);
+                put_places(places & FIFTEENS, places >> 4 & FIFTEENS, &known.recent, units);
+                rest
+            }
+            BYTES => {
+                let (places, rest) = after.split_first_chunk::<GROUP>()?;
+                let places = u128::from_le_bytes(*places);
+                put_places(places as u64, (places >> 64) as u64, &known.recent, units);
+                rest
+            }
+            RUN => {
+                let (numbers, rest) = after.split_first_chunk::<6>()?;
+                let [a, b, c, d, e, f] = numbers.map(usize::from);
+                let (distance, length) = (a | b << 8 | c << 16, d | e << 8 | f << 16);
+                if distance == 0 || distance > units.len() || length > count - units.len() {
+                    return None;
+                }
+                let from = units.len() - distance;
+                let end = units.len() + length;
+                // What a run repeats may be a part of it: each copy makes more to copy from.
+                while units.len() < end {
+                    units.extend_from_within(from..from + (units.len() - from).min(end - units.len()));
+                }
+                rest
+            }
+            _ => {
+                let length = usize::from(tag.checked_sub(MIXED)?);
+                if length == 0 || length > GROUP {
+                    return None;
+                }
+                let (bits, mut rest) = after.split_first_chunk::<2>()?;
+                let bits = u32::from(u16::from_le_bytes(*bits));
+                if bits >> length != 0 {
+                    return None;
+                }
+                for nth in 0..length {
+                    let unit;
+                    if bits >> (length - 1 - nth) & 1 != 0 {
+                        let (four, after) = rest.split_first_chunk::<4>()?;
+                        unit = u32::from_le_bytes(*four);
+                        known.latest[cell(unit)] = unit;
+                        rest = after;
+                    } else {
+                        let (&cell, after) = rest.split_first()?;
+                        unit = known.latest[usize::from(cell)];
+                        rest = after;
+                    }
+                    units.push(unit);
+                }
+                known.learn(&units[units.len() - length..], bits);
+                rest
+            }
+        };
+        if units.len() > count {
+            return None;
         }
-        at == bytes.len()
     }
+    if units.len() + lows.len() != count {
+        return None;
+    }
+    if lows.is_empty() {
+        std::mem::swap(main, all);
+        return Some(());
+    }
+    all.reserve(count);
+    join(main, lows, all)
 }
 
-/// The little-endian number in `length` bytes; bytes beyond the end count as zeros.
+/// Puts the low halves of the addresses of far accesses back between the other units.
+fn join(main: &[u32], lows: &[[u8; 4]], units: &mut Vec<u32>) -> Option<()> {
+    let (mut at, mut lows) = (0, lows.iter());
+    while at < main.len() {
+        let rest = &main[at..];
+        let near = rest.iter().take_while(|&&unit| is_access(unit)).count();
+        let (before, rest) = rest.split_at(near);
+        units.extend_from_slice(before);
+        at += near;
+        at += match *rest {
+            [] => 0,
+            [unit::ACCESS, above, ..] => {
+                units.extend([unit::ACCESS, u32::from_le_bytes(*lows.next()?), above]);
+                2
+            }
+            _ => {
+                let length = unit::length(rest).unwrap_or(1);
+                units.extend_from_slice(rest.get(..length)?);
+                length
+            }
+        };
+    }
+    lows.next().is_none().then_some(())
+}
+
+/// The units that are in these places, a byte each, low bytes first.
 #[inline(always)]
-fn number(bytes: &[u8], at: usize, length: usize) -> u64 {
-    if length == 0 {
-        return 0;
-    }
-    let value = match bytes.get(at..at + 8) {
-        Some(eight) => {
-            u64::from_le_bytes([eight[0], eight[1], eight[2], eight[3], eight[4], eight[5], eight[6], eight[7]])
-        }
-        None => bytes.iter().skip(at).take(8).rev().fold(0, |value, &byte| value << 8 | u64::from(byte)),
-    };
-    value & u64::MAX >> (64 - 8 * length)
-}
-
-/// The word of an access.
-#[inline]
-pub(crate) fn word(site: u32, address: u64) -> u64 {
-    access_word(site, address)
+fn put_places(first: u64, second: u64, recent: &[u32; PLACES], units: &mut Vec<u32>) {
+    let places = (u128::from(first) | u128::from(second) << 64).to_le_bytes();
+    units.extend_from_slice(&places.map(|place| recent[usize::from(place)]));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mayhap_wire::ring::{BRANCHED, MAX_SITE, Tag, record_word};
+    use crate::capture::deltas::samples::{Dice, run, units_of};
+    use mayhap_wire::ring::record_word;
 
-    fn round_trip(packer: &mut Packer, words: &[u64]) -> usize {
-        let (packed, whole) = packer.pack(words);
-        assert_eq!(whole, words.len());
-        let mut unpacked = Vec::new();
-        let access = |unpacked: &mut Vec<u64>, site, address| unpacked.push(word(site, address));
-        let record = |unpacked: &mut Vec<u64>, record: &[u64]| unpacked.extend_from_slice(record);
-        assert!(Unpacker::new().unpack(packed, &mut unpacked, access, record));
-        assert_eq!(unpacked, words);
+    /// How many bytes the units take; they come back from them.
+    fn round_trip(packer: &mut Packer, units: &[u32]) -> usize {
+        let (packed, whole) = packer.pack(units);
+        assert_eq!(whole, units.len());
+        let mut to = Unpacker::new();
+        assert!(unpack(packed, whole as u64, &mut to).is_some() && to.units == units);
+        for count in [whole as u64 + 1, (whole as u64).wrapping_sub(1), MOST as u64 + 1] {
+            assert!(unpack(packed, count, &mut to).is_none(), "another number of units is refused");
+        }
         packed.len()
     }
 
     #[test]
-    fn what_is_unpacked_is_what_was_packed() {
-        let mut packer = Packer::new();
-        let mut words = Vec::new();
-        let mut seed = 1u64;
-        for i in 0..5000u64 {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            match seed >> 60 {
-                0 => {
-                    let following = if i % 7 == 0 { 200 } else { (seed >> 40) % 4 };
-                    words.push(record_word(Tag::Alloc, following as usize, i as u32));
-                    words.extend((0..following).map(|n| seed.wrapping_mul(n)));
+    fn what_is_unpacked_is_what_was_packed_however_it_is_cut() {
+        let (mut dice, mut packer) = (Dice(3), Packer::new());
+        for steps in [0, 1, 15, 16, 17, 40, 500, 4000] {
+            let units = units_of(&run(&mut dice, steps));
+            round_trip(&mut packer, &units);
+            let (mut carried, mut told, mut rest) = (Vec::new(), Vec::new(), &units[..]);
+            while !rest.is_empty() {
+                let (part, behind) = rest.split_at((dice.roll(2000) as usize + 1).min(rest.len()));
+                rest = behind;
+                carried.extend_from_slice(part);
+                let (packed, whole) = packer.pack(&carried);
+                let mut to = Unpacker::new();
+                unpack(packed, whole as u64, &mut to).expect("a piece");
+                let unpacked = to.units;
+                let mut at = 0;
+                while at < unpacked.len() {
+                    at += unit::length(&unpacked[at..]).expect("pieces are cut between accesses and records");
                 }
-                1..8 => words.push(access_word(
-                    ((seed >> 20) as u32 % MAX_SITE + 1) | (seed >> 7) as u32 & BRANCHED,
-                    seed >> 17,
-                )),
-                _ => words.push(access_word(7 + (i % 3) as u32, 0x7fff_0000_0000 + i * 8)),
+                assert_eq!(at, whole);
+                told.extend(unpacked);
+                carried.drain(..whole);
             }
-            if i % 500 == 0 {
-                round_trip(&mut packer, &words);
+            assert!(told == units && carried.is_empty(), "{steps} steps");
+        }
+    }
+
+    #[test]
+    fn units_of_any_kind_come_back() {
+        let (mut dice, mut packer) = (Dice(11), Packer::new());
+        for kinds in [1, 3, 4, 5, 16, 17, 200, 256, 257, 300, 1 << 31] {
+            for length in [1, 16, 31, 1000, 5000] {
+                let units: Vec<u32> = (0..length).map(|_| dice.roll(kinds) as u32 | 1 << 31).collect();
+                round_trip(&mut packer, &units);
             }
         }
-        round_trip(&mut packer, &words);
-        round_trip(&mut packer, &[]);
+        // Among them some that nobody writes, and far accesses among those.
+        for length in [20, 100, 5000] {
+            let mut units: Vec<u32> =
+                (0..length).map(|_| dice.roll(6) as u32 * (dice.roll(3) as u32 * 200 + 1)).collect();
+            units.extend([1 << 31; 600]);
+            round_trip(&mut packer, &units);
+        }
+        round_trip(&mut packer, &[0, 0, 0, 7, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     }
 
     #[test]
     fn a_loop_over_arrays_takes_next_to_nothing() {
         let words: Vec<u64> =
             (0..10_000u64).flat_map(|i| [access_word(1, 0x1000 + 4 * i), access_word(2, 0x90000 + 8 * i)]).collect();
-        assert!(round_trip(&mut Packer::new(), &words) < 250);
+        assert!(round_trip(&mut Packer::new(), &units_of(&words)) < 100);
+    }
+
+    #[test]
+    fn a_loop_that_decides_by_what_it_reads_takes_two_bits_an_access() {
+        let mut dice = Dice(9);
+        let units: Vec<u32> = (0..10_000).map(|_| unit::access(1 + dice.roll(3) as u32, 4).expect("it fits")).collect();
+        assert!(round_trip(&mut Packer::new(), &units) < 10_000 * 5 / 16 + 100);
+    }
+
+    #[test]
+    fn a_loop_with_far_accesses_takes_little_more_than_their_addresses() {
+        let mut dice = Dice(4);
+        let words: Vec<u64> = (0..10_000u64)
+            .flat_map(|i| [access_word(1, 0x1000 + 4 * i), access_word(2, 0x7fff_0000_0000 | dice.roll(1 << 31))])
+            .collect();
+        assert!(round_trip(&mut Packer::new(), &units_of(&words)) < 4 * 10_000 + 300);
+    }
+
+    #[test]
+    fn modules_are_noticed_on_the_way() {
+        let path = b"/lib/one";
+        let record = record_word(Tag::Module, 4, path.len() as u32);
+        let units = units_of(&[access_word(1, 8), record, 0x1000, 0x1000, 0x2000, u64::from_le_bytes(*path)]);
+        let mut packer = Packer::new();
+        assert_eq!(packer.pack(&units[..units.len() - 1]).1, 1);
+        assert!(packer.modules().is_empty());
+        round_trip(&mut packer, &units[1..]);
+        assert_eq!(packer.modules()[0].path.to_str(), Some("/lib/one"));
     }
 
     #[test]
     fn bytes_that_nobody_packed_are_refused_or_end() {
-        let mut seed = 1u64;
-        for _ in 0..2000 {
-            let bytes: Vec<u8> = (0..seed >> 58)
-                .map(|_| {
-                    seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                    (seed >> 33) as u8
-                })
-                .collect();
-            Unpacker::new().unpack(&bytes, &mut (), |_, _, _| {}, |_, _| {});
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
+        let mut dice = Dice(2);
+        let mut to = Unpacker::new();
+        let tags = [LOWS, QUARTERS, NIBBLES, BYTES, RUN, MIXED + 3, MIXED + 16];
+        let mut taken = 0;
+        for _ in 0..20_000 {
+            let mut bytes: Vec<u8> = (0..dice.roll(60)).map(|_| dice.roll(256) as u8).collect();
+            if let Some(first) = bytes.first_mut() {
+                *first = tags[dice.roll(7) as usize];
+            }
+            taken += usize::from(unpack(&bytes, dice.roll(40), &mut to).is_some());
+            assert!(to.main.len() + to.units.len() < 200, "no more than was promised and a group");
         }
+        assert!(taken > 0, "some look as if they had been packed");
+        // A run of 16 million units, of which none are there, or more than were promised.
+        assert!(unpack(&[RUN, 1, 0, 0, 0xff, 0xff, 0xff], MOST as u64, &mut to).is_none());
+        assert!(unpack(&[MIXED + 1, 0, 0, 0, RUN, 1, 0, 0, 0xff, 0xff, 0xff], 100, &mut to).is_none());
+        assert!(to.main.capacity() + to.units.capacity() < 1000);
     }
 }

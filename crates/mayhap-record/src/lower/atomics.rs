@@ -6,7 +6,7 @@ use mayhap_wire::ring::{AtomicKind, order};
 use super::Lowering;
 use crate::lower::names;
 use crate::lower::sync::Wake;
-use crate::sharing::shadow::granules;
+use crate::sharing::shadow_table::granules;
 
 impl Lowering {
     pub(crate) fn atomic(

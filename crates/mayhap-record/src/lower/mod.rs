@@ -13,7 +13,7 @@
 //! | semaphore | each post is a condition of its own; the n-th wait waits for the n-th post |
 //! | barrier | each arrival waits for the one before; the last one notifies all, who wait for it when they leave |
 //! | once, guard of a static local | `notifyall` when done, `wait` by who finds it done |
-//! | lock of Rust's `std` or `parking_lot` | `acq`, `rel`, `racq`, `rrel`; see [`lift`] |
+//! | lock of Rust's `std` or `parking_lot` | `acq`, `rel`, `racq`, `rrel`; see [`rust_locks`] |
 //! | Rust's `park`, scope | `wait` for `notifyall` by who unparks, or by the threads that leave the scope |
 //! | lock that is tried, or waited for within a time | `try` before its `acq` |
 //! | `free` | a write of every piece of the block |
@@ -24,11 +24,13 @@
 //! is mended or dropped, and counted.
 
 mod atomics;
+pub(crate) mod finish;
 mod items;
-mod lift;
 mod names;
 mod naming;
 mod part;
+pub(crate) mod reading;
+mod rust_locks;
 pub mod stacks;
 pub mod steps;
 mod sync;
@@ -45,16 +47,17 @@ use mayhap_trace::{
 use mayhap_wire::attachment;
 use mayhap_wire::ring::{BRANCHED, MAX_SITE, SiteKind, Tag, split_atomic};
 
-use crate::capture::spool::Replay;
 use crate::limits::Limits;
+use crate::lower::reading::Reading;
+use crate::lower::rust_locks::RustLocks;
 use crate::lower::stacks::{Now, Stacks};
 use crate::lower::steps::{Steps, View};
 use crate::lower::sync::{Objects, Wake};
 use crate::memory::{Block, Blocks, Sites};
-use crate::sharing::granule::{CUTS, KEPT};
-use crate::sharing::shadow::{Table, granules};
-use crate::sharing::survey::Facts;
-use crate::words::{Word, Words, following};
+use crate::ring_words::{Word, Words, following};
+use crate::sharing::first_pass::Facts;
+use crate::sharing::shadow_table::{Table, granules};
+use crate::sharing::sharing_state::{CUTS, KEPT};
 use mayhap_symbols::Symbols;
 use mayhap_symbols::rust_library;
 
@@ -92,7 +95,7 @@ struct Marks {
 
 /// A run's events, made from its words.
 pub(crate) struct Lowering {
-    replay: Replay,
+    reading: Reading,
     used: usize,
     facts: Facts,
     /// Of granules that are kept now: [`KEPT`], the cuts, and the variable of the first piece plus 1 in the high half.
@@ -111,7 +114,7 @@ pub(crate) struct Lowering {
     unseen: HashSet<u64>,
     /// Return addresses in Rust code that is not instrumented.
     silent: HashSet<u64>,
-    lift: lift::Lift,
+    rust_locks: RustLocks,
     /// Locations of each site by number: of accesses, and of what else happens there.
     locations: Vec<[u32; 2]>,
     /// Of places in the code, what location of the program's own they stand for.
@@ -146,7 +149,7 @@ pub(crate) struct Lowering {
 
 impl Lowering {
     pub(crate) fn new(
-        replay: Replay,
+        reading: Reading,
         facts: Facts,
         symbols: Symbols,
         constant: HashSet<u64>,
@@ -157,9 +160,9 @@ impl Lowering {
             kept.set(granule, KEPT | u64::from(cuts));
         }
         let (unseen, silent) = rust_library(&symbols, &facts.pcs);
-        let lift = lift::Lift::of(&facts.atomics, &symbols);
+        let rust_locks = RustLocks::of(&facts.atomics, &symbols);
         Lowering {
-            replay,
+            reading,
             used: 0,
             facts,
             kept,
@@ -173,7 +176,7 @@ impl Lowering {
             constant,
             unseen,
             silent,
-            lift,
+            rust_locks,
             locations: Vec::new(),
             own: HashMap::new(),
             lines: HashMap::new(),
@@ -211,7 +214,7 @@ impl Lowering {
         self.noted = self.count;
         let word = match word {
             Word::Access(site, address) if site & BRANCHED != 0 => {
-                self.settle(site & MAX_SITE)?;
+                self.resolve_pending(site & MAX_SITE)?;
                 self.branch(site & MAX_SITE)?;
                 self.steps.skip(self.count - self.noted);
                 Word::Access(site & MAX_SITE, address)
@@ -220,7 +223,7 @@ impl Lowering {
         };
         self.noted = self.count;
         self.lower(word)?;
-        if let Some((site, lock)) = self.lift.done.take() {
+        if let Some((site, lock)) = self.rust_locks.done.take() {
             self.note_lock(site, lock, false);
         }
         let view = View { sites: &self.sites, blocks: &self.blocks, symbols: &self.symbols };
@@ -232,7 +235,8 @@ impl Lowering {
         match word {
             Word::Access(number, address) => {
                 let site = self.sites.get(number);
-                let of_a_lock = !matches!(site.kind, SiteKind::Call | SiteKind::Return) && self.settle(number)?;
+                let of_a_lock =
+                    !matches!(site.kind, SiteKind::Call | SiteKind::Return) && self.resolve_pending(number)?;
                 match site.kind {
                     SiteKind::Read | SiteKind::Write if of_a_lock => Ok(()),
                     SiteKind::Read => self.access(number, address, site.size.into(), Op::Read),
@@ -330,14 +334,14 @@ impl Lowering {
                 if let Some((kind, order, size)) = split_atomic(second)
                     && !self.lifted(arg, first, kind, size)?
                 {
-                    self.settle(arg)?;
+                    self.resolve_pending(arg)?;
                     self.atomic(arg, first, kind, order, size)?;
                 }
             }
             Tag::Fence => self.fence(arg, first as u8)?,
             Tag::RangeRead | Tag::RangeWrite if self.marks(arg).unseen => {}
             Tag::RangeRead | Tag::RangeWrite => {
-                if self.settle(arg)? {
+                if self.resolve_pending(arg)? {
                     return Ok(());
                 }
                 self.access(arg, first, second, if tag == Tag::RangeRead { Op::Read } else { Op::Write })?;
@@ -353,8 +357,8 @@ impl Lowering {
                 self.stacks.frees(arg);
                 self.free(arg, first)?;
             }
-            Tag::StdLocked => self.told(arg, first, second != 0)?,
-            Tag::StdUnlocked => self.told_given(arg, first)?,
+            Tag::StdLocked => self.std_acquired(arg, first, second != 0)?,
+            Tag::StdUnlocked => self.std_released(arg, first)?,
             Tag::Parked => self.parked(arg, first)?,
             Tag::ScopeLeft => self.scope_left(arg, first)?,
         }
@@ -524,7 +528,7 @@ impl Lowering {
             }
         }
         self.objects.forget(block.start..block.end);
-        self.lift.forget_if_any(block.start, block.end);
+        self.rust_locks.forget_if_any(block.start, block.end);
     }
 
     fn retire_overlapping(&mut self, start: u64, end: u64) {
@@ -624,14 +628,14 @@ impl Lowering {
 
     fn fill(&mut self) -> Result<(), Error> {
         let whole = |error: io::Error| Error::new(Position::Whole, error);
-        let mut replay = std::mem::replace(&mut self.replay, Replay::empty());
+        let mut reading = std::mem::replace(&mut self.reading, Reading::empty());
         let mut result = Ok(());
         while self.out.len() < CHUNK && !self.finished && result.is_ok() {
-            replay.next(self.used).map_err(whole)?;
-            if !self.writes && replay.is_whole() {
+            reading.next(self.used).map_err(whole)?;
+            if !self.writes && reading.is_wanted() {
                 result = self.begin_writing().map_err(|error| Error::new(Position::Whole, error));
             }
-            let words = replay.words();
+            let words = reading.words();
             let mut split = Words::new(words);
             while self.out.len() < CHUNK
                 && result.is_ok()
@@ -642,7 +646,7 @@ impl Lowering {
             self.used = split.done();
             self.finished = self.used == 0 || split.is_broken();
         }
-        self.replay = replay;
+        self.reading = reading;
         result
     }
 }

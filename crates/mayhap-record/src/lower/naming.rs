@@ -7,7 +7,7 @@ use mayhap_trace::{NONE, NameError, Op};
 use super::{Lowering, Marks};
 use crate::lower::names;
 use crate::memory::{Block, BlockKind};
-use crate::sharing::granule::CUTS;
+use crate::sharing::sharing_state::CUTS;
 
 /// Calls that are looked through for the program's own code.
 const CALLERS: usize = 32;

@@ -11,6 +11,11 @@ impl Lowering {
         self.excluded
     }
 
+    /// Accesses that came before the first step that is wanted.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.reading.left_out()
+    }
+
     /// From here on events are written; locks that are held are taken first.
     pub(crate) fn begin_writing(&mut self) -> Result<(), NameError> {
         self.writes = true;

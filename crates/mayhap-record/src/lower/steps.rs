@@ -24,7 +24,7 @@ use mayhap_wire::schedule::{ANY_OUTCOME, READ, WRITE, class};
 
 use crate::lower::items::Items;
 use crate::memory::{Block, BlockKind, Blocks, Sites};
-use crate::words::{Word, following};
+use crate::ring_words::{Word, following};
 use mayhap_symbols::Symbols;
 
 /// Numbers of the items.

@@ -1,6 +1,7 @@
 //! Which memory more than one thread touches, and how accesses overlap there.
 
-pub(crate) mod granule;
+pub(crate) mod digest;
+pub(crate) mod first_pass;
 pub(crate) mod order;
-pub(crate) mod shadow;
-pub(crate) mod survey;
+pub(crate) mod shadow_table;
+pub(crate) mod sharing_state;

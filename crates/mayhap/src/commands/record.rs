@@ -31,8 +31,7 @@ pub struct Args {
     #[arg(long, value_name = "HOW", default_value = "free")]
     schedule: How,
 
-    /// Mean number of steps that a thread takes in a turn (default: 20000 for free, 100 for random, 1000 for pct)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help = slice_help())]
     slice: Option<u32>,
 
     /// Record what differs from run to run by itself (clock, random numbers, what is read), for replays
@@ -62,6 +61,14 @@ pub struct Args {
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROG")]
     program: Vec<OsString>,
+}
+
+/// The help of `--slice`, with the defaults of each schedule.
+fn slice_help() -> String {
+    let [free, random, pct] = [How::Free, How::Random, How::Pct].map(|how| record::usual_slice(how.into()));
+    format!(
+        "Mean number of steps that a thread takes in a turn (default: {free} for free, {random} for random, {pct} for pct)"
+    )
 }
 
 /// What is done about what differs from run to run.
@@ -97,16 +104,11 @@ impl How {
 
     /// Options with this schedule, and its own slice unless one is given.
     pub(super) fn options(self, output: PathBuf, seed: u64, slice: Option<u32>) -> Options {
-        let usual = match self {
-            How::Free => 100_000,
-            How::Random => 100,
-            How::Pct => 1_000,
-        };
         Options {
             output,
             seed,
             schedule: self.into(),
-            slice: slice.unwrap_or(usual),
+            slice: slice.unwrap_or_else(|| record::usual_slice(self.into())),
             inputs: false,
             limits: Limits::default(),
             finish: true,

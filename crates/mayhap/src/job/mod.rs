@@ -199,11 +199,7 @@ impl Job {
 impl Work<'_> {
     /// How a run of the job is recorded.
     fn recording_options(&self, schedule: Schedule, output: PathBuf) -> record::Options {
-        let slice = match schedule {
-            Schedule::Free => 20_000,
-            Schedule::Random => 100,
-            Schedule::Pct => 1_000,
-        };
+        let slice = record::usual_slice(schedule);
         let limits = record::Limits::default();
         record::Options { output, seed: self.job.seed, schedule, slice, inputs: self.job.inputs, limits, finish: true }
     }

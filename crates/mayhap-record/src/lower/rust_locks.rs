@@ -19,7 +19,7 @@ use mayhap_wire::ring::{AtomicKind, order};
 use super::{Lowering, View};
 use crate::lower::names;
 use crate::lower::sync::Wake;
-use crate::sharing::survey::Atomics;
+use crate::sharing::first_pass::Atomics;
 use mayhap_symbols::Symbols;
 use mayhap_symbols::rust_sites::{self, Meaning, Otherwise, Owner, Place};
 
@@ -48,7 +48,7 @@ struct Waiting {
 
 /// What the lowering knows of Rust's locks.
 #[derive(Default)]
-pub(crate) struct Lift {
+pub(crate) struct RustLocks {
     /// Widths of atomics that some opaque operation has.
     off: HashSet<u8>,
     /// How many opaque places in Rust code might be those of `std`'s locks.
@@ -76,29 +76,29 @@ pub(crate) struct Lift {
     scopes: BTreeSet<u64>,
 }
 
-impl Lift {
+impl RustLocks {
     /// What the atomic operations of a run have in common.
-    pub(crate) fn of(atomics: &Atomics, symbols: &Symbols) -> Lift {
-        let mut lift = Lift::default();
+    pub(crate) fn of(atomics: &Atomics, symbols: &Symbols) -> RustLocks {
+        let mut locks = RustLocks::default();
         for &(pc, size) in &atomics.places {
             let functions = symbols.functions(pc);
             let place = rust_sites::place(&functions);
             // Whether a wait of limited length got its lock, and whether `bump` gave it up, is not seen: such locks stay atomics.
             if matches!(place, Place::Opaque | Place::Lock(Meaning::Timed)) {
-                lift.off.insert(size);
+                locks.off.insert(size);
             }
             if place == Place::Opaque {
-                lift.opaque += usize::from(!functions.is_empty() && size == STD);
+                locks.opaque += usize::from(!functions.is_empty() && size == STD);
             }
-            lift.places.insert(pc, (place, rust_sites::owner(&functions)));
+            locks.places.insert(pc, (place, rust_sites::owner(&functions)));
         }
         let fails = |pc| {
             let tries = Meaning::Take { shared: false, otherwise: Otherwise::Fails };
             let shared = Meaning::Take { shared: true, otherwise: Otherwise::Fails };
-            matches!(lift.places.get(pc), Some((Place::Lock(m), _)) if *m == tries || *m == shared || *m == Meaning::Look)
+            matches!(locks.places.get(pc), Some((Place::Lock(m), _)) if *m == tries || *m == shared || *m == Meaning::Look)
         };
-        lift.tried = atomics.reads.iter().filter(|(pc, _)| fails(pc)).map(|&(_, address)| address).collect();
-        lift
+        locks.tried = atomics.reads.iter().filter(|(pc, _)| fails(pc)).map(|&(_, address)| address).collect();
+        locks
     }
 
     /// The memory gets a new life.
@@ -125,7 +125,7 @@ impl Lift {
 impl Lowering {
     /// What the user should know if Rust's locks could not be lifted.
     pub(crate) fn unlifted(&self) -> Option<String> {
-        let places = self.lift.opaque;
+        let places = self.rust_locks.opaque;
         (places > 0).then(|| {
             format!(
                 "{places} atomic operations could not be told apart, as in code built without optimisation: the locks of \
@@ -146,12 +146,12 @@ impl Lowering {
     }
 
     fn place_at(&mut self, pc: u64) -> (Place, Owner) {
-        if let Some(&known) = self.lift.places.get(&pc) {
+        if let Some(&known) = self.rust_locks.places.get(&pc) {
             return known;
         }
         let functions = self.symbols.functions(pc);
         let found = (rust_sites::place(&functions), rust_sites::owner(&functions));
-        self.lift.places.insert(pc, found);
+        self.rust_locks.places.insert(pc, found);
         found
     }
 
@@ -161,12 +161,12 @@ impl Lowering {
         match meaning {
             Meaning::Unpark => self.unpark(site, address)?,
             Meaning::ScopeWait => {
-                if let Some(&scope) = self.lift.scopes.range(address.saturating_sub(64)..=address).next_back() {
+                if let Some(&scope) = self.rust_locks.scopes.range(address.saturating_sub(64)..=address).next_back() {
                     self.wait(site, scope, Wake::Scope, None)?;
                 }
                 return Ok(false);
             }
-            _ if self.lift.off.contains(&size) => return Ok(false),
+            _ if self.rust_locks.off.contains(&size) => return Ok(false),
             Meaning::Take { shared, otherwise } => match (kind, otherwise) {
                 (AtomicKind::Load, Otherwise::Fails) => self.look(site, address)?,
                 (_, Otherwise::Fails) => {
@@ -180,18 +180,18 @@ impl Lowering {
                     }
                 }
                 _ => {
-                    self.lift.done = Some((self.began_to_take(site, address), address));
+                    self.rust_locks.done = Some((self.began_to_take(site, address), address));
                     self.take(site, address, shared)?;
                 }
             },
             Meaning::Slow { shared } => {
                 let entry = Waiting { site, address, shared, again: false };
-                self.lift.waiting.entry(self.current).or_insert(entry);
+                self.rust_locks.waiting.entry(self.current).or_insert(entry);
             }
             Meaning::Timed => return Ok(false),
             Meaning::Give { shared, waits } => {
                 self.give(site, address, shared)?;
-                self.lift.done = Some((site, address));
+                self.rust_locks.done = Some((site, address));
                 if waits {
                     self.wait_for_lock(site, address, shared, true);
                 }
@@ -212,12 +212,12 @@ impl Lowering {
     }
 
     fn wait_for_lock(&mut self, site: u32, address: u64, shared: bool, again: bool) {
-        self.lift.waiting.insert(self.current, Waiting { site, address, shared, again });
+        self.rust_locks.waiting.insert(self.current, Waiting { site, address, shared, again });
     }
 
     /// An operation looks at a lock in order to take it.
     fn begins_to_take(&mut self, site: u32, address: u64) {
-        let begun = self.lift.begun.entry(self.current).or_insert((site, address));
+        let begun = self.rust_locks.begun.entry(self.current).or_insert((site, address));
         if begun.1 != address {
             *begun = (site, address);
         }
@@ -225,19 +225,19 @@ impl Lowering {
 
     /// The first of the operations that take a lock, of which `site` is the last.
     fn began_to_take(&mut self, site: u32, address: u64) -> u32 {
-        let begun = self.lift.begun.remove(&self.current);
+        let begun = self.rust_locks.begun.remove(&self.current);
         begun.filter(|&(_, lock)| lock == address).map_or(site, |(first, _)| first)
     }
 
     /// Before a step of the program's own: a thread that waited for a lock in the lock's own code has it now. Says whether the step is
     /// that code's instead: what it does to its own memory while it waits is nobody's business.
     #[inline]
-    pub(crate) fn settle(&mut self, site: u32) -> Result<bool, NameError> {
-        if self.lift.waiting.is_empty() { Ok(false) } else { self.settle_now(site) }
+    pub(crate) fn resolve_pending(&mut self, site: u32) -> Result<bool, NameError> {
+        if self.rust_locks.waiting.is_empty() { Ok(false) } else { self.resolve_now(site) }
     }
 
-    fn settle_now(&mut self, site: u32) -> Result<bool, NameError> {
-        let Some(&waiting) = self.lift.waiting.get(&self.current) else { return Ok(false) };
+    fn resolve_now(&mut self, site: u32) -> Result<bool, NameError> {
+        let Some(&waiting) = self.rust_locks.waiting.get(&self.current) else { return Ok(false) };
         let Waiting { address, shared, .. } = waiting;
         if self.sites.get(site).pc == 0 {
             return Ok(false);
@@ -248,7 +248,7 @@ impl Lowering {
         }
         let lock = self.lock(address)?;
         let me = self.current;
-        let taken = self.lift.held.get(&lock).is_some_and(|held| {
+        let taken = self.rust_locks.held.get(&lock).is_some_and(|held| {
             held.alone.is_some_and(|holder| holder != me) || (!shared && held.together.iter().any(|&t| t != me))
         });
         if owner == Owner::Library && self.is_in_lock() {
@@ -263,7 +263,7 @@ impl Lowering {
 
     /// The current thread has the lock that it waited for.
     fn has_waited(&mut self, waiting: Waiting) -> Result<(), NameError> {
-        self.lift.waiting.remove(&self.current);
+        self.rust_locks.waiting.remove(&self.current);
         let first = self.began_to_take(waiting.site, waiting.address);
         self.take(waiting.site, waiting.address, waiting.shared)?;
         self.note_lock(first, waiting.address, waiting.again);
@@ -283,10 +283,10 @@ impl Lowering {
 
     /// A lock was really taken.
     pub(crate) fn take(&mut self, site: u32, address: u64, shared: bool) -> Result<(), NameError> {
-        self.lift.waiting.remove(&self.current);
+        self.rust_locks.waiting.remove(&self.current);
         let lock = self.lock(address)?;
         let me = self.current;
-        let held = self.lift.held.entry(lock).or_default();
+        let held = self.rust_locks.held.entry(lock).or_default();
         let mut gone: Vec<(u16, bool)> =
             held.alone.take_if(|holder| *holder != me).map(|t| (t, false)).into_iter().collect();
         if !shared {
@@ -298,15 +298,15 @@ impl Lowering {
             self.give_as(0, lock, shared)?;
             self.current = me;
             let entry = Waiting { site, address, shared, again: true };
-            self.lift.waiting.entry(thread).or_insert(entry);
+            self.rust_locks.waiting.entry(thread).or_insert(entry);
         }
-        let held = self.lift.held.entry(lock).or_default();
+        let held = self.rust_locks.held.entry(lock).or_default();
         if shared {
             held.together.push(me);
         } else {
             held.alone = Some(me);
         }
-        *self.lift.holds.entry(me).or_default() += 1;
+        *self.rust_locks.holds.entry(me).or_default() += 1;
         self.acquire(if shared { Op::SharedAcquire } else { Op::Acquire }, site, address)?;
         self.changed(site, address)
     }
@@ -314,13 +314,13 @@ impl Lowering {
     /// A lock is given up, by whichever thread holds it.
     pub(crate) fn give(&mut self, site: u32, address: u64, shared: bool) -> Result<(), NameError> {
         // Who gives up the lock that it waited for has had it, with nothing of the program's own in between.
-        match self.lift.waiting.get(&self.current) {
+        match self.rust_locks.waiting.get(&self.current) {
             Some(&waiting) if waiting.address == address => self.has_waited(waiting)?,
-            _ => _ = self.settle_now(site)?,
+            _ => _ = self.resolve_now(site)?,
         }
         let lock = self.lock(address)?;
         let me = self.current;
-        let held = self.lift.held.entry(lock).or_default();
+        let held = self.rust_locks.held.entry(lock).or_default();
         let holder = if shared {
             let at = held.together.iter().position(|&t| t == me).or((!held.together.is_empty()).then_some(0));
             at.map(|at| held.together.swap_remove(at))
@@ -340,18 +340,18 @@ impl Lowering {
     fn give_as(&mut self, site: u32, lock: u32, shared: bool) -> Result<(), NameError> {
         self.objects.unhold(lock, self.current);
         let op = if shared { Op::SharedRelease } else { Op::Release };
-        let holds = self.lift.holds.entry(self.current).or_default();
+        let holds = self.rust_locks.holds.entry(self.current).or_default();
         *holds = holds.saturating_sub(1);
         if *holds == 0 { self.emit(op, lock, site) } else { self.decided(op, lock, site) }
     }
 
     /// The slow path of one of `std`'s locks has it.
-    pub(crate) fn told(&mut self, site: u32, address: u64, shared: bool) -> Result<(), NameError> {
-        if !self.lift.off.contains(&STD) {
+    pub(crate) fn std_acquired(&mut self, site: u32, address: u64, shared: bool) -> Result<(), NameError> {
+        if !self.rust_locks.off.contains(&STD) {
             // After a wait on a condition no operation of the program's own came first.
-            let begun = self.lift.begun.get(&self.current).is_some_and(|&(_, lock)| lock == address);
+            let begun = self.rust_locks.begun.get(&self.current).is_some_and(|&(_, lock)| lock == address);
             if begun {
-                self.lift.done = Some((self.began_to_take(site, address), address));
+                self.rust_locks.done = Some((self.began_to_take(site, address), address));
             }
             self.take(site, address, shared)
         } else {
@@ -360,8 +360,8 @@ impl Lowering {
     }
 
     /// One of `std`'s mutexes is given up to wait on a condition.
-    pub(crate) fn told_given(&mut self, site: u32, address: u64) -> Result<(), NameError> {
-        if !self.lift.off.contains(&STD) {
+    pub(crate) fn std_released(&mut self, site: u32, address: u64) -> Result<(), NameError> {
+        if !self.rust_locks.off.contains(&STD) {
             self.give(site, address, false)
         } else {
             self.atomic(site, address, AtomicKind::Update, order::RELEASE, STD)
@@ -370,19 +370,19 @@ impl Lowering {
 
     /// Lock and variable of a lock's state.
     fn state(&mut self, address: u64) -> Result<(u32, u32), NameError> {
-        if let Some(&state) = self.lift.states.get(&address) {
+        if let Some(&state) = self.rust_locks.states.get(&address) {
             return Ok(state);
         }
         let name = format!("state of {}", self.name(address));
         let variable = names::define_variable(&mut self.variables, &mut self.tables.variables, &name)?;
         let state = (names::define(&mut self.tables.locks, &name)?, variable);
-        self.lift.states.insert(address, state);
+        self.rust_locks.states.insert(address, state);
         Ok(state)
     }
 
     /// The state of a lock that tries failed on has changed.
     fn changed(&mut self, site: u32, address: u64) -> Result<(), NameError> {
-        if !self.lift.tried.contains(&address) {
+        if !self.rust_locks.tried.contains(&address) {
             return Ok(());
         }
         let (lock, variable) = self.state(address)?;
@@ -404,7 +404,7 @@ impl Lowering {
     /// Wakes the thread of a parker; whoever it is waits for all that came before.
     fn unpark(&mut self, site: u32, parker: u64) -> Result<(), NameError> {
         self.branch(site)?;
-        self.lift.notified.insert(parker);
+        self.rust_locks.notified.insert(parker);
         self.wait(site, parker, Wake::Park, None)?;
         self.notify(Op::NotifyAll, site, parker, Wake::Park)
     }
@@ -414,25 +414,27 @@ impl Lowering {
     pub(crate) fn parked(&mut self, site: u32, futex: u64) -> Result<(), NameError> {
         let me = self.current;
         if futex != 0 {
-            self.lift.parkers.insert(futex, me);
+            self.rust_locks.parkers.insert(futex, me);
         }
-        let mine = self.lift.parkers.iter().find(|&(_, &thread)| thread == me).map(|(&parker, _)| parker);
+        let mine = self.rust_locks.parkers.iter().find(|&(_, &thread)| thread == me).map(|(&parker, _)| parker);
         let candidates: Vec<u64> = match mine {
             Some(parker) => vec![parker],
-            None => self.lift.notified.iter().copied().filter(|p| !self.lift.parkers.contains_key(p)).collect(),
+            None => {
+                self.rust_locks.notified.iter().copied().filter(|p| !self.rust_locks.parkers.contains_key(p)).collect()
+            }
         };
-        let since = self.lift.parked.get(&me).copied().unwrap_or(0);
+        let since = self.rust_locks.parked.get(&me).copied().unwrap_or(0);
         for parker in candidates {
             self.wait(site, parker, Wake::Park, Some(since))?;
         }
-        self.lift.parked.insert(me, self.count);
+        self.rust_locks.parked.insert(me, self.count);
         Ok(())
     }
 
     /// A thread of a scope ends; the scope's end waits for all of them.
     pub(crate) fn scope_left(&mut self, site: u32, scope: u64) -> Result<(), NameError> {
         self.branch(site)?;
-        self.lift.scopes.insert(scope);
+        self.rust_locks.scopes.insert(scope);
         self.wait(site, scope, Wake::Scope, None)?;
         self.notify(Op::NotifyAll, site, scope, Wake::Scope)
     }

@@ -22,7 +22,7 @@
 //! Cost: one masked comparison for an access of the owner in the same segment.
 
 use crate::sharing::order::Order;
-use crate::sharing::shadow::Table;
+use crate::sharing::shadow_table::Table;
 
 /// Bit i of the low byte: an access starts or ends before byte i of the granule. Bit 0 is never set.
 pub(crate) const CUTS: u64 = 0xfe;

@@ -113,49 +113,6 @@ impl Lasts {
     }
 }
 
-/// Makes words of the units of a run, which come in parts cut anywhere.
-pub(crate) struct Expander {
-    lasts: Lasts,
-    /// Units of an access or a record that is not all there yet.
-    carried: Vec<u32>,
-    words: Vec<u64>,
-}
-
-impl Expander {
-    pub(crate) fn new() -> Expander {
-        Expander { lasts: Lasts::new(), carried: Vec::new(), words: Vec::new() }
-    }
-
-    /// The words of the accesses and records that are whole with the next units of the run.
-    pub(crate) fn expand(&mut self, units: &[u32]) -> &[u64] {
-        self.words.clear();
-        let mut rest = units;
-        // The one that was cut in two is completed by itself, so that the others need not be moved.
-        while !self.carried.is_empty()
-            && let Some((&next, behind)) = rest.split_first()
-        {
-            self.carried.push(next);
-            rest = behind;
-            if self.lasts.split(&self.carried, &mut self.words, put_access, put_record) > 0 {
-                self.carried.clear();
-            }
-        }
-        if self.carried.is_empty() {
-            let whole = self.lasts.split(rest, &mut self.words, put_access, put_record);
-            self.carried.extend_from_slice(&rest[whole..]);
-        }
-        &self.words
-    }
-}
-
-fn put_access(words: &mut Vec<u64>, site: u32, address: u64) {
-    words.push(access_word(site, address));
-}
-
-fn put_record(words: &mut Vec<u64>, record: &[u64]) {
-    words.extend_from_slice(record);
-}
-
 /// Runs of units as tests need them.
 #[cfg(test)]
 pub(crate) mod samples {
@@ -233,21 +190,27 @@ mod tests {
     use super::*;
     use mayhap_wire::ring::{Tag, record_word};
 
+    fn put_access(words: &mut Vec<u64>, site: u32, address: u64) {
+        words.push(access_word(site, address));
+    }
+
+    fn put_record(words: &mut Vec<u64>, record: &[u64]) {
+        words.extend_from_slice(record);
+    }
+
+    /// The words of units; those that are not whole are left out.
+    fn expand(lasts: &mut Lasts, units: &[u32]) -> Vec<u64> {
+        let mut words = Vec::new();
+        lasts.split(units, &mut words, put_access, put_record);
+        words
+    }
+
     #[test]
-    fn units_cut_anywhere_become_the_words_that_they_tell() {
+    fn units_become_the_words_that_they_tell() {
         let mut dice = Dice(1);
         for steps in [0, 1, 30, 3000] {
             let words = run(&mut dice, steps);
-            let units = units_of(&words);
-            for most in [1, 2, 7, 900, 100_000] {
-                let (mut expander, mut told, mut rest) = (Expander::new(), Vec::new(), &units[..]);
-                while !rest.is_empty() {
-                    let (part, behind) = rest.split_at((dice.roll(most) as usize + 1).min(rest.len()));
-                    told.extend_from_slice(expander.expand(part));
-                    rest = behind;
-                }
-                assert!(told == words, "{steps} steps in parts of up to {most} units");
-            }
+            assert!(expand(&mut Lasts::new(), &units_of(&words)) == words, "{steps} steps");
         }
     }
 
@@ -256,7 +219,7 @@ mod tests {
         let words = [access_word(3, 0x7000_0000_0000), access_word(3, 0x7000_0000_0010), access_word(3, 0x10)];
         let units = units_of(&words);
         assert_eq!(units.len(), 3 + 1 + 3);
-        assert_eq!(Expander::new().expand(&units), words);
+        assert_eq!(expand(&mut Lasts::new(), &units), words);
     }
 
     #[test]
@@ -288,9 +251,9 @@ mod tests {
             [vec![0], vec![3], vec![unit::RECORD, 0xff, 0], vec![unit::ACCESS, 9, 0], vec![unit::RECORD, 1, 1 << 30]]
         {
             let units = [&[good, unit::RECORD, record as u32, 0], &bad[..], &[good, good]].concat();
-            let mut expander = Expander::new();
-            assert_eq!(expander.expand(&units), [access_word(1, 8), record, 0], "{bad:?}");
-            assert!(expander.expand(&[good]).is_empty(), "{bad:?}");
+            let mut lasts = Lasts::new();
+            assert_eq!(expand(&mut lasts, &units), [access_word(1, 8), record, 0], "{bad:?}");
+            assert!(expand(&mut lasts, &[good]).is_empty(), "{bad:?}");
         }
     }
 }

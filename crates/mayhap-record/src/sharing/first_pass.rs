@@ -1,4 +1,4 @@
-//! The first pass, while the program runs: who touches which memory, and is that worth keeping ([`crate::sharing::granule`]).
+//! The first pass over a recording: which threads touch which memory, and is that worth keeping ([`crate::sharing::sharing_state`]).
 //!
 //! Memory with a life of its own (heap blocks, stacks) is judged when its addresses get a new life, so that an address used again by
 //! another thread does not count as shared. What is found is kept per block and only for granules worth keeping.
@@ -6,15 +6,19 @@
 //! Cost: constant time an access (a cached table lookup), time linear in a block's pages that were ever touched when it is freed.
 
 use std::collections::HashSet;
+use std::io;
 use std::path::PathBuf;
+use std::sync::mpsc::sync_channel;
 
 use mayhap_wire::ring::{AtomicKind, BRANCHED, MAX_SITE, SiteKind, Tag, access_word, record_word, split_atomic};
 
-use crate::capture::spool::{BRIEF, Brief, Calls, Filter, Spool, is_call};
+use crate::capture::packing::Unpacker;
+use crate::capture::store::Store;
 use crate::memory::{self, Block, Blocks, Sites};
-use crate::sharing::granule::{CUTS, Owners};
-use crate::sharing::shadow::{GRANULE, Granules, granules, page};
-use crate::words::{Word, Words, following};
+use crate::ring_words::{Word, Words, following};
+use crate::sharing::digest::{Calls, Digest, is_call};
+use crate::sharing::shadow_table::{GRANULE, Granules, granules, page};
+use crate::sharing::sharing_state::{CUTS, Owners};
 use mayhap_symbols::Module;
 
 /// Granules of a block that are worth keeping: the number within the block, and the cuts.
@@ -31,7 +35,7 @@ struct Recent {
 }
 
 /// What the first pass learns.
-pub(crate) struct Survey {
+struct FirstPass {
     sites: Sites,
     recent: Box<[Recent; RECENT]>,
     stretch: u64,
@@ -47,12 +51,7 @@ pub(crate) struct Survey {
     /// Pages with granules that were kept in any of their lives.
     pages: HashSet<u64, foldhash::fast::FixedState>,
     thread: u16,
-    /// Locks that were taken.
-    taken: u64,
-    carried: Vec<u64>,
     atomics: Atomics,
-    /// The words stopped making sense: nothing after that is read.
-    broken: bool,
 }
 
 /// What the second pass needs of the first.
@@ -93,9 +92,67 @@ impl Atomics {
     }
 }
 
-impl Default for Survey {
+/// What the first pass found worth keeping.
+pub(crate) struct Filter {
+    /// Granules that were kept in any of their lives.
+    pub(crate) kept: Granules,
+    /// The pages that they are in.
+    pub(crate) pages: HashSet<u64, foldhash::fast::FixedState>,
+    pub(crate) sites: Sites,
+}
+
+/// What the first pass knows of a block of the recording.
+pub(crate) struct Looked {
+    /// What there is of it where none of its accesses is worth keeping, if that is short.
+    pub(crate) digest: Option<Digest>,
+    /// What sites accessed last before the block, of those that it tells differences to.
+    pub(crate) before: Box<[u64]>,
+    /// Accesses and records in it.
+    pub(crate) steps: u64,
+}
+
+/// Blocks that are unpacked ahead of the pass.
+const AHEAD: usize = 4;
+
+/// Makes the first pass over a recording. `changed` are files that are not what they were when they were loaded.
+pub(crate) fn first_pass(
+    store: &Store,
+    tells_branches: bool,
+    changed: &[PathBuf],
+) -> io::Result<(Facts, Filter, Vec<Looked>)> {
+    let mut pass = FirstPass::default();
+    let looked = std::thread::scope(|scope| {
+        let (send, receive) = sync_channel::<io::Result<(Vec<u64>, Box<[u64]>)>>(AHEAD);
+        scope.spawn(move || {
+            let (mut unpacker, mut buffer) = (Unpacker::new(), Vec::new());
+            for block in store.blocks() {
+                let words = store.get(block, &mut buffer).and_then(|bytes| {
+                    let words = unpacker.words(bytes, block.units()).ok_or_else(|| block.is_wrong())?;
+                    Ok((words, unpacker.before().into()))
+                });
+                let failed = words.is_err();
+                if send.send(words).is_err() || failed {
+                    return;
+                }
+            }
+        });
+        let looked = receive.iter().map(|unpacked| {
+            let (words, before) = unpacked?;
+            let (digest, steps) = pass.look(&words);
+            Ok(Looked { digest: Some(digest).filter(Digest::is_short), before, steps })
+        });
+        looked.collect::<io::Result<Vec<_>>>()
+    })?;
+    for module in &mut pass.modules {
+        module.changed = changed.contains(&module.path);
+    }
+    let (facts, filter) = pass.finish(tells_branches);
+    Ok((facts, filter, looked))
+}
+
+impl Default for FirstPass {
     fn default() -> Self {
-        Survey {
+        FirstPass {
             sites: Sites::default(),
             recent: Box::new([Recent::default(); RECENT]),
             stretch: 1,
@@ -108,71 +165,47 @@ impl Default for Survey {
             ever: Granules::default(),
             pages: HashSet::default(),
             thread: 0,
-            taken: 0,
-            carried: Vec::new(),
             atomics: Atomics::default(),
-            broken: false,
         }
     }
 }
 
-impl Survey {
-    /// Takes the next words of the run and passes those that are whole on to the spool.
-    pub(crate) fn take(&mut self, words: &[u64], spool: &mut Spool) {
-        if self.broken {
-            return;
-        }
-        if spool.failure().is_some() {
-            // What is not kept need not be known; it is only counted.
-            return spool.append(words, Brief { pages: Vec::new(), words: Vec::new() });
-        }
-        // Nearly always nothing was carried over.
-        let mut joined = std::mem::take(&mut self.carried);
-        let all = if joined.is_empty() {
-            words
-        } else {
-            joined.extend_from_slice(words);
-            &joined
-        };
-        let (whole, brief) = self.look(all);
-        let (whole, rest) = all.split_at(whole);
-        spool.append(whole, brief);
-        self.carried = rest.to_vec();
-    }
-
-    /// Learns from the next words of the run, as far as they are whole: how many they are, and what there is of them in brief.
-    pub(crate) fn look(&mut self, words: &[u64]) -> (usize, Brief) {
+impl FirstPass {
+    /// Learns from the words of the next block; what there is of it in short, and how many steps it has.
+    fn look(&mut self, words: &[u64]) -> (Digest, u64) {
         self.owners.next_piece();
         self.stretch += 1;
-        let (mut brief, mut calls) = (Vec::new(), Calls::default());
+        let (mut short, mut calls, mut steps) = (Vec::new(), Calls::default(), 0);
         let mut wants_branch = true;
-        let mut split = Words::new(words);
-        for word in split.by_ref() {
+        for word in Words::new(words) {
             match word {
                 Word::Access(site, address) => {
                     let kind = self.access(site, address);
                     if is_call(kind) {
                         calls.take(site, address);
-                    } else if (site & BRANCHED != 0 || kind == SiteKind::Branch) && std::mem::take(&mut wants_branch) {
-                        calls.put(&mut brief);
-                        brief.push(access_word(site, address));
+                        continue;
+                    }
+                    steps += 1;
+                    if (site & BRANCHED != 0 || kind == SiteKind::Branch) && std::mem::take(&mut wants_branch) {
+                        calls.put(&mut short);
+                        short.push(access_word(site, address));
                     }
                 }
                 Word::Record(tag, argument, body) => {
                     self.record(tag, argument, body);
                     self.stretch += 1;
+                    steps += 1;
                     wants_branch = true;
-                    if brief.len() <= BRIEF {
-                        calls.put(&mut brief);
-                        brief.push(record_word(tag, body.len(), argument));
-                        brief.extend_from_slice(body);
+                    if short.len() <= Digest::MOST {
+                        calls.put(&mut short);
+                        short.push(record_word(tag, body.len(), argument));
+                        short.extend_from_slice(body);
                     }
                 }
             }
         }
-        calls.put(&mut brief);
-        self.broken = split.is_broken();
-        (split.done(), Brief { pages: self.owners.next_piece(), words: brief })
+        calls.put(&mut short);
+        (Digest { pages: self.owners.next_piece(), words: short }, steps)
     }
 
     /// Takes an access; of what kind it is.
@@ -213,7 +246,6 @@ impl Survey {
                 self.owners.switch(self.thread);
             }
             Tag::Fork => self.owners.fork(first as u16),
-            Tag::Acquire | Tag::SharedAcquire => self.taken += 1,
             Tag::Join => self.owners.join(first as u16),
             Tag::Site => {
                 self.sites.define(argument, first);
@@ -275,25 +307,8 @@ impl Survey {
         self.kept[block.number] = kept.into();
     }
 
-    /// How many locks were taken so far.
-    pub(crate) fn taken(&self) -> u64 {
-        self.taken
-    }
-
-    /// The files that were loaded so far.
-    pub(crate) fn modules(&self) -> &[Module] {
-        &self.modules
-    }
-
-    /// These files are not what they were when they were loaded.
-    pub(crate) fn distrust(&mut self, files: &[PathBuf]) {
-        for module in &mut self.modules {
-            module.changed = files.contains(&module.path);
-        }
-    }
-
     /// The run is over: what the second pass needs to know, and what of the words it needs to see.
-    pub(crate) fn finish(mut self, tells_branches: bool) -> (Facts, Filter) {
+    fn finish(mut self, tells_branches: bool) -> (Facts, Filter) {
         for block in self.blocks.drain() {
             self.retire(block);
         }

@@ -1,0 +1,107 @@
+//! From a recording to a trace file.
+
+use std::path::{Path, PathBuf};
+
+use mayhap_symbols::{OpenMp, Symbols, constant_calls};
+use mayhap_trace::ErrorKind;
+use mayhap_trace::format::TraceWriter;
+use mayhap_wire::attachment;
+use mayhap_wire::ring::state;
+
+use crate::Error;
+use crate::capture::ending::Ending;
+use crate::capture::is_full;
+use crate::capture::store::Store;
+use crate::limits::Limits;
+use crate::lower::Lowering;
+use crate::lower::reading::Reading;
+use crate::run::Run;
+use crate::sharing::first_pass::first_pass;
+
+/// A run that was recorded and is over.
+pub(crate) struct Finished<'a> {
+    /// What it recorded.
+    pub(crate) store: Store,
+    /// How it was started.
+    pub(crate) run: &'a Run,
+    /// How it ended.
+    pub(crate) ending: &'a Ending,
+    /// What is to be left out of the trace.
+    pub(crate) limits: Limits,
+    /// Files that are not what they were when the program ran.
+    pub(crate) changed: &'a [PathBuf],
+}
+
+/// How many events the trace has, and what the user should know of it.
+pub(crate) type Made = (u64, Vec<String>);
+
+/// Makes the trace of a run. `watch` sees the number of events now and then.
+pub(crate) fn make(
+    mut writer: Box<dyn TraceWriter>,
+    output: &Path,
+    finished: Finished<'_>,
+    watch: &mut dyn FnMut(u64),
+) -> Result<Made, Error> {
+    let Finished { store, run, ending, limits, changed } = finished;
+    let failed = |error| Error::at(output, error);
+    let (facts, filter, looked) =
+        first_pass(&store, ending.tells_branches(), changed).map_err(|error| Error::at(output, error))?;
+    let mut notes = Vec::new();
+    let unseen = unseen(ending.state, facts.modules.first().map(|module| module.path.as_path()));
+    if let Some(unseen) = &unseen {
+        notes.push(format!("{unseen} is not seen: what only that orders looks unordered, so nothing can be proven"));
+    }
+    let symbols = Symbols::load(&facts.modules, run.folder.clone());
+    let constant = constant_calls(&symbols, &facts.pcs);
+    let keeps_part = writer.keep_part();
+    let ended = Run { unseen, stdin: None, program: run.program.clone(), folder: run.folder.clone(), ..*run };
+    writer.attach(attachment::RUN, &ended.to_bytes()).map_err(failed)?;
+    if let Some(input) = &run.stdin {
+        writer.attach(attachment::STDIN, input).map_err(failed)?;
+    }
+    let reading = Reading::new(store, filter, looked, limits.last);
+    let mut lowering = Lowering::new(reading, facts, symbols, constant, limits);
+    let mut chunks = 0;
+    let count = |_: &dyn mayhap_trace::Source| {
+        chunks += 1;
+        watch(chunks * mayhap_trace::CHUNK as u64);
+    };
+    match mayhap_trace::format::copy(&mut lowering, writer, count) {
+        Ok(new) => notes.extend(new),
+        Err(error) if keeps_part && matches!(&error.kind, ErrorKind::Io(error) if is_full(error)) => {
+            notes.push(format!("the trace ends early: {error}"))
+        }
+        Err(error) => return Err(failed(error)),
+    }
+    notes.extend(left_out(&lowering));
+    Ok((lowering.events(), notes))
+}
+
+/// What is not in the trace, in words.
+fn left_out(lowering: &Lowering) -> Vec<String> {
+    let mut notes: Vec<String> = lowering.unlifted().into_iter().collect();
+    if lowering.left_out() > 0 {
+        let n = lowering.left_out();
+        notes.push(format!("only the last steps are in the trace; {n} accesses before them are not"));
+    }
+    if lowering.excluded() > 0 {
+        let n = lowering.excluded();
+        notes.push(format!("{n} accesses in functions or files that were not chosen are not in the trace"));
+    }
+    if lowering.dropped() > 0 {
+        notes.push(format!("{} events broke a rule of locks or threads and were left out", lowering.dropped()));
+    }
+    notes
+}
+
+/// What synchronises the program out of the runtime's sight: a library of OpenMP that is not known to tell, or that is a part of the
+/// program itself, where nobody can stand in front of it.
+fn unseen(bits: u32, program: Option<&Path>) -> Option<String> {
+    let linked = program.map(OpenMp::of).unwrap_or_default();
+    let hidden = linked.gcc || (linked.llvm && bits & state::OPENMP_TELLS == 0);
+    ((hidden && !linked.wrapped) || bits & state::UNSEEN_ORDER != 0).then(open_mp)
+}
+
+fn open_mp() -> String {
+    "synchronisation by the program's OpenMP library".into()
+}
