@@ -3,30 +3,30 @@
 //! It is open to at most one thread, which holds the token, is in no other hook, and whose functions the ring knows. That thread alone opens it, at
 //! the end of a hook. Closing it is always safe: hooks that find it closed ask, and open it again.
 //!
-//! In loops, hooks that come behind others with no call between do not look at it again ([`mayhap_wire::gate::FOLLOWER`]): they go on where
+//! In loops, hooks that come behind others with no call between do not look at it again : they go on where
 //! those left the ring's head. To stop a thread anywhere in its code it takes a head that is not that, see [`ring::invalidate_head`].
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, compiler_fence};
 
-use mayhap_wire::gate::{Gate, TOGETHER};
+use mayhap_wire::fast_path::{FastPath, TOGETHER};
 use mayhap_wire::ring::{DATA_OFFSET, Header, UNITS};
 
 use crate::ring;
 
 #[unsafe(no_mangle)]
-static mayhap_gate_2: Gate = Gate {
+static mayhap_fast_path_3: FastPath = FastPath {
     owner: AtomicU64::new(0),
     room: AtomicU64::new(0),
     ring: AtomicPtr::new(core::ptr::null_mut()),
     base: AtomicU64::new(0),
-    nothing: [const { AtomicU64::new(0) }; 5],
+    no_head: [const { AtomicU64::new(0) }; 5],
 };
-use mayhap_gate_2 as GATE;
+use mayhap_fast_path_3 as FAST_PATH;
 
 /// The ring that is written to.
 pub(crate) fn lead_to(header: *mut Header) {
-    GATE.ring.store(header, Ordering::Release);
+    FAST_PATH.ring.store(header, Ordering::Release);
 }
 
 /// The calling thread's pointer, which no other thread has.
@@ -55,26 +55,26 @@ pub(crate) fn open(room: u64) {
     }
     let begin = ring::head() & !(UNITS - 1);
     let end = begin + UNITS - TOGETHER;
-    let data = GATE.ring.load(Ordering::Relaxed) as u64 + DATA_OFFSET as u64;
-    GATE.base.store(data.wrapping_sub(4 * begin), Ordering::Relaxed);
-    GATE.room.store(room.min(end), Ordering::Relaxed);
+    let data = FAST_PATH.ring.load(Ordering::Relaxed) as u64 + DATA_OFFSET as u64;
+    FAST_PATH.base.store(data.wrapping_sub(4 * begin), Ordering::Relaxed);
+    FAST_PATH.room.store(room.min(end), Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
-    GATE.owner.store(own(), Ordering::Relaxed);
+    FAST_PATH.owner.store(own(), Ordering::Relaxed);
 }
 
 /// The calling thread's hooks ask from here on.
 #[inline(always)]
 pub(crate) fn close() {
-    if GATE.owner.load(Ordering::Relaxed) == own() {
-        GATE.owner.store(0, Ordering::Relaxed);
+    if FAST_PATH.owner.load(Ordering::Relaxed) == own() {
+        FAST_PATH.owner.store(0, Ordering::Relaxed);
     }
 }
 
 /// Closes it for whomever it is open to; whether that was anybody.
 pub(crate) fn close_to_all() -> bool {
-    GATE.owner.swap(0, Ordering::SeqCst) != 0
+    FAST_PATH.owner.swap(0, Ordering::SeqCst) != 0
 }
 
 pub(crate) fn is_closed() -> bool {
-    GATE.owner.load(Ordering::SeqCst) == 0
+    FAST_PATH.owner.load(Ordering::SeqCst) == 0
 }

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use mayhap_wire::ring::ENVIRONMENT;
 
 use crate::hook::{self, Hook};
-use crate::{conditions, modules, process, real, replay, ring, sched, sys, threads, tls};
+use crate::{conditions, inline_hooks, modules, process, real, replay, ring, sched, sys, threads, tls};
 
 static DONE: AtomicBool = AtomicBool::new(false);
 
@@ -29,7 +29,14 @@ unsafe extern "C" {
 extern "C" fn init() {
     tls::ready();
     // SAFETY: the C library's variable, which nobody changes while the program starts.
-    if unsafe { environ.is_null() } || DONE.swap(true, Ordering::AcqRel) {
+    if unsafe { environ.is_null() } {
+        return;
+    }
+    if DONE.swap(true, Ordering::AcqRel) {
+        // A module that was loaded later runs its first constructor.
+        if hook::is_recording() {
+            inline_hooks::locate();
+        }
         return;
     }
     if !open_ring() {
@@ -44,6 +51,7 @@ extern "C" fn init() {
     if let Some(header) = ring::header() {
         sched::configure(header.seed, header.schedule, header.slice);
     }
+    inline_hooks::locate();
     hook::start();
     // The main thread gets its record and the token.
     if let Some(hook) = Hook::enter() {

@@ -20,7 +20,8 @@ static KNOWN: AtomicU64 = AtomicU64::new(0);
 mod opening {
     use libc::{c_char, c_int, c_void};
 
-    use crate::hook::Hook;
+    use crate::hook::{self, Hook};
+    use crate::inline_hooks;
     use crate::real::real;
     use crate::tls::exports;
 
@@ -28,11 +29,13 @@ mod opening {
         use super::*;
         real! {
             fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void;
+            fn dlclose(module: *mut c_void) -> c_int;
         }
     }
 
     exports! {
         dlopen => open;
+        dlclose => close;
     }
 
     unsafe extern "C-unwind" fn open(path: *const c_char, flags: c_int) -> *mut c_void {
@@ -44,6 +47,16 @@ mod opening {
             drop(hook);
         }
         module
+    }
+
+    unsafe extern "C-unwind" fn close(module: *mut c_void) -> c_int {
+        // SAFETY: the caller's own argument.
+        let result = unsafe { libc_real::dlclose(module) };
+        // Other code may come to lie where the module's inline hooks were.
+        if hook::is_recording() {
+            inline_hooks::locate();
+        }
+        result
     }
 }
 

@@ -16,11 +16,12 @@
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use mayhap_wire::gate;
+use mayhap_wire::fast_path;
 use mayhap_wire::ring::{Header, MAX_SITE, SEALED, SiteKind, unit};
 use mayhap_wire::schedule::{READ, WRITE};
 
 use crate::hook::{self, Hook};
+use crate::inline_hooks::Registers;
 use crate::thread::Thread;
 use crate::tls;
 use crate::{access, ring, sched, sites};
@@ -113,7 +114,7 @@ fn announce(place: &Place, address: u64, pc: u64, first: bool) {
 macro_rules! begin {
     () => {
         concat!(
-            "mov r11, qword ptr [rip + mayhap_gate_2@GOTPCREL];",
+            "mov r11, qword ptr [rip + mayhap_fast_path_3@GOTPCREL];",
             "mov r9, qword ptr fs:[0];",
             "cmp r9, qword ptr [r11 + {owner}];",
             "jne 9f;",
@@ -146,7 +147,7 @@ macro_rules! otherwise {
             "sub rsp, 8; .cfi_adjust_cfa_offset 8; call {together};",
             "add rsp, 40; .cfi_adjust_cfa_offset -40;",
             // Hooks in the code that come behind this one take the gate for the ring: it has no such head.
-            "8: mov r9, qword ptr [rip + mayhap_gate_2@GOTPCREL]; mov r10, -1; ret; .cfi_endproc",
+            "8: mov r9, qword ptr [rip + mayhap_fast_path_3@GOTPCREL]; mov r10, -1; ret; .cfi_endproc",
         )
     };
 }
@@ -180,10 +181,10 @@ macro_rules! hook {
                 $($line,)*
                 mark!($name "_away"),
                 otherwise!($count),
-                owner = const gate::OWNER,
-                room = const gate::ROOM,
-                ring = const gate::RING,
-                base = const gate::BASE,
+                owner = const fast_path::OWNER,
+                room = const fast_path::ROOM,
+                ring = const fast_path::RING,
+                base = const fast_path::BASE,
                 head = const offset_of!(Header, head),
                 half = const unit::HALF,
                 word_high = sym ring::WORD_HIGH,
@@ -249,7 +250,12 @@ macro_rules! single {
 }
 
 const _: () = assert!(offset_of!(Thread, own.branch) == 24 && unit::BRANCHED == 0x20000 && unit::ACCESS == 1);
-const _: () = assert!(offset_of!(Place, last) == 8 && offset_of!(Place, high) == 20 && size_of::<Place>() == 24);
+const _: () = assert!(
+    offset_of!(Place, last) == fast_path::PLACE_LAST
+        && fast_path::PLACE_LAST == 8
+        && offset_of!(Place, high) == 20
+        && size_of::<Place>() == fast_path::PLACE_BYTES
+);
 
 single! {
     __mayhap_access1: "", "" "" "" "mov r11, rcx";
@@ -317,7 +323,7 @@ macro_rules! several {
             "lea r11, [rax + r10 * 4]",
             $(near!($address $place $unit),)*
             concat!("add r10, ", $count),
-            "7: mov r11, qword ptr [rip + mayhap_gate_2@GOTPCREL]",
+            "7: mov r11, qword ptr [rip + mayhap_fast_path_3@GOTPCREL]",
             "mov r11, qword ptr [r11 + {base}]",
             mark!($name "_commit"),
             "mov qword ptr [r9 + {head}], r10",
@@ -330,7 +336,7 @@ macro_rules! several {
             "mov r10, qword ptr [r9 + {head}]",
             // Somebody may have sealed it.
             "btr r10, {sealed}",
-            "mov rax, qword ptr [rip + mayhap_gate_2@GOTPCREL]",
+            "mov rax, qword ptr [rip + mayhap_fast_path_3@GOTPCREL]",
             "mov rax, qword ptr [rax + {base}]",
             "lea rax, [rax + r10 * 4]",
             "neg rax",
@@ -405,12 +411,6 @@ extents! {
     __mayhap_access4_call __mayhap_access4_call_commit __mayhap_access4_call_end __mayhap_access4_call_away 4;
 }
 
-/// What a hook was called with.
-pub(crate) struct Registers {
-    pub(crate) places: u64,
-    pub(crate) addresses: [u64; 4],
-}
-
 /// Where a thread that a signal interrupted at `pc` goes on when the handler returns, see the top.
 ///
 /// # Safety
@@ -472,11 +472,11 @@ unsafe extern "C" fn __mayhap_leaving() {
         "cmp byte ptr [rip + {apart}], 0",
         "jne 2f",
         "push rdx",
-        "mov rdx, qword ptr [rip + mayhap_gate_2@GOTPCREL]",
+        "mov rdx, qword ptr [rip + mayhap_fast_path_3@GOTPCREL]",
         "mov rcx, qword ptr fs:[0]",
-        "cmp rcx, qword ptr [rdx + {gate_owner}]",
+        "cmp rcx, qword ptr [rdx + {fast_path_owner}]",
         "jne 4f",
-        "mov qword ptr [rdx + {gate_owner}], 0",
+        "mov qword ptr [rdx + {fast_path_owner}], 0",
         "4: pop rdx",
         "mov dword ptr [rax + {outside}], 1",
         "cmp dword ptr [rip + {waiting}], 0",
@@ -530,7 +530,7 @@ unsafe extern "C" fn __mayhap_leaving() {
         finished = const tls::FINISHED,
         busy = const offset_of!(Thread, own.busy),
         handlers = const offset_of!(Thread, own.handlers),
-        gate_owner = const gate::OWNER,
+        fast_path_owner = const fast_path::OWNER,
         outside = const offset_of!(Thread, own.outside),
         own = const offset_of!(Thread, identity.owner),
         owner = sym sched::OWNER,

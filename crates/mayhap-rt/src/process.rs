@@ -7,7 +7,7 @@ use mayhap_wire::ring::state;
 
 use crate::real::{real, real_address};
 use crate::tls::{self, exports};
-use crate::{calls, conditions, hook, replay, ring, sched, signals, sys};
+use crate::{calls, conditions, hook, inline_hooks, replay, ring, sched, signals, sys};
 
 mod libc_real {
     use super::*;
@@ -38,6 +38,7 @@ extern "C" fn in_child() {
     sched::forget();
     replay::forget();
     conditions::forget();
+    inline_hooks::forget();
     tls::finish();
 }
 

@@ -6,7 +6,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
-use mayhap_wire::gate::TOGETHER;
+use mayhap_wire::fast_path::TOGETHER;
 use mayhap_wire::ring::{ADDRESS_BITS, DATA_OFFSET, Header, MAGIC, SEALED, Tag, UNITS, access_word, record_word, unit};
 
 use crate::sched::Token;

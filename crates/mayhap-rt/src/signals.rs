@@ -11,11 +11,11 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_f
 
 use libc::{c_int, sigaction as Action, siginfo_t, ucontext_t};
 
-use crate::outlined_hooks::{self, Registers};
+use crate::inline_hooks::{self, Registers};
 use crate::real::real;
 use crate::thread::Thread;
 use crate::tls::{self, exports};
-use crate::{fast_path, inline_hooks, replay, ring, sys};
+use crate::{fast_path, outlined_hooks, replay, ring, sys};
 
 /// Hooks of a handler that keep the token whatever the slice says.
 const PATIENCE: u32 = 1000;
@@ -209,15 +209,6 @@ fn deliver_now(thread: &Thread) {
     sys::block_signals(mask);
 }
 
-/// The registers by the numbers that instructions have for them.
-const BY_NUMBER: [c_int; 16] = {
-    use libc::*;
-    [
-        REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10, REG_R11,
-        REG_R12, REG_R13, REG_R14, REG_R15,
-    ]
-};
-
 unsafe fn mend(context: &mut ucontext_t) {
     let registers = &mut context.uc_mcontext.gregs;
     let of = |register: c_int| registers[register as usize] as u64;
@@ -225,12 +216,8 @@ unsafe fn mend(context: &mut ucontext_t) {
         places: of(libc::REG_RSI),
         addresses: [of(libc::REG_RDI), of(libc::REG_RDX), of(libc::REG_RCX), of(libc::REG_R8)],
     };
-    let by_number = |number: u8| match BY_NUMBER.get(usize::from(number)) {
-        Some(register) => of(*register),
-        None => 0,
-    };
     // SAFETY: they are the thread's.
-    let pc = unsafe { inline_hooks::mend(outlined_hooks::mend(of(libc::REG_RIP), &called_with), by_number) };
+    let pc = unsafe { inline_hooks::mend(outlined_hooks::mend(of(libc::REG_RIP), &called_with), &called_with) };
     registers[libc::REG_RIP as usize] = pc as i64;
 }
 

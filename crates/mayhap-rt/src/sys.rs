@@ -102,13 +102,6 @@ pub(crate) fn peek(address: u64, to: *mut u8, bytes: usize) -> bool {
     unsafe { call(libc::SYS_process_vm_readv, args) == bytes as isize }
 }
 
-/// There is memory at the page that begins there.
-pub(crate) fn is_mapped(page: u64) -> bool {
-    let mut resident = 0u8;
-    // SAFETY: the kernel writes a byte for the one page.
-    unsafe { call(libc::SYS_mincore, [page as usize, 1, &raw mut resident as usize, 0, 0, 0]) == 0 }
-}
-
 /// Asks the kernel for the right to use [`barrier`].
 pub(crate) fn register_barrier() {
     // SAFETY: no precondition.

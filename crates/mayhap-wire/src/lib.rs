@@ -11,8 +11,8 @@
 #![forbid(unsafe_code)]
 
 pub mod events;
+pub mod fast_path;
 pub mod frame;
-pub mod gate;
 pub mod limits;
 pub mod ring;
 pub mod schedule;

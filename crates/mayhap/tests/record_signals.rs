@@ -3,6 +3,7 @@
 mod common;
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::process::Command;
 
 use mayhap_trace::{Op, format};
@@ -38,7 +39,7 @@ static void *look(void *argument) {
     return argument;
 }
 
-int main(int count, char **arguments) {
+int run(int count, char **arguments) {
     long sum = 0;
     pthread_t other;
     wanted = count > 1 ? atol(arguments[1]) : 200;
@@ -66,16 +67,53 @@ int main(int count, char **arguments) {
 }
 "#;
 
-fn check(compiler: &str, optimised: &str) {
+/// Where the code lies that is interrupted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Home {
+    Program,
+    StaticProgram,
+    Library,
+    /// A library that the program loads while it runs.
+    LoadedLibrary,
+}
+
+const CALLS: &str = "int run(int, char **); int main(int count, char **arguments) { return run(count, arguments); }";
+const LOADS: &str = r#"
+#include <dlfcn.h>
+int main(int count, char **arguments) {
+    void *library = dlopen("./librun.so", RTLD_NOW);
+    if (!library) return 9;
+    int (*run)(int, char **) = (int (*)(int, char **))dlsym(library, "run");
+    int result = run(count, arguments);
+    return dlclose(library) ? 8 : result;
+}
+"#;
+
+fn build(folder: &Path, compiler: &str, optimised: &str, home: Home) {
+    std::fs::write(folder.join("run.c"), PROGRAM).unwrap();
+    std::fs::write(folder.join("main.c"), if home == Home::LoadedLibrary { LOADS } else { CALLS }).unwrap();
+    let steps: &[&[&str]] = match home {
+        Home::Program => &[&["run.c", "main.c", "-o", "p"]],
+        Home::StaticProgram => &[&["-c", "run.c"], &["-c", "main.c"], &["-static", "run.o", "main.o", "-o", "p"]],
+        Home::Library => {
+            &[&["-fPIC", "-shared", "run.c", "-o", "librun.so"], &["main.c", "./librun.so", "-Wl,-rpath,.", "-o", "p"]]
+        }
+        Home::LoadedLibrary => &[&["-fPIC", "-shared", "run.c", "-o", "librun.so"], &["main.c", "-ldl", "-o", "p"]],
+    };
+    for step in steps {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mayhap"));
+        command.args(["cc", optimised, "-g", "-pthread"]).args(*step).env("MAYHAP_CC", compiler);
+        let built: common::Run = command.current_dir(folder).output().unwrap().into();
+        assert_eq!(built.code, Some(0), "{}", built.stderr);
+    }
+}
+
+fn check(compiler: &str, optimised: &str, home: Home) {
     if Command::new(compiler).arg("--version").output().is_err() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("p.c"), PROGRAM).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mayhap"));
-    command.args(["cc", optimised, "-g", "-pthread", "p.c", "-o", "p"]).env("MAYHAP_CC", compiler);
-    let built: common::Run = command.current_dir(folder.path()).output().unwrap().into();
-    assert_eq!(built.code, Some(0), "{}", built.stderr);
+    build(folder.path(), compiler, optimised, home);
     let wanted = std::env::var("MAYHAP_CASES").unwrap_or("200".into());
     let run = common::mayhap_in(folder.path(), &["record", "-o", "t.mhp", "--", "./p", &wanted]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
@@ -91,7 +129,11 @@ fn check(compiler: &str, optimised: &str) {
         *writes.entry(trace.tables().object(event.op, event.object).to_string()).or_default() += 1;
     }
     let of = |name: &str| writes.get(name).copied().unwrap_or(0);
-    println!("{compiler} {optimised}: {said:?} said, {lost} lost, {} and {} written", of("ticks"), of("near_steps"));
+    println!(
+        "{compiler} {optimised} {home:?}: {said:?} said, {lost} lost, {} and {} written",
+        of("ticks"),
+        of("near_steps")
+    );
     assert_eq!(["near_steps", "odd_steps", "even_steps"].map(of).as_slice(), &said[1..]);
     assert!(of("ticks") <= said[0] && of("ticks") + lost >= said[0], "{} of {}, {lost} lost", of("ticks"), said[0]);
     assert!(of("ticks") > 0);
@@ -99,16 +141,23 @@ fn check(compiler: &str, optimised: &str) {
 
 #[test]
 fn accesses_are_told_once_whatever_interrupts_them() {
-    check("gcc", "-O2");
+    check("gcc", "-O2", Home::Program);
 }
 
 #[test]
 fn accesses_of_code_that_is_not_optimised_are_told_once() {
-    check("gcc", "-O0");
+    check("gcc", "-O0", Home::Program);
 }
 
 #[test]
 fn accesses_of_what_clang_compiled_are_told_once() {
-    check("clang", "-O2");
-    check("clang", "-O1");
+    check("clang", "-O2", Home::Program);
+    check("clang", "-O1", Home::Program);
+}
+
+#[test]
+fn accesses_in_libraries_and_static_programs_are_told_once() {
+    for home in [Home::StaticProgram, Home::Library, Home::LoadedLibrary] {
+        check("gcc", "-O2", home);
+    }
 }

@@ -8,7 +8,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use mayhap_wire::gate::TOGETHER;
+use mayhap_wire::fast_path::TOGETHER;
 
 use super::loops::{Loops, jump};
 use super::{HARMLESS, is_label, is_target};

@@ -8,6 +8,8 @@
 use std::fmt::Write;
 use std::ops::Range;
 
+use mayhap_wire::fast_path::PLACE_BYTES;
+
 use super::instruction::{R8, RAX, RCX, RDI, RDX, Register, Registers, Value};
 use super::quick::{Accessed, Quick};
 
@@ -164,6 +166,3 @@ fn call(out: &mut String, place: usize, count: usize, what: u32) {
     let name = name(place);
     let _ = write!(out, "\tleaq\t{name}(%rip), %rsi\n\tcall\t*__mayhap_access{count}{suffix}@GOTPCREL(%rip)\n");
 }
-
-/// How much memory a place takes.
-const PLACE_BYTES: usize = 24;

@@ -152,9 +152,15 @@ impl<'a> Writer<'a> {
         let behind = follow::find(&self.loops, &self.announces);
         let mut out = String::with_capacity(self.out.len() + 500 * self.quick.len());
         let mut done = 0;
+        let mut anchor = None;
         for quick in &self.quick {
-            out.push_str(&self.out[done..quick.at]);
+            let between = &self.out[done..quick.at];
+            out.push_str(between);
+            if between.lines().any(changes_section) {
+                anchor = None;
+            }
             quick.write(&mut out, behind.contains(&quick.line));
+            quick.describe(&mut out, *anchor.get_or_insert(quick.number));
             done = quick.at;
         }
         out.push_str(&self.out[done..]);
@@ -284,6 +290,14 @@ impl<'a> Writer<'a> {
             self.line("\tcall\t*__mayhap_leaving@GOTPCREL(%rip)");
         }
     }
+}
+
+/// Whether code after the line may be in another section than code before it.
+fn changes_section(line: &str) -> bool {
+    let line = line.trim_start();
+    [".section", ".text", ".pushsection", ".popsection", ".previous", ".subsection"]
+        .iter()
+        .any(|name| line.starts_with(name))
 }
 
 /// The function that is called or jumped to, as far as its name stands there.

@@ -71,7 +71,7 @@ fn what_clang_writes_is_understood_too() {
     let said: Vec<u32> = places(&out).into_iter().map(|(what, _)| what).collect();
     let expected = [4 | BEHIND_BLOCK, 4 | WRITE | BEHIND_BLOCK, 16 | BEHIND_BLOCK, 2 | BEHIND_BLOCK];
     assert_eq!(said, expected, "what debug information names is no block, what tables name is one");
-    assert_eq!(out.iter().filter(|line| line.contains("mayhap_gate_2@")).count(), 1, "the loop");
+    assert_eq!(out.iter().filter(|line| line.contains("mayhap_fast_path_3@")).count(), 1, "the loop");
     assert!(out.contains(&FOLLOWS.into()) && !out.contains(&"data16".into()));
     assert_eq!(out.iter().filter(|line| *line == ".byte 0x66").count(), 3);
 }
@@ -444,7 +444,7 @@ const LOOP: [&str; 7] =
 #[test]
 fn hooks_in_loops_are_part_of_the_code() {
     let out = all(&LOOP);
-    let begin = out.iter().position(|line| line.contains("mayhap_gate_2@GOTPCREL")).unwrap();
+    let begin = out.iter().position(|line| line.contains("mayhap_fast_path_3@GOTPCREL")).unwrap();
     let end = out.iter().position(|line| *line == hook("access1")).unwrap();
     assert_eq!(out[begin..end].iter().filter(|line| line.ends_with(", .LMHsites+0+8(%rip)")).count(), 2, "{out:?}");
     assert_eq!(
@@ -453,7 +453,7 @@ fn hooks_in_loops_are_part_of_the_code() {
     );
     // What is done once, and what comes behind a call, is called.
     for lines in [&LOOP[..6], &["f:", ".L2:", "call\tg", "call\t__tsan_read4@PLT", "jmp\t.L2"]] {
-        assert!(!all(lines).iter().any(|line| line.contains("mayhap_gate_2")));
+        assert!(!all(lines).iter().any(|line| line.contains("mayhap_fast_path_3")));
     }
 }
 
@@ -520,7 +520,7 @@ fn a_hook_behind_another_goes_on_where_that_one_left_the_ring() {
         let begin = ["f:", ".L2:", "movq\t(%rbx), %rdi", "call\t__tsan_read4", "je\t.L3"];
         let end = [".L3:", "movq\t(%rbx), %rdi", "call\t__tsan_write4", "jmp\t.L2"];
         let out = all(&[&begin, between, &end].concat());
-        let begins = |line: &&String| line.contains("mayhap_gate_2@") || *line == FOLLOWS;
+        let begins = |line: &&String| line.contains("mayhap_fast_path_3@") || *line == FOLLOWS;
         let hooks: Vec<&String> = out.iter().filter(begins).collect();
         assert!(hooks.len() >= 2 && *hooks[0] != FOLLOWS, "nothing is known of where the loop is entered: {out:?}");
         hooks[hooks.len() - 1] == FOLLOWS
@@ -540,7 +540,8 @@ fn a_hook_behind_another_goes_on_where_that_one_left_the_ring() {
 #[test]
 fn hooks_ask_for_room_again_and_again() {
     let hooks = |lines: &[&'static str]| -> Vec<bool> {
-        let begins = |line: &String| (line.contains("mayhap_gate_2@") || *line == FOLLOWS).then_some(*line == FOLLOWS);
+        let begins =
+            |line: &String| (line.contains("mayhap_fast_path_3@") || *line == FOLLOWS).then_some(*line == FOLLOWS);
         all(lines).iter().filter_map(begins).collect()
     };
     let access = ["movq\t(%rbx), %rdi", "call\t__tsan_read4", "je\t.L2"];
@@ -590,14 +591,14 @@ fn oracle_hooks_that_follow_are_come_to_from_hooks_only() {
         for _ in 0..3_000 {
             let code = out[at].as_str();
             at += 1;
-            let is_full = code.contains("mayhap_gate_2@");
+            let is_full = code.contains("mayhap_fast_path_3@");
             if is_full || code == FOLLOWS {
                 let end = at + out[at..].iter().position(|line| line.starts_with(".LMHd")).unwrap();
                 let name = out[at..end].iter().find_map(|line| line.split_once("__mayhap_access")).unwrap().1;
                 let count = u64::from(name.as_bytes()[0] - b'0');
                 // The hooks of the runtime may take more units for an access.
                 units = Some(if is_full { 3 * count } else { units.expect("a hook was before") + count });
-                assert!(units.unwrap() <= mayhap_wire::gate::TOGETHER, "{out:?}");
+                assert!(units.unwrap() <= mayhap_wire::fast_path::TOGETHER, "{out:?}");
                 (followed, asked) = (followed + u64::from(!is_full), asked + u64::from(is_full));
                 at = end;
             } else if code.starts_with("jmp *") {
