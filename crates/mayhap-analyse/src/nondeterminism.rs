@@ -227,7 +227,7 @@ fn as_published(
         for (other, kinds) in outcomes {
             if kinds.iter().any(|kind| kind.feasible() == Some(true)) {
                 feasible += 1;
-                let group = harvest.groups.entry(key(trace, relations.partner(read), read, *other)).or_default();
+                let group = harvest.groups.entry(key(trace, relations.read_from(read), read, *other)).or_default();
                 group.occurrences += 1;
                 group.keep((true, 0, read, *other));
             }
@@ -244,7 +244,7 @@ fn as_published(
         let (_, _, read, other) = group.shortest[0];
         Finding {
             kind: Kind::Nondeterminism,
-            target: Target::Nondeterminism { write: relations.partner(read), read, other },
+            target: Target::Nondeterminism { write: relations.read_from(read), read, other },
             proof: None,
             suspicion: Some("the published decision calls it feasible".to_string()),
             occurrences: group.occurrences,

@@ -115,6 +115,16 @@ enum Rules {
     Trust(Reentrancy),
 }
 
+impl Rules {
+    /// Takes an access of a running thread.
+    fn access(&mut self, id: usize, event: &Event, tables: &Tables) -> Result<(), Error> {
+        match self {
+            Rules::Check(validator) => Ok(validator.step(tables, EventId::at(id), event).map(drop)?),
+            Rules::Trust(_) => Ok(()),
+        }
+    }
+}
+
 /// What each thread holds: lock, mode, how often.
 #[derive(Default)]
 struct Reentrancy(Vec<Vec<(u32, bool, u32)>>);
@@ -169,10 +179,15 @@ impl Gate {
         pass: &mut P,
     ) -> Result<Option<usize>, Error> {
         self.running.resize(self.running.len().max(tables.threads.len()), false);
+        // What a rule may ask of accesses: that they come right before an event joined to them, or begin a wait.
+        let matter = !chunk.flags.is_empty() || !tables.condition_kinds.is_empty();
         let rows = chunk.ops.iter().zip(&chunk.threads).zip(&chunk.objects).zip(&chunk.locations);
         for (i, (((&op, &thread), &object), &location)) in rows.enumerate() {
             let (id, thread) = (base + i, thread as usize);
             if op.is_access() && self.running[thread] {
+                if matter {
+                    self.rules.access(id, &chunk.get(i), tables)?;
+                }
                 let variable = object as usize;
                 let conflicts = self.conflicting.as_ref().is_none_or(|c| c.get(variable).copied().unwrap_or(true));
                 if !conflicts || !self.accesses {
@@ -185,6 +200,9 @@ impl Gate {
             } else if self.other(chunk, i, id, tables, pass)? {
                 return Ok(Some(id));
             }
+        }
+        if let Some(last) = chunk.len().checked_sub(1).filter(|&last| !matter && chunk.ops[last].is_access()) {
+            self.rules.access(base + last, &chunk.get(last), tables)?;
         }
         Ok(None)
     }

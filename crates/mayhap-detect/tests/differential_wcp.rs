@@ -269,7 +269,7 @@ fn the_event_of_derby_that_was_not_counted_is_racy_by_the_definition() {
     let own = relations.thread_events(trace.event(racy).thread);
     let at = relations.rank(racy);
     assert_eq!(own[at - 2..at], [acquire, event(64_100)]);
-    assert_eq!(relations.partner(acquire), Some(event(64_100)));
+    assert_eq!(relations.matching_release(acquire), Some(event(64_100)));
     let (held, lock) = (relations.held(write), trace.event(acquire).lock().unwrap());
     assert!(relations.locksets().get(held).iter().any(|&(l, _)| l == lock));
     let by = |order| detect(&mut &trace, order, &Options::default()).unwrap();

@@ -473,7 +473,8 @@ mod tests {
             for (id, event) in trace.events() {
                 seen[event.op as usize] += 1;
                 inner += usize::from(event.op.is_lock() && !relations.is_relevant(id));
-                let unclosed = event.op.is_acquire() && relations.is_relevant(id) && relations.partner(id).is_none();
+                let unclosed =
+                    event.op.is_acquire() && relations.is_relevant(id) && relations.matching_release(id).is_none();
                 open += usize::from(unclosed);
                 let fork = relations.fork_of(event.thread);
                 early += usize::from(event.op == Op::Begin && fork.is_some_and(|f| f > id));

@@ -1,6 +1,6 @@
 //! Some of the events of a trace as a trace of its own.
 
-use mayhap_trace::{Columns, EventId, NONE, Tables, Trace};
+use mayhap_trace::{Columns, EventId, NONE, ObjectKind, Tables, Trace};
 
 /// The events that `keep` wants, with ids in order of first appearance: just as if their STD text had been read.
 pub fn subtrace(trace: &Trace, keep: impl Fn(EventId) -> bool) -> Trace {
@@ -18,7 +18,19 @@ pub fn subtrace(trace: &Trace, keep: impl Fn(EventId) -> bool) -> Trace {
             Some(name) => tables.locations.intern(name.as_bytes()).expect(fits),
             None => NONE,
         };
+        match event.op.names() {
+            ObjectKind::Lock => tables.lock_kinds.set(object as usize, old.lock_kinds.get(event.object as usize)),
+            ObjectKind::Variable => {
+                tables.variable_kinds.set(object as usize, old.variable_kinds.get(event.object as usize));
+            }
+            ObjectKind::Condition => {
+                tables.condition_kinds.set(object as usize, old.condition_kinds.get(event.object as usize));
+            }
+            ObjectKind::Thread | ObjectKind::Nothing => {}
+        }
+        let value = old.value(event.value).map(|value| tables.values.intern(value).expect(fits));
         columns.push_cells(thread as u16, event.op, object, location);
+        columns.set_last(event.flags, value.map_or(NONE, |id| id.cell()));
     }
     Trace::from_parts(columns, tables)
 }

@@ -77,6 +77,20 @@ impl Columns {
         }
     }
 
+    /// Gives the event at `index` other flags.
+    ///
+    /// # Panics
+    /// If `index` is not below [`Self::len`].
+    pub fn set_flags(&mut self, index: usize, flags: Flags) {
+        if self.flags.is_empty() {
+            if flags == Flags::NONE {
+                return;
+            }
+            self.flags.resize(self.len(), 0);
+        }
+        self.flags[index] = flags.bits();
+    }
+
     /// The flags of the event at `index`.
     #[inline]
     pub fn flags_at(&self, index: usize) -> Flags {

@@ -126,7 +126,7 @@ impl Op {
     /// The shared (reader) mode of a lock.
     #[inline]
     pub const fn is_shared(self) -> bool {
-        matches!(self, Op::SharedAcquire | Op::SharedRelease)
+        matches!(self, Op::SharedAcquire | Op::SharedRelease | Op::FailedSharedAcquire)
     }
 
     /// Notify of one or of all.

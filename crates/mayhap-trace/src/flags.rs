@@ -15,6 +15,8 @@
 
 use std::fmt;
 
+use crate::event::Op;
+
 /// The memory order of an atomic access or a fence.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
@@ -172,6 +174,20 @@ impl Flags {
             bits if bits == Self::TRY.0 => Attempt::Try,
             _ => Attempt::Timed,
         }
+    }
+
+    /// All properties that an event with this operation can have.
+    pub const fn allowed(op: Op) -> Flags {
+        let bits = match op {
+            Op::Read => Self::ORDER | Self::JOINED.0,
+            Op::Write => Self::ORDER | Self::JOINED.0 | Self::CONSTANT.0 | Self::INDEPENDENT.0 | Self::FREE.0,
+            Op::Branch => Self::JOINED.0 | Self::IMPLICIT.0,
+            Op::Fence => Self::ORDER,
+            Op::Acquire | Op::SharedAcquire | Op::Wait => Self::ATTEMPT,
+            Op::FailedAcquire | Op::FailedSharedAcquire | Op::FailedWait => Self::ATTEMPT,
+            _ => 0,
+        };
+        Flags(bits)
     }
 
     /// The words of the STD format, in the order in which they are written.

@@ -43,6 +43,12 @@ impl Holds {
         }
     }
 
+    /// Some hold of the lock, by any thread and in any mode.
+    pub fn holder(&self, lock: LockId) -> Option<Hold> {
+        let exclusive = self.exclusive.get(lock.index()).copied().flatten();
+        exclusive.or_else(|| self.shared.get(lock.index()).and_then(|readers| readers.first().copied()))
+    }
+
     /// Takes the lock, which nothing may block. `true` if this opens the section, `false` if it is re-entrant.
     pub fn acquire(&mut self, thread: ThreadId, lock: LockId, mode: Mode, event: EventId) -> bool {
         if self.exclusive.len() <= lock.index() {

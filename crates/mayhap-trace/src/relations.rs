@@ -1,17 +1,21 @@
 //! What a well-formed trace implies, derived once in one pass: which events take part in reorderings, each release's
 //! acquire, each read's write, each wait's notify, the locks held, and must-order.
 //!
-//! Must-order is program order, fork to first, last to join, and notify to wait, closed transitively; locks are not in it.
-//! Besides, a join never precedes the fork of the thread it waits for, even where that thread did nothing.
+//! Must-order is program order, fork to first, last to join, and notify to wait where no other notify could take its place,
+//! closed transitively; locks and atomic accesses are not in it. Besides, a join never precedes the fork of the thread it waits for, even where that thread did nothing.
 //!
 //! Cost: linear in the events (plus, per meeting of threads, the clock nodes that change); 16 bytes an event.
+
+use hashbrown::HashMap;
 
 use crate::clocks::{Clock, ClockArena};
 use crate::error::Error;
 use crate::event::Op;
 use crate::holds::Mode;
 use crate::id::{EventId, NONE, ThreadId};
+use crate::kinds::ConditionKind;
 use crate::locksets::{LocksetId, Locksets};
+use crate::summary::Bits;
 use crate::trace::Trace;
 use crate::validate::Validator;
 
@@ -20,8 +24,10 @@ use crate::validate::Validator;
 pub struct Relations {
     /// Rank of each relevant event among the relevant events of its thread; `NONE` for the others.
     rank: Vec<u32>,
-    /// See [`Relations::partner`].
+    /// The one other event that belongs to each; the functions that read it say which.
     partner: Vec<u32>,
+    /// Waits that another notify could serve in another schedule.
+    loose_waits: Bits,
     /// Locks held just before each event.
     lockset: Vec<u32>,
     /// Clock of each event, without the event's own thread.
@@ -95,10 +101,22 @@ impl Relations {
         self.partner(release)
     }
 
-    /// The notify that a wait was paired with; `None` if it took from a semaphore's initial count.
+    /// The notify that a wait was paired with ([`crate::Pairing`]); `None` if it took from a semaphore's initial count.
     #[inline]
     pub fn notify_of(&self, wait: EventId) -> Option<EventId> {
         self.partner(wait)
+    }
+
+    /// The notify that comes before a wait in every schedule; `None` where another one, or an initial count, could serve it.
+    #[inline]
+    pub fn required_notify(&self, wait: EventId) -> Option<EventId> {
+        self.notify_of(wait).filter(|_| !self.loose_waits.contains(wait.index()))
+    }
+
+    /// The acquire of a section that made an attempt to acquire its lock fail; `None` for a semaphore.
+    #[inline]
+    pub fn blocker_of(&self, failed: EventId) -> Option<EventId> {
+        self.partner(failed)
     }
 
     /// The first event of the thread that a fork started, if it has one.
@@ -177,6 +195,7 @@ struct Pass<'t> {
     now: Vec<Clock>,
     held: Vec<LocksetId>,
     last_write: Vec<u32>,
+    notifies: NotifyCounts,
 }
 
 impl<'t> Pass<'t> {
@@ -185,6 +204,7 @@ impl<'t> Pass<'t> {
         let out = Relations {
             rank: vec![NONE; events],
             partner: vec![NONE; events],
+            loose_waits: Bits::default(),
             lockset: vec![0; events],
             clock: vec![ClockArena::ZERO; events],
             by_thread: Vec::new(),
@@ -202,6 +222,7 @@ impl<'t> Pass<'t> {
             now: vec![ClockArena::ZERO; threads],
             held: vec![LocksetId::EMPTY; threads],
             last_write: vec![NONE; trace.tables().variables.len()],
+            notifies: NotifyCounts::of(trace),
         }
     }
 
@@ -240,12 +261,9 @@ impl<'t> Pass<'t> {
                 self.out.partner[id.index()] = acquire.cell();
                 self.out.partner[acquire.index()] = id.cell();
             }
-            Op::Wait => {
-                let notify = partner.expect("a wait has its notify");
-                self.out.partner[id.index()] = notify.cell();
-                let from = self.trace.columns().threads[notify.index()] as usize;
-                let clock = self.out.clock[notify.index()];
-                self.join_clock(thread, clock, from, self.out.rank[notify.index()] + 1);
+            Op::Wait => self.meet_notify(id, object, thread, partner),
+            Op::FailedAcquire | Op::FailedSharedAcquire => {
+                self.out.partner[id.index()] = partner.map_or(NONE, EventId::cell);
             }
             Op::Fork => {
                 self.out.fork_of[other] = id.cell();
@@ -258,6 +276,19 @@ impl<'t> Pass<'t> {
                 self.join_clock(thread, clock, other, self.counts[other]);
             }
             _ => {}
+        }
+    }
+
+    fn meet_notify(&mut self, wait: EventId, object: u32, thread: usize, notify: Option<EventId>) {
+        let Some(notify) = notify else { return };
+        self.out.partner[wait.index()] = notify.cell();
+        let from = self.trace.columns().threads[notify.index()] as usize;
+        let kind = self.trace.tables().condition_kinds.get(object as usize);
+        if !self.notifies.is_only_one(kind, object, thread) {
+            self.out.loose_waits.insert(wait.index());
+        } else if from != thread {
+            let clock = self.out.clock[notify.index()];
+            self.join_clock(thread, clock, from, self.out.rank[notify.index()] + 1);
         }
     }
 
@@ -297,6 +328,42 @@ impl<'t> Pass<'t> {
             {
                 out.partner[join.index()] = out.by_thread[out.starts[thread + 1] - 1].cell();
             }
+        }
+    }
+}
+
+/// How many notifies the conditions have, where any of them may serve a wait.
+#[derive(Default)]
+struct NotifyCounts {
+    all: Vec<u32>,
+    by_thread: HashMap<(u32, usize), u32, foldhash::fast::RandomState>,
+}
+
+impl NotifyCounts {
+    fn of(trace: &Trace) -> Self {
+        let mut counts = NotifyCounts::default();
+        if trace.tables().condition_kinds.iter().all(|(_, kind)| kind.has_fixed_pairs()) {
+            return counts;
+        }
+        counts.all = vec![0; trace.tables().conditions.len()];
+        for (_, event) in trace.events().filter(|(_, event)| event.op.is_notify()) {
+            counts.all[event.object as usize] += 1;
+            *counts.by_thread.entry((event.object, event.thread.index())).or_default() += 1;
+        }
+        counts
+    }
+
+    /// No other notify, and no initial count, could serve a wait of `thread`.
+    fn is_only_one(&self, kind: ConditionKind, condition: u32, thread: usize) -> bool {
+        let all = || self.all[condition as usize];
+        match kind {
+            ConditionKind::Condition => {
+                let own = self.by_thread.get(&(condition, thread)).copied().unwrap_or(0);
+                all() - own == 1
+            }
+            ConditionKind::Semaphore { initial } => initial == 0 && all() == 1,
+            ConditionKind::Token => all() == 1,
+            _ => true,
         }
     }
 }

@@ -32,6 +32,13 @@ impl Bits {
         self.words[index / 64] |= 1 << (index % 64);
     }
 
+    /// Takes `index` out of the set.
+    pub fn remove(&mut self, index: usize) {
+        if let Some(word) = self.words.get_mut(index / 64) {
+            *word &= !(1 << (index % 64));
+        }
+    }
+
     /// How many ids the set holds.
     pub fn count(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()

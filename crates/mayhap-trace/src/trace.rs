@@ -3,6 +3,7 @@
 use crate::columns::{Columns, Source};
 use crate::error::{Error, Position};
 use crate::event::{Event, Op};
+use crate::flags::Attempt;
 use crate::id::EventId;
 use crate::names::{Tables, event_id};
 
@@ -82,11 +83,9 @@ impl Trace {
         self.columns.get(id.index())
     }
 
-    /// The event is an acquire that did not wait, or would not have waited for ever: a [`Op::Try`] of its thread stands right
-    /// before it.
+    /// The event is an acquire or wait that did not wait, or not forever: no thread can hang at it.
     pub fn only_tries(&self, id: EventId) -> bool {
-        let Some(before) = id.index().checked_sub(1) else { return false };
-        self.columns.ops[before] == Op::Try && self.columns.threads[before] == self.columns.threads[id.index()]
+        self.columns.flags_at(id.index()).attempt() != Attempt::Blocking
     }
 
     /// The trace has branches, so that it says which reads decided something.

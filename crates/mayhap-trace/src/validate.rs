@@ -1,110 +1,26 @@
 //! Well-formedness: the rules of locks, threads and conditions that every trace must keep.
 //!
 //! One pass, one step an event. A step that breaks a rule leaves the state as it was, so that a caller may drop the event
-//! and go on; [`repair`] does just that and counts what it dropped. `begin` and `end` are marks: a recorder may write
-//! them early, late or twice.
-
-use std::fmt;
+//! and go on (an event joined to a dropped one breaks a rule as well); [`repair`] does just that and counts what it
+//! dropped. `begin` and `end` are marks: a recorder may write them early, late or twice.
 
 use crate::event::{Event, Op};
-use crate::holds::{Holds, Mode};
-use crate::id::{CondId, EventId, NONE, ThreadId};
+use crate::flags::Flags;
+use crate::holds::{Hold, Holds, Mode};
+use crate::id::{CondId, EventId, LockId, NONE, ThreadId};
+use crate::kinds::ConditionKind;
 use crate::names::Tables;
+use crate::pairing::Pairing;
+pub use crate::rules::{Rule, Violation};
 use crate::trace::Trace;
-
-/// A rule of well-formedness.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Rule {
-    /// A lock is acquired while another thread holds it.
-    AcquireOfHeldLock,
-    /// A lock is released by a thread that does not hold it.
-    ReleaseWithoutAcquire,
-    /// A thread forks itself.
-    ForkOfItself,
-    /// A thread is forked a second time.
-    ForkTwice,
-    /// A thread is forked that has already run.
-    ForkOfRunningThread,
-    /// A thread is forked that was joined before.
-    ForkAfterJoin,
-    /// A thread joins itself.
-    JoinOfItself,
-    /// A thread is joined a second time.
-    JoinTwice,
-    /// A thread is joined that runs on later.
-    JoinOfUnfinishedThread,
-    /// A thread runs on after it was joined.
-    EventAfterJoin,
-    /// A wait returns though no other thread has notified its condition.
-    WaitWithoutNotify,
-}
-
-impl Rule {
-    /// All rules.
-    pub const ALL: [Rule; 11] = [
-        Rule::AcquireOfHeldLock,
-        Rule::ReleaseWithoutAcquire,
-        Rule::ForkOfItself,
-        Rule::ForkTwice,
-        Rule::ForkOfRunningThread,
-        Rule::ForkAfterJoin,
-        Rule::JoinOfItself,
-        Rule::JoinTwice,
-        Rule::JoinOfUnfinishedThread,
-        Rule::EventAfterJoin,
-        Rule::WaitWithoutNotify,
-    ];
-
-    /// The rule's name in messages and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Rule::AcquireOfHeldLock => "acquire-of-held-lock",
-            Rule::ReleaseWithoutAcquire => "release-without-acquire",
-            Rule::ForkOfItself => "fork-of-itself",
-            Rule::ForkTwice => "fork-twice",
-            Rule::ForkOfRunningThread => "fork-of-running-thread",
-            Rule::ForkAfterJoin => "fork-after-join",
-            Rule::JoinOfItself => "join-of-itself",
-            Rule::JoinTwice => "join-twice",
-            Rule::JoinOfUnfinishedThread => "join-of-unfinished-thread",
-            Rule::EventAfterJoin => "event-after-join",
-            Rule::WaitWithoutNotify => "wait-without-notify",
-        }
-    }
-}
-
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A broken rule, with both events that break it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Violation {
-    /// The rule.
-    pub rule: Rule,
-    /// The event that breaks it.
-    pub event: EventId,
-    /// The event it clashes with, where there is one.
-    pub other: Option<EventId>,
-    message: String,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "event {}: {} [rule {}]", self.event, self.message, self.rule)
-    }
-}
-
-impl std::error::Error for Violation {}
 
 /// What a well-formed step means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
     /// The event takes part in reorderings: it is neither a mark nor a re-entrant lock operation.
     pub relevant: bool,
-    /// For a release that closes a section, its acquire; for a wait, its notify.
+    /// For a release that closes a section, its acquire; for a wait, the notify that served it (`None`: the initial count);
+    /// for a failed acquire, the acquire of a section that was in its way.
     pub partner: Option<EventId>,
 }
 
@@ -114,24 +30,24 @@ const INERT: Step = Step { relevant: false, partner: None };
 #[derive(Clone, Copy)]
 struct Life {
     first: u32,
+    /// The latest event that takes part in reorderings.
+    latest: u32,
     forked: u32,
     joined: u32,
 }
 
-const UNSEEN: Life = Life { first: NONE, forked: NONE, joined: NONE };
-
-/// The two latest notifies of a condition that come from different threads, newest first.
-#[derive(Clone, Copy, Default)]
-struct Notifies([Option<(ThreadId, EventId)>; 2]);
+const UNSEEN: Life = Life { first: NONE, latest: NONE, forked: NONE, joined: NONE };
 
 /// Checks events one by one against the rules.
 #[derive(Default)]
 pub struct Validator {
     holds: Holds,
     lives: Vec<Life>,
-    notifies: Vec<Notifies>,
+    pairing: Pairing,
     /// Who closed the latest section of each lock, and where.
     released: Vec<Option<(ThreadId, EventId)>>,
+    /// The latest event but for marks; `None` after one of the same thread that broke a rule.
+    previous: Option<(ThreadId, EventId)>,
     last_of: Option<Vec<u32>>,
 }
 
@@ -155,112 +71,202 @@ impl Validator {
     /// Checks and takes the next event; on an error nothing is taken.
     #[inline]
     pub fn step(&mut self, tables: &Tables, id: EventId, event: &Event) -> Result<Step, Violation> {
-        if event.op.is_mark() {
+        let plain = event.flags == Flags::NONE && event.value.is_none() && event.op != Op::Fence;
+        if event.op.is_mark() && plain {
             return Ok(INERT);
         }
+        let step = self.checked(tables, id, event, plain);
+        if step.is_err() && self.previous.is_some_and(|(thread, _)| thread == event.thread) {
+            self.previous = None;
+        }
+        step
+    }
+
+    #[inline]
+    fn checked(&mut self, tables: &Tables, id: EventId, event: &Event, plain: bool) -> Result<Step, Violation> {
         let joined = self.life(event.thread).joined;
         if joined != NONE {
             return Err(self.after_join(tables, id, event, joined));
         }
+        if !plain {
+            self.check_properties(tables, id, event)?;
+        }
         let step = match event.op {
-            Op::Read | Op::Write | Op::Branch => PLAIN,
+            Op::Read | Op::Write | Op::Branch | Op::Fence => PLAIN,
             _ => self.step_sync(tables, id, event)?,
         };
+        self.previous = Some((event.thread, id));
         let life = self.life(event.thread);
         if life.first == NONE {
             life.first = id.cell();
+        }
+        if step.relevant {
+            life.latest = id.cell();
         }
         Ok(step)
     }
 
     fn step_sync(&mut self, tables: &Tables, id: EventId, event: &Event) -> Result<Step, Violation> {
-        let blame = |rule, other: Option<EventId>, message: String| Violation { rule, event: id, other, message };
-        let me = event.thread;
-        let name = |t: ThreadId| tables.thread(t);
-        let object = || tables.object(event.op, event.object);
         if let Some(lock) = event.lock() {
-            let mode = if event.op.is_shared() { Mode::Shared } else { Mode::Exclusive };
-            if event.op.is_acquire() {
-                if let Some(hold) = self.holds.blocker(me, lock, mode) {
-                    let message = format!(
-                        "{} acquires lock {}, which {} holds since event {}",
-                        name(me),
-                        object(),
-                        name(hold.thread),
-                        hold.acquire
-                    );
-                    return Err(blame(Rule::AcquireOfHeldLock, Some(hold.acquire), message));
-                }
-                let relevant = self.holds.acquire(me, lock, mode, id);
-                return Ok(Step { relevant, partner: None });
-            }
-            return match self.holds.release(me, lock, mode) {
-                Some((hold, true)) => {
-                    if self.released.len() <= lock.index() {
-                        self.released.resize(lock.index() + 1, None);
-                    }
-                    self.released[lock.index()] = Some((me, id));
-                    Ok(Step { relevant: true, partner: Some(hold.acquire) })
-                }
-                Some((_, false)) => Ok(INERT),
-                None => {
-                    let holder = self.holds.blocker(me, lock, Mode::Exclusive);
-                    let released = self.released.get(lock.index()).copied().flatten();
-                    let whose = match (holder, released) {
-                        (Some(hold), _) => format!("; {} holds it since event {}", name(hold.thread), hold.acquire),
-                        (None, Some((thread, at))) => format!("; {} released it last (event {at})", name(thread)),
-                        (None, None) => String::new(),
-                    };
-                    let how = if mode == Mode::Shared { " as a reader" } else { "" };
-                    let message =
-                        format!("{} releases lock {}, which it does not hold{how}{whose}", name(me), object());
-                    let other = holder.map(|h| h.acquire).or(released.map(|(_, at)| at));
-                    Err(blame(Rule::ReleaseWithoutAcquire, other, message))
-                }
-            };
+            return self.step_lock(tables, id, event, lock);
         }
         if let Some(child) = event.child() {
-            let clash = self.thread_clash(event, child);
-            if let Some((rule, other)) = clash {
-                let verb = if event.op == Op::Fork { "forks" } else { "joins" };
-                let what = match rule {
-                    Rule::ForkOfItself | Rule::JoinOfItself => "itself".to_string(),
-                    Rule::ForkTwice => format!("{}, which was forked before", object()),
-                    Rule::ForkOfRunningThread => format!("{}, which has run before", object()),
-                    Rule::ForkAfterJoin | Rule::JoinTwice => format!("{}, which was joined before", object()),
-                    _ => format!("{}, which runs on", object()),
-                };
-                let at = other.map_or(String::new(), |o| format!(" (event {o})"));
-                return Err(blame(rule, other, format!("{} {verb} {what}{at}", name(me))));
-            }
-            let life = self.life(child);
-            match event.op {
-                Op::Fork => life.forked = id.cell(),
-                _ => life.joined = id.cell(),
-            }
-            return Ok(PLAIN);
+            return self.step_thread(tables, id, event, child);
         }
-        if let Some(condition) = event.condition() {
-            let latest = self.notifies(condition);
-            if event.op == Op::Wait {
-                return match latest.0.iter().flatten().find(|(thread, _)| *thread != me) {
-                    Some(&(_, notify)) => Ok(Step { relevant: true, partner: Some(notify) }),
-                    None => {
-                        let message = format!(
-                            "{} returns from waiting on {}, which no other thread has notified",
-                            name(me),
-                            object()
-                        );
-                        Err(blame(Rule::WaitWithoutNotify, None, message))
-                    }
-                };
+        match event.condition() {
+            Some(condition) => self.step_condition(tables, id, event, condition),
+            None => Ok(PLAIN),
+        }
+    }
+
+    fn step_lock(&mut self, tables: &Tables, id: EventId, event: &Event, lock: LockId) -> Result<Step, Violation> {
+        let me = event.thread;
+        let mode = if event.op.is_shared() { Mode::Shared } else { Mode::Exclusive };
+        if event.op.is_failed_attempt() {
+            // A thread can also be in its own way, but not with a reader's hold in that of a reader.
+            let own = || self.holds.holder(lock).filter(|_| mode == Mode::Exclusive);
+            let hold = self.holds.blocker(me, lock, mode).or_else(own);
+            return match hold {
+                Some(hold) => Ok(Step { relevant: true, partner: Some(hold.acquire) }),
+                None => Err(self.failed_for_no_reason(tables, id, event, lock)),
+            };
+        }
+        if event.op.is_acquire() {
+            if let Some(hold) = self.holds.blocker(me, lock, mode) {
+                return Err(held_by_another(tables, id, event, hold));
             }
-            if latest.0[0].is_some_and(|(thread, _)| thread != me) {
-                latest.0[1] = latest.0[0];
+            let relevant = self.holds.acquire(me, lock, mode, id);
+            return Ok(Step { relevant, partner: None });
+        }
+        match self.holds.release(me, lock, mode) {
+            Some((hold, true)) => {
+                if self.released.len() <= lock.index() {
+                    self.released.resize(lock.index() + 1, None);
+                }
+                self.released[lock.index()] = Some((me, id));
+                Ok(Step { relevant: true, partner: Some(hold.acquire) })
             }
-            latest.0[0] = Some((me, id));
+            Some((_, false)) => Ok(INERT),
+            None => Err(self.not_held(tables, id, event, lock)),
+        }
+    }
+
+    fn step_thread(&mut self, tables: &Tables, id: EventId, event: &Event, child: ThreadId) -> Result<Step, Violation> {
+        if let Some((rule, other)) = self.thread_clash(event, child) {
+            let verb = if event.op == Op::Fork { "forks" } else { "joins" };
+            let object = tables.thread(child);
+            let what = match rule {
+                Rule::ForkOfItself | Rule::JoinOfItself => "itself".to_string(),
+                Rule::ForkTwice => format!("{object}, which was forked before"),
+                Rule::ForkOfRunningThread => format!("{object}, which has run before"),
+                Rule::ForkAfterJoin | Rule::JoinTwice => format!("{object}, which was joined before"),
+                _ => format!("{object}, which runs on"),
+            };
+            let at = other.map_or(String::new(), |o| format!(" (event {o})"));
+            let message = format!("{} {verb} {what}{at}", tables.thread(event.thread));
+            return Err(Violation { rule, event: id, other, message });
+        }
+        let life = self.life(child);
+        match event.op {
+            Op::Fork => life.forked = id.cell(),
+            _ => life.joined = id.cell(),
         }
         Ok(PLAIN)
+    }
+
+    fn step_condition(
+        &mut self,
+        tables: &Tables,
+        id: EventId,
+        event: &Event,
+        condition: CondId,
+    ) -> Result<Step, Violation> {
+        let (me, kind) = (event.thread, tables.condition_kind(condition));
+        match event.op {
+            Op::Wait => {
+                let began = self.wait_began(me);
+                match self.pairing.wait(condition, kind, me, began) {
+                    Some(served) => Ok(Step { relevant: true, partner: served.notify() }),
+                    None => Err(wait_without_notify(tables, id, event, kind, began)),
+                }
+            }
+            Op::FailedWait => match self.pairing.count(condition, kind) {
+                Some(0) => Ok(PLAIN),
+                count => {
+                    let why = count.map_or("has no count".to_string(), |n| format!("had a count of {n}"));
+                    let (thread, name) = (tables.thread(me), tables.object(event.op, event.object));
+                    let other = self.pairing.first_waiting(condition);
+                    let since = other.map_or(String::new(), |o| format!(" (event {o})"));
+                    let message = format!("{thread} fails to wait for {name}, which {why}{since}");
+                    Err(Violation { rule: Rule::FailedWaitOfPositiveCount, event: id, other, message })
+                }
+            },
+            _ => {
+                self.pairing.notify(condition, kind, me, id, event.op == Op::NotifyAll);
+                Ok(PLAIN)
+            }
+        }
+    }
+
+    /// The event with which a wait of `thread` that returns now began: the previous one, or its fork.
+    fn wait_began(&mut self, thread: ThreadId) -> Option<EventId> {
+        let life = *self.life(thread);
+        EventId::from_cell(life.latest).or(EventId::from_cell(life.forked))
+    }
+
+    /// Checks flags and value of an event against its operation and the events before.
+    #[cold]
+    fn check_properties(&mut self, tables: &Tables, id: EventId, event: &Event) -> Result<(), Violation> {
+        let thread = tables.thread(event.thread);
+        let blame = |message| Violation { rule: Rule::MisplacedProperty, event: id, other: None, message };
+        let extra = event.flags.without(Flags::allowed(event.op));
+        if extra != Flags::NONE {
+            let words = extra.words().collect::<Vec<_>>().join(", ");
+            return Err(blame(format!("`{}` of {thread} cannot be {words}", event.op.word())));
+        }
+        if event.value.is_some() && !event.op.is_access() {
+            return Err(blame(format!("`{}` of {thread} cannot have a value", event.op.word())));
+        }
+        if event.op == Op::Fence && !event.flags.is_atomic() {
+            return Err(blame(format!("the fence of {thread} has no memory order")));
+        }
+        if event.flags.is_joined() && self.previous.is_none_or(|(before, _)| before != event.thread) {
+            let other = self.previous.map(|(_, at)| at);
+            let at = self.previous.map_or("nothing of its thread comes".to_string(), |(before, at)| {
+                format!("event {at} of {} comes", tables.thread(before))
+            });
+            let message = format!("`{}` of {thread} is joined to the event before, but {at} before", event.op.word());
+            return Err(Violation { rule: Rule::JoinedStepInterrupted, event: id, other, message });
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn not_held(&self, tables: &Tables, id: EventId, event: &Event, lock: LockId) -> Violation {
+        let holder = self.holds.blocker(event.thread, lock, Mode::Exclusive);
+        let released = self.released.get(lock.index()).copied().flatten();
+        let whose = match (holder, released) {
+            (Some(hold), _) => format!("; {} holds it since event {}", tables.thread(hold.thread), hold.acquire),
+            (None, Some((thread, at))) => format!("; {} released it last (event {at})", tables.thread(thread)),
+            (None, None) => String::new(),
+        };
+        let how = if event.op.is_shared() { " as a reader" } else { "" };
+        let (thread, name) = (tables.thread(event.thread), tables.object(event.op, event.object));
+        let message = format!("{thread} releases lock {name}, which it does not hold{how}{whose}");
+        let other = holder.map(|h| h.acquire).or(released.map(|(_, at)| at));
+        Violation { rule: Rule::ReleaseWithoutAcquire, event: id, other, message }
+    }
+
+    #[cold]
+    fn failed_for_no_reason(&self, tables: &Tables, id: EventId, event: &Event, lock: LockId) -> Violation {
+        let released = self.released.get(lock.index()).copied().flatten();
+        let since = released
+            .map_or(String::new(), |(thread, at)| format!("; {} released it last (event {at})", tables.thread(thread)));
+        let how = if event.op.is_shared() { " exclusively" } else { "" };
+        let (thread, name) = (tables.thread(event.thread), tables.object(event.op, event.object));
+        let message = format!("{thread} fails to acquire lock {name}, which no thread in its way holds{how}{since}");
+        let other = released.map(|(_, at)| at);
+        Violation { rule: Rule::FailedAcquireOfFreeLock, event: id, other, message }
     }
 
     fn thread_clash(&mut self, event: &Event, child: ThreadId) -> Option<(Rule, Option<EventId>)> {
@@ -327,13 +333,39 @@ impl Validator {
         }
         &mut self.lives[thread.index()]
     }
+}
 
-    fn notifies(&mut self, condition: CondId) -> &mut Notifies {
-        if self.notifies.len() <= condition.index() {
-            self.notifies.resize(condition.index() + 1, Notifies::default());
+#[cold]
+fn held_by_another(tables: &Tables, id: EventId, event: &Event, hold: Hold) -> Violation {
+    let message = format!(
+        "{} acquires lock {}, which {} holds since event {}",
+        tables.thread(event.thread),
+        tables.object(event.op, event.object),
+        tables.thread(hold.thread),
+        hold.acquire
+    );
+    Violation { rule: Rule::AcquireOfHeldLock, event: id, other: Some(hold.acquire), message }
+}
+
+#[cold]
+fn wait_without_notify(
+    tables: &Tables,
+    id: EventId,
+    event: &Event,
+    kind: ConditionKind,
+    began: Option<EventId>,
+) -> Violation {
+    let (why, other) = match (kind, began) {
+        (ConditionKind::Condition, Some(began)) => {
+            (format!("for which no notify is left since the wait began (event {began})"), Some(began))
         }
-        &mut self.notifies[condition.index()]
-    }
+        (ConditionKind::Semaphore { .. }, _) => ("whose count is 0".to_string(), None),
+        (ConditionKind::Token, _) => ("which is not set".to_string(), None),
+        _ => ("which no other thread has notified".to_string(), None),
+    };
+    let (thread, name) = (tables.thread(event.thread), tables.object(event.op, event.object));
+    let message = format!("{thread} returns from waiting on {name}, {why}");
+    Violation { rule: Rule::WaitWithoutNotify, event: id, other, message }
 }
 
 /// What [`repair`] dropped.

@@ -26,14 +26,16 @@ fn compare(trace: &Trace) -> Result<(), String> {
         same("locks held", at(), held == facts.held[i])?;
         let Some(rank) = facts.rank[i] else { continue };
         same("rank", at(), relations.rank(id) == rank)?;
-        let partner = match event.op {
-            Op::Read => facts.saw[i],
-            Op::Wait => facts.notify[i],
-            Op::Fork => facts.threads[event.object as usize].first().copied(),
-            Op::Join => facts.threads[event.object as usize].last().copied(),
-            _ => facts.section[i],
+        let (found, partner) = match event.op {
+            Op::Read => (relations.read_from(id), facts.saw[i]),
+            Op::Wait => (relations.notify_of(id), facts.notify[i]),
+            Op::Fork => (relations.first_of(id), facts.threads[event.object as usize].first().copied()),
+            Op::Join => (relations.last_of(id), facts.threads[event.object as usize].last().copied()),
+            Op::Acquire | Op::SharedAcquire => (relations.matching_release(id), facts.section[i]),
+            Op::Release | Op::SharedRelease => (relations.acquire_of(id), facts.section[i]),
+            _ => (None, None),
         };
-        same("partner", at(), relations.partner(id) == cell(partner))?;
+        same("partner", at(), found == cell(partner))?;
         for (t, events) in facts.threads.iter().enumerate() {
             let before = events.iter().filter(|&&e| must[e][i]).count();
             same("events before", at(), relations.before(trace, id, ThreadId::at(t)) == before)?;

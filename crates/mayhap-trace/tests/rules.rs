@@ -2,7 +2,7 @@
 
 use mayhap_testkit::{shrink::std_text, trace};
 use mayhap_trace::validate::{Rule, Validator, Violation, repair};
-use mayhap_trace::{ErrorKind, EventId, Relations};
+use mayhap_trace::{Columns, ErrorKind, Event, EventId, Flags, NONE, Op, Relations, Tables, ThreadId, Trace, Value};
 
 #[track_caller]
 fn violation(text: &str) -> Violation {
@@ -34,6 +34,24 @@ const BROKEN: &[(&str, Rule, u64, Option<u64>, &str)] = &[
     ("A wait c", Rule::WaitWithoutNotify, 1, None, ""),
     ("A notify c; A wait c", Rule::WaitWithoutNotify, 2, None, "A|notify(c)"),
     ("A notify c; B wait d", Rule::WaitWithoutNotify, 2, None, "A|notify(c)"),
+    ("#! cond c; A notify c; B w x; B wait c", Rule::WaitWithoutNotify, 3, Some(2), "#! cond c A|notify(c) B|w(x)"),
+    ("#! sem s 1; A wait s; A wait s", Rule::WaitWithoutNotify, 2, None, "#! sem s 1 A|wait(s)"),
+    (
+        "#! token p; A notify p; A notify p; B wait p; B wait p",
+        Rule::WaitWithoutNotify,
+        4,
+        None,
+        "#! token p A|notify(p) A|notify(p) B|wait(p)",
+    ),
+    ("A acq l; A rel l; B facq l", Rule::FailedAcquireOfFreeLock, 3, Some(2), "A|acq(l) A|rel(l)"),
+    ("A racq l; B fracq l", Rule::FailedAcquireOfFreeLock, 2, None, "A|racq(l)"),
+    ("A acq l; A fracq l", Rule::FailedAcquireOfFreeLock, 2, None, "A|acq(l)"),
+    ("#! sem s 1; A fwait s", Rule::FailedWaitOfPositiveCount, 1, None, ""),
+    ("#! sem s 0; A notify s; A fwait s", Rule::FailedWaitOfPositiveCount, 2, Some(1), "#! sem s 0 A|notify(s)"),
+    ("A notify c; B fwait c", Rule::FailedWaitOfPositiveCount, 2, None, "A|notify(c)"),
+    ("A r.sc x; B w y; A w.sc.joined x", Rule::JoinedStepInterrupted, 3, Some(2), "A|r.sc(x) B|w(y)"),
+    ("A br.joined", Rule::JoinedStepInterrupted, 1, None, ""),
+    ("A w x; A fence", Rule::MisplacedProperty, 2, None, "A|w(x)"),
 ];
 
 #[test]
@@ -64,9 +82,40 @@ fn events_after_a_join_are_to_blame_when_streaming() {
     assert!(found.next().is_none());
 }
 
+/// Text cannot say these.
+#[test]
+fn properties_and_values_need_an_operation_that_can_have_them() {
+    let mut columns = Columns::default();
+    let mut tables = Tables::default();
+    tables.threads.define(b"A").unwrap();
+    let value = tables.values.intern(Value::Bits(1)).unwrap();
+    let event = |op| Event::new(ThreadId::at(0), op, NONE, None);
+    columns.push(event(Op::Branch).with_flags(Flags::CONSTANT));
+    columns.push(event(Op::Branch).with_value(Some(value)));
+    columns.push(event(Op::Begin).with_flags(Flags::JOINED));
+    let broken = Trace::from_parts(columns, tables);
+    let (repaired, dropped) = repair(broken.clone());
+    assert_eq!((repaired.len(), &dropped.dropped[..]), (0, &[(Rule::MisplacedProperty, 3)][..]));
+    let message = dropped.first[0].to_string();
+    assert_eq!(message, "event 1: `br` of A cannot be const [rule misplaced-property]");
+}
+
+/// The write of a compare-exchange goes with its read.
+#[test]
+fn events_joined_to_a_dropped_one_are_dropped() {
+    let text = "B w y; A join B; B w z; B r.sc x; B br.joined; B w.sc.joined x; A w y";
+    let (repaired, dropped) = repair(trace(text));
+    assert!(Relations::derive(&repaired).is_ok());
+    assert_eq!((std_text(&repaired).lines().count(), dropped.total()), (6, 1));
+    let mut validator = Validator::new();
+    let trace = trace(text);
+    let bad = trace.events().filter(|(id, event)| validator.step(trace.tables(), *id, event).is_err());
+    assert_eq!(bad.map(|(id, _)| id.number()).collect::<Vec<_>>(), [3, 4, 5, 6]);
+}
+
 #[test]
 fn every_rule_is_broken_somewhere() {
-    for rule in Rule::ALL.into_iter().filter(|&rule| rule != Rule::EventAfterJoin) {
+    for &rule in Rule::ALL.iter().filter(|&&rule| rule != Rule::EventAfterJoin) {
         assert!(BROKEN.iter().any(|case| case.1 == rule), "{rule}");
     }
 }
@@ -112,6 +161,14 @@ fn well_formed_corners() {
         "A fork B; C join B",
         "A acq l; C join A; C w x",
         "A notify c; B notify c; B wait c; A wait c; A wait c",
+        "#! cond c; B w x; A notify c; B wait c",
+        "#! cond c; B w x; C w x; A notifyall c; B wait c; C wait c",
+        "#! sem s 1; A wait.try s; A fwait s; A notify s; B wait.timed s; B fwait.timed s",
+        "#! token p; A fwait p; A notify p; A wait p; A fwait p",
+        "A acq l; A facq l; B facq.try l; B fracq l; A rel l",
+        "A racq l; B facq l; A facq.timed l",
+        "A r.acq x; A br.joined; A w.rel.joined x; A fence.sc",
+        "A r.acq x; B begin; A w.rel.joined.indep x=4",
     ] {
         Relations::derive(&trace(text)).unwrap_or_else(|e| panic!("{text}: {e}"));
     }

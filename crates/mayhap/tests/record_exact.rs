@@ -52,7 +52,7 @@ fn compare(trace: &Trace, logs: &[Vec<Entry>]) -> (u64, u64) {
             written.insert(id, value);
         } else {
             reads += 1;
-            let expected = relations.partner(id).map_or(0, |write| written[&write]);
+            let expected = relations.read_from(id).map_or(0, |write| written[&write]);
             wrong += u64::from(expected != value);
         }
     }

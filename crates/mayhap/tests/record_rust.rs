@@ -85,7 +85,7 @@ fn compare(trace: &Trace, logs: &HashMap<String, Vec<Entry>>) -> Result<u64, Str
             continue;
         }
         reads += 1;
-        let expected = relations.partner(id).map_or(0, |write| written[&write]);
+        let expected = relations.read_from(id).map_or(0, |write| written[&write]);
         if expected != value {
             return Err(format!("event {id} of {thread} read {value:#x}; the trace says {expected:#x}"));
         }

@@ -115,7 +115,7 @@ fn observe(trace: &Trace, accesses: &[EventId], loose: &mut Set<(u64, u64)>) {
 /// Notes from which place each reading place gets its values; `u64::MAX` if from several.
 fn observe_sources(trace: &Trace, relations: &Relations, accesses: &[EventId], sources: &mut Map<u64, u64>) {
     for &access in accesses.iter().filter(|&&a| trace.event(a).op == Op::Read) {
-        let source = relations.partner(access).map_or(u64::MAX, |w| place(trace, w));
+        let source = relations.read_from(access).map_or(u64::MAX, |w| place(trace, w));
         let known = sources.entry(place(trace, access)).or_insert(source);
         if *known != source {
             *known = u64::MAX;
@@ -184,7 +184,7 @@ impl Gather<'_> {
         if self.trace.event(read).op != Op::Read {
             return;
         }
-        let Some(write) = self.relations.partner(read) else { return };
+        let Some(write) = self.relations.read_from(read) else { return };
         let threads = [write, read].map(|e| self.trace.columns().threads[e.index()]);
         let apart = read.index() - write.index();
         let single = sources.get(&place(self.trace, read)) == Some(&place(self.trace, write));

@@ -47,5 +47,5 @@ pub fn uses_before_initialisation(trace: &Trace, relations: &Relations, limits: 
 }
 
 fn saw(trace: &Trace, relations: &Relations, access: EventId, write: EventId) -> bool {
-    trace.event(access).op == Op::Read && relations.partner(access) == Some(write)
+    trace.event(access).op == Op::Read && relations.read_from(access) == Some(write)
 }

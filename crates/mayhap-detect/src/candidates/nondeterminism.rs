@@ -28,7 +28,7 @@ pub fn nondeterministic_reads(trace: &Trace, relations: &Relations, limits: &Lim
         let accesses = &accesses[variable[0] as usize..variable[1] as usize];
         let classes = write_classes(trace, accesses);
         for &read in accesses.iter().filter(|&&a| trace.event(a).op == Op::Read) {
-            let write = relations.partner(read);
+            let write = relations.read_from(read);
             let seen = write.map_or(INITIAL, |w| place(trace, w));
             let mut offer = |other: Option<EventId>| {
                 let key = (seen, place(trace, read), other.map_or(INITIAL, |o| place(trace, o)));

@@ -55,7 +55,7 @@ pub(super) fn tell(describer: &Describer<'_>, target: &Target, schedule: &Schedu
         steps.insert(event);
     }
     if let Target::Deadlock(requests) = target {
-        let releases: Vec<EventId> = requests.iter().filter_map(|&r| describer.relations.partner(r)).collect();
+        let releases: Vec<EventId> = requests.iter().filter_map(|&r| describer.relations.matching_release(r)).collect();
         enter(trace, &mut columns, &mut steps, &releases);
     }
     for &event in &events {
@@ -66,7 +66,8 @@ pub(super) fn tell(describer: &Describer<'_>, target: &Target, schedule: &Schedu
     }
     for &(first, second) in &swapped {
         for acquire in [first, second] {
-            let section: Vec<EventId> = std::iter::once(acquire).chain(describer.relations.partner(acquire)).collect();
+            let section: Vec<EventId> =
+                std::iter::once(acquire).chain(describer.relations.matching_release(acquire)).collect();
             enter(trace, &mut columns, &mut steps, &section);
         }
     }
@@ -74,7 +75,7 @@ pub(super) fn tell(describer: &Describer<'_>, target: &Target, schedule: &Schedu
     let told: Vec<Changed> = changed.iter().rev().filter(mine).take(PAIRS).cloned().collect();
     for change in &told {
         let read = EventId::from_number(change.event).expect("a read of this trace");
-        let writes = change.sees.and_then(EventId::from_number).into_iter().chain(describer.relations.partner(read));
+        let writes = change.sees.and_then(EventId::from_number).into_iter().chain(describer.relations.read_from(read));
         let all: Vec<EventId> = std::iter::once(read).chain(writes).collect();
         enter(trace, &mut columns, &mut steps, &all);
     }
@@ -104,7 +105,7 @@ fn enclosing(describer: &Describer<'_>, event: EventId) -> Vec<(EventId, Option<
     let relations = describer.relations;
     let held = relations.locksets().get(relations.held(event));
     let acquires = held.iter().filter_map(|&(lock, mode)| describer.acquire(event, lock, mode));
-    acquires.map(|acquire| (acquire, relations.partner(acquire))).collect()
+    acquires.map(|acquire| (acquire, relations.matching_release(acquire))).collect()
 }
 
 /// Sections of one lock that run in the other order; those nearest to the target first.
@@ -173,7 +174,7 @@ fn changed_reads(describer: &Describer<'_>, near: &[EventId], whole: bool) -> Ve
             Op::Write => drop(last.insert(event.object, id)),
             Op::Read => {
                 let sees = last.get(&event.object).copied();
-                if (sees.is_some() || whole) && sees != relations.partner(id) {
+                if (sees.is_some() || whole) && sees != relations.read_from(id) {
                     changed.push(Changed { event: id.number(), sees: sees.map(EventId::number) });
                 }
             }
@@ -285,7 +286,7 @@ impl Teller<'_, '_> {
             }
             (_, Mark::Changed) => {
                 let change = self.changed.iter().find(|c| c.event == id.number())?;
-                let (saw, sees) = (self.describer.relations.partner(id), change.sees.and_then(EventId::from_number));
+                let (saw, sees) = (self.describer.relations.read_from(id), change.sees.and_then(EventId::from_number));
                 Some(format!("sees {}, not {}", by(sees), by(saw)))
             }
             (Target::Atomicity { remote, .. }, _) if id == *remote && possible => Some("in between".to_string()),

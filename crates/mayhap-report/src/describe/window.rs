@@ -89,14 +89,21 @@ impl Tables {
     fn row(&mut self, describer: &Describer<'_>, id: EventId) -> Row {
         let (event, tables) = (describer.trace.event(id), describer.trace.tables());
         let object = tables.of(event.op.names()).map(|names| names.get(event.object as usize));
-        let has_partner = event.op.is_lock() || matches!(event.op, Op::Read | Op::Wait);
+        let relations = describer.relations;
+        let partner = match event.op {
+            Op::Read => relations.read_from(id),
+            Op::Wait => relations.notify_of(id),
+            Op::Acquire | Op::SharedAcquire => relations.matching_release(id),
+            Op::Release | Op::SharedRelease => relations.acquire_of(id),
+            _ => None,
+        };
         Row {
             event: id.number(),
             thread: self.threads.of(event.thread.cell(), tables.thread(event.thread)),
             op: event.op.word().to_string(),
             object: object.map(|name| self.objects.of((event.op.names() as u8, event.object), name)),
             location: event.location.map(|l| self.locations.of(l.cell(), tables.locations.get(l.index()))),
-            partner: describer.relations.partner(id).filter(|_| has_partner).map(EventId::number),
+            partner: partner.map(EventId::number),
         }
     }
 }

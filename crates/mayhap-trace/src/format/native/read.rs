@@ -18,6 +18,7 @@ use crate::format::input::fill;
 use crate::id::NONE;
 use crate::names::Tables;
 use crate::summary::Summary;
+use crate::tries::Tries;
 
 /// Reads a native file piece by piece.
 pub struct NativeReader<R> {
@@ -34,6 +35,7 @@ pub struct NativeReader<R> {
     summary: Option<Summary>,
     missing: Option<Missing>,
     ended: bool,
+    tries: Tries,
 }
 
 /// The operations by their code, filled up to a power of two.
@@ -62,6 +64,7 @@ impl<R: Read> NativeReader<R> {
             summary: None,
             missing: None,
             ended: false,
+            tries: Tries::default(),
         })
     }
 
@@ -213,8 +216,11 @@ impl<R: Read> Source for NativeReader<R> {
     fn next_chunk(&mut self, chunk: &mut Columns) -> Result<bool, Error> {
         // The other columns are overwritten whole.
         chunk.ops.clear();
+        chunk.flags.clear();
+        chunk.values.clear();
         while !self.ended {
             if self.block(chunk)? {
+                self.tries.settle(chunk);
                 return Ok(true);
             }
         }
