@@ -1,43 +1,61 @@
 //! Many schedules, and many targets each, that have much in common.
 //!
-//! A incremental holds the state after a schedule. It goes back to where the next one leaves it and runs only the rest, and
-//! tells of any number of targets whether the state is theirs. Steps and targets are judged by the [`Checker`]'s own rules;
-//! here stands only what it takes to go back: the write that each step replaced, and the place of each event.
+//! An [`IncrementalChecker`] holds the state after a schedule. It goes back to where the next one leaves it and runs only
+//! the rest, and says of any number of targets whether the state is theirs. Steps and targets are judged by the checker's
+//! own rules; what is here takes steps back. It proves nothing: [`IncrementalChecker::checked`] hands the schedule to a
+//! [`Checker`].
 //!
-//! Cost: a step forth or back O(1); a target O(its events).
+//! Cost: a step forth or back O(1); a target O(its events), but for races by happens-before O(the schedule).
 
-use mayhap_trace::{EventId, Relations, Trace};
+use mayhap_trace::{EventId, Op, Relations, ThreadId, Trace};
 
+use crate::check::reached;
+use crate::state::{LastWrite, Rules, State};
 use crate::{Checked, Checker, Model, Rejection, Schedule, Target, Why, Witness};
 
 /// A schedule under the kernel's rules that can be taken back step by step.
 ///
-/// No read is left open: in the data model every one sees the write it saw.
+/// No read is left free: in `data` and `value` every one is the same as observed.
 pub struct IncrementalChecker<'a> {
-    checker: Checker<'a>,
+    rules: Rules<'a>,
+    state: State,
     model: Model,
-    ran: Vec<EventId>,
-    /// What each step's write replaced.
-    replaced: Vec<Option<EventId>>,
+    ran: Vec<Ran>,
     /// 1 + the step of each event that has run, else 0.
     place: Vec<u32>,
+    schedule: Vec<EventId>,
+    /// Has the last word.
+    checker: Checker<'a>,
+}
+
+/// What a step replaced.
+struct Ran {
+    changed: Option<EventId>,
+    last_write: Option<LastWrite>,
+    began: u32,
+    /// Of a token: it was set.
+    count: i64,
+    joined: Option<EventId>,
+    changed_before: bool,
 }
 
 impl<'a> IncrementalChecker<'a> {
     /// The state before the first step.
     pub fn new(trace: &'a Trace, relations: &'a Relations, model: Model) -> Self {
         IncrementalChecker {
-            checker: Checker::new(trace, relations),
+            rules: Rules::new(trace, relations),
+            state: State::new(trace),
             model,
             ran: Vec::new(),
-            replaced: Vec::new(),
             place: vec![0; trace.len()],
+            schedule: Vec::new(),
+            checker: Checker::new(trace, relations),
         }
     }
 
     /// The schedule that has run.
     pub fn schedule(&self) -> &[EventId] {
-        &self.ran
+        &self.schedule
     }
 
     /// The event has run.
@@ -47,28 +65,36 @@ impl<'a> IncrementalChecker<'a> {
 
     /// What an access of this event's variable would see next; `None` is the initial value.
     pub fn would_see(&self, event: EventId) -> Option<EventId> {
-        self.checker.replaced(event)
+        let variable = self.rules.trace.event(event).variable();
+        variable.and_then(|variable| self.state.last_write[variable.index()].event())
+    }
+
+    /// The thread has read, or been forked or joined with, something that may differ from the observed run.
+    pub fn is_changed(&self, thread: ThreadId) -> bool {
+        self.state.changed[thread.index()].is_some()
     }
 
     /// Goes back to the state after the first `keep` steps.
     pub fn rewind(&mut self, keep: usize) {
-        while self.ran.len() > keep
-            && let (Some(id), Some(replaced)) = (self.ran.pop(), self.replaced.pop())
+        while self.schedule.len() > keep
+            && let (Some(id), Some(ran)) = (self.schedule.pop(), self.ran.pop())
         {
-            self.checker.step_back(id, replaced);
+            self.step_back(id, ran);
             self.place[id.index()] = 0;
         }
     }
 
     /// Runs one more event; if a rule forbids it, the state stays as it was.
     pub fn run(&mut self, id: EventId) -> Result<(), Rejection> {
-        let step = self.ran.len() + 1;
-        let known = id.index() < self.place.len();
-        let replaced = if known { self.checker.replaced(id) } else { None };
-        let ran = self.checker.step(None, self.model, id);
-        ran.map_err(|why| Rejection { step: Some(step), event: Some(id), why })?;
-        self.ran.push(id);
-        self.replaced.push(replaced);
+        let step = self.schedule.len() + 1;
+        let rejection = |why| Rejection { step: Some(step), event: Some(id), why };
+        if id.index() >= self.place.len() {
+            return Err(rejection(Why::NoSuchEvent));
+        }
+        let before = self.replaced_by(id);
+        self.rules.step(&mut self.state, self.model, &[None, None], id).map_err(rejection)?;
+        self.schedule.push(id);
+        self.ran.push(before);
         self.place[id.index()] = step as u32;
         Ok(())
     }
@@ -76,15 +102,64 @@ impl<'a> IncrementalChecker<'a> {
     /// The schedule reaches the target.
     pub fn reaches(&self, target: &Target) -> Result<(), Rejection> {
         let whole = |why| Rejection { step: None, event: None, why };
-        target.validate(self.checker.trace, self.checker.relations).map_err(|e| whole(Why::BadTarget(e)))?;
+        target.validate(self.rules.trace, self.rules.relations).map_err(|e| whole(Why::BadTarget(e)))?;
         let place = |event: EventId| self.place[event.index()].checked_sub(1).map(|step| step as usize);
-        self.checker.reached(target, &place).map_err(|what| whole(Why::TargetNotReached(what)))
+        let reached = reached(&self.rules, &self.state, target, &place, || self.schedule.iter().copied());
+        reached.map_err(|what| whole(Why::TargetNotReached(what)))
     }
 
-    /// The schedule as a witness of the target.
+    /// The checker's word on the schedule as a witness of the target.
     pub fn checked(&mut self, target: &Target) -> Result<Checked, Rejection> {
         self.reaches(target)?;
-        let witness = Witness { schedule: Schedule::from(&self.ran) };
-        Ok(Checked { target: target.clone(), model: self.model, witness })
+        self.checker.check(target, self.model, Witness { schedule: Schedule::from(&self.schedule) })
+    }
+
+    fn replaced_by(&self, id: EventId) -> Ran {
+        let event = self.rules.trace.event(id);
+        let thread = event.thread.index();
+        Ran {
+            changed: self.state.changed[thread],
+            last_write: event.variable().map(|x| self.state.last_write[x.index()]),
+            began: self.state.began[thread],
+            count: event.condition().map_or(0, |c| self.state.conditions[c.index()].count),
+            joined: self.state.joined,
+            changed_before: self.state.changed_before,
+        }
+    }
+
+    /// Takes back the event that ran last.
+    fn step_back(&mut self, id: EventId, ran: Ran) {
+        let state = &mut self.state;
+        let event = self.rules.trace.event(id);
+        let (me, object) = (event.thread, event.object as usize);
+        state.done[me.index()] -= 1;
+        state.changed[me.index()] = ran.changed;
+        state.began[me.index()] = ran.began;
+        state.joined = ran.joined;
+        state.changed_before = ran.changed_before;
+        if let Some(last_write) = ran.last_write {
+            state.last_write[object] = last_write;
+        }
+        match event.op {
+            Op::Acquire => state.locks[object].owner = None,
+            Op::Release => state.locks[object].owner = Some(me),
+            Op::SharedAcquire => state.locks[object].readers.retain(|&t| t != me),
+            Op::SharedRelease => state.locks[object].readers.push(me),
+            Op::Fork => {
+                state.changed[object] = None;
+                state.began[object] = 0;
+            }
+            Op::Notify | Op::NotifyAll => {
+                state.conditions[object].count = ran.count;
+                state.conditions[object].notifies.pop();
+            }
+            Op::Wait => {
+                state.conditions[object].count = ran.count;
+                if let Some((_, place)) = state.woken.pop_if(|(wait, _)| *wait == id) {
+                    state.conditions[object].notifies[place as usize].used = false;
+                }
+            }
+            _ => {}
+        }
     }
 }

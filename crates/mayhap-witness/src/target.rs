@@ -10,7 +10,7 @@ pub enum Target {
     /// Two conflicting accesses, not both atomic, are both next in their threads.
     Race(EventId, EventId),
     /// Two conflicting accesses, not both atomic, have both run, and the happens-before of the C11 memory model, taken of
-    /// this schedule, orders neither before the other.
+    /// this schedule, orders neither before the other. What they read is free, as in [`Target::Atomicity`].
     UnorderedRace(EventId, EventId),
     /// Each of these acquires is next in its thread, and its lock is held by the thread of another of them.
     Deadlock(Vec<EventId>),
@@ -107,6 +107,15 @@ impl Target {
             Target::Atomicity { first, remote, second } => vec![*first, *remote, *second],
             Target::Sequence { events, .. } => events.clone(),
             Target::Nondeterminism { write, read, other } => write.iter().chain([read]).chain(other).copied().collect(),
+        }
+    }
+
+    /// The reads that the target leaves free: they may see anything, if their threads then do nothing more.
+    pub fn free_reads(&self) -> [Option<EventId>; 2] {
+        match self {
+            Target::UnorderedRace(a, b) => [Some(*a), Some(*b)],
+            Target::Atomicity { remote, second, .. } => [Some(*remote), Some(*second)],
+            _ => [None, None],
         }
     }
 

@@ -1,0 +1,381 @@
+//! What a schedule has led to, and the rules of its steps.
+//!
+//! The state: how far each thread has run, the last write of each variable and whether it is *clean*, which threads are
+//! *changed*, who holds each lock, and what each condition has left for its waits. The rules, for an event of thread `t`:
+//!
+//! | event | may run if | effect |
+//! |---|---|---|
+//! | every event | it is the next of `t`; the fork of `t` has run; no other event is joined to the last step | – |
+//! | write | – | clean if `t` is not changed, or the value is a constant, or it is independent of its step and `t` was not changed before that step |
+//! | read | – | *same* if the last write is clean and is the observed one or of an equal value (models that compare values); otherwise `t` is changed |
+//! | acquire | no other thread holds the lock (readers share) | – |
+//! | failed acquire | – | a read of the lock: same if another thread, or `t` itself, holds it in a way that excludes the attempt |
+//! | fork, join | join: the thread has finished | the child starts changed if `t` is; `t` becomes changed if the joined thread is |
+//! | wait | fixed pairs: its notify has run; condition variable: an unused notify ran since the wait began; semaphore: the count is positive; token: it is set | uses the notify, the count, the token |
+//! | failed wait | – | a read of the count or token: same if there is nothing to take |
+//! | branch | `t` is not changed, or the model is `sync` | – |
+//!
+//! In `data` and `value` a read or failed attempt that is not same may not run, except for reads that the target leaves
+//! free; a thread that is changed by one runs nothing more.
+
+use std::sync::OnceLock;
+
+use mayhap_trace::{CondId, ConditionKind, Event, EventId, Flags, NONE, Op, Relations, ThreadId, Trace, VarId};
+
+use crate::{KnownValues, Model, Why};
+
+/// Who holds a lock.
+#[derive(Clone, Default)]
+pub(crate) struct LockState {
+    pub(crate) owner: Option<ThreadId>,
+    pub(crate) readers: Vec<ThreadId>,
+}
+
+/// What lies in a variable.
+#[derive(Clone, Copy)]
+pub(crate) struct LastWrite {
+    /// The cell of the write, [`NONE`] for the initial value.
+    write: u32,
+    /// The value is certainly the one that the write stored in the observed run.
+    clean: bool,
+}
+
+impl LastWrite {
+    const INITIAL: LastWrite = LastWrite { write: NONE, clean: true };
+
+    pub(crate) fn event(self) -> Option<EventId> {
+        EventId::from_cell(self.write)
+    }
+}
+
+/// A notify of a condition variable.
+#[derive(Clone, Copy)]
+pub(crate) struct Notify {
+    event: EventId,
+    /// It wakes any number of waits.
+    all: bool,
+    pub(crate) used: bool,
+}
+
+/// What a condition has for its waits.
+#[derive(Clone, Default)]
+pub(crate) struct ConditionState {
+    /// Of a semaphore: notifies less waits. Of a token: 1 if it is set.
+    pub(crate) count: i64,
+    /// Of a condition variable: its notifies in the order in which they ran.
+    pub(crate) notifies: Vec<Notify>,
+}
+
+/// What a schedule has led to.
+#[derive(Clone)]
+pub(crate) struct State {
+    /// Events run, per thread.
+    pub(crate) done: Vec<u32>,
+    /// Per thread, the event by which it became changed.
+    pub(crate) changed: Vec<Option<EventId>>,
+    pub(crate) locks: Vec<LockState>,
+    pub(crate) last_write: Vec<LastWrite>,
+    pub(crate) conditions: Vec<ConditionState>,
+    /// Per thread that is about to wait for a condition variable, how many of its notifies ran before the wait began.
+    pub(crate) began: Vec<u32>,
+    /// The waits for condition variables that ran, each with its notify's place in the list of its condition.
+    pub(crate) woken: Vec<(EventId, u32)>,
+    /// The event that is joined to the last one, and so must run next.
+    pub(crate) joined: Option<EventId>,
+    /// The thread of the current step was changed before the step.
+    pub(crate) changed_before: bool,
+}
+
+impl State {
+    pub(crate) fn new(trace: &Trace) -> Self {
+        let tables = trace.tables();
+        let threads = tables.threads.len();
+        State {
+            done: vec![0; threads],
+            changed: vec![None; threads],
+            locks: vec![LockState::default(); tables.locks.len()],
+            last_write: vec![LastWrite::INITIAL; tables.variables.len()],
+            conditions: vec![ConditionState::default(); tables.conditions.len()],
+            began: vec![0; threads],
+            woken: Vec::new(),
+            joined: None,
+            changed_before: false,
+        }
+    }
+
+    /// What a copy takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.done.len() * size_of::<(u32, Option<EventId>, u32)>()
+            + self.locks.len() * size_of::<LockState>()
+            + self.last_write.len() * size_of::<LastWrite>()
+            + self.conditions.iter().map(|c| size_of_val(c) + c.notifies.len() * size_of::<Notify>()).sum::<usize>()
+            + self.woken.len() * size_of::<(EventId, u32)>()
+    }
+
+    /// Makes the state that of the empty schedule.
+    pub(crate) fn clear(&mut self) {
+        self.done.fill(0);
+        self.changed.fill(None);
+        self.locks.fill(LockState::default());
+        self.last_write.fill(LastWrite::INITIAL);
+        self.conditions.fill(ConditionState::default());
+        self.began.fill(0);
+        self.clear_step();
+    }
+
+    fn clear_step(&mut self) {
+        self.woken.clear();
+        self.joined = None;
+        self.changed_before = false;
+    }
+
+    /// The same for a state that only these events, and no others, led to.
+    pub(crate) fn clear_after(&mut self, trace: &Trace, events: impl Iterator<Item = EventId>) {
+        for id in events.filter(|id| id.index() < trace.len()) {
+            let event = trace.event(id);
+            let mut touched = [Some(event.thread), event.child()].into_iter().flatten();
+            touched.by_ref().for_each(|thread| {
+                self.done[thread.index()] = 0;
+                self.changed[thread.index()] = None;
+                self.began[thread.index()] = 0;
+            });
+            if let Some(lock) = event.lock() {
+                self.locks[lock.index()] = LockState::default();
+            } else if let Some(variable) = event.variable() {
+                self.last_write[variable.index()] = LastWrite::INITIAL;
+            } else if let Some(condition) = event.condition() {
+                self.conditions[condition.index()] = ConditionState::default();
+            }
+        }
+        self.clear_step();
+    }
+
+    /// The notify that a wait for a condition variable took.
+    pub(crate) fn notify_of(&self, condition: CondId, place: u32) -> EventId {
+        self.conditions[condition.index()].notifies[place as usize].event
+    }
+}
+
+/// The rules of one trace.
+pub(crate) struct Rules<'a> {
+    pub(crate) trace: &'a Trace,
+    pub(crate) relations: &'a Relations,
+    values: OnceLock<KnownValues>,
+    /// A step depends on the event that comes after it in its thread: some may be joined, or wait for a condition variable.
+    looks_ahead: bool,
+}
+
+impl<'a> Rules<'a> {
+    pub(crate) fn new(trace: &'a Trace, relations: &'a Relations) -> Self {
+        let variables = |(_, kind): (usize, ConditionKind)| kind == ConditionKind::Condition;
+        let looks_ahead = !trace.columns().flags.is_empty() || trace.tables().condition_kinds.iter().any(variables);
+        Rules { trace, relations, values: OnceLock::new(), looks_ahead }
+    }
+
+    /// Runs one event, or says which rule forbids it and leaves the state as it was. In `data` and `value` only `free`
+    /// reads may see something else than observed.
+    pub(crate) fn step(
+        &self,
+        state: &mut State,
+        model: Model,
+        free: &[Option<EventId>; 2],
+        id: EventId,
+    ) -> Result<(), Why> {
+        if id.index() >= self.trace.len() {
+            return Err(Why::NoSuchEvent);
+        }
+        if !self.relations.is_relevant(id) {
+            return Err(Why::NotSchedulable);
+        }
+        let columns = self.trace.columns();
+        let (thread, op, object) = (columns.threads[id.index()], columns.ops[id.index()], columns.objects[id.index()]);
+        let event = Event::new(ThreadId::at(thread as usize), op, object, None);
+        let me = event.thread;
+        let next = self.next(state, me);
+        if next != Some(id) {
+            return Err(Why::NotNext(next.filter(|_| !self.has_run(state, id))));
+        }
+        if let Some(fork) = self.unstarted(state, me) {
+            return Err(Why::NotForked(fork));
+        }
+        if let Some(joined) = state.joined.filter(|&joined| joined != id) {
+            return Err(Why::SplitsStep(joined));
+        }
+        let strict = matches!(model, Model::Data | Model::Value);
+        let changed = state.changed[me.index()];
+        if let Some(cause) = changed.filter(|_| strict) {
+            return Err(Why::GoesOnAfterChangedRead(cause));
+        }
+        let begins_step = state.joined.is_none();
+        let object = event.object as usize;
+        match event.op {
+            Op::Read => {
+                if !self.is_same(state, model, id, &event) {
+                    if strict && !free.contains(&Some(id)) {
+                        let (observed, here) = (self.relations.read_from(id), state.last_write[object].event());
+                        return Err(Why::WrongWrite { observed, here });
+                    }
+                    state.changed[me.index()].get_or_insert(id);
+                }
+            }
+            Op::Write => {
+                let before = if begins_step { changed.is_some() } else { state.changed_before };
+                let clean = changed.is_none() || {
+                    let flags = columns.flags_at(id.index());
+                    flags.has(Flags::CONSTANT) || (flags.has(Flags::INDEPENDENT) && !before)
+                };
+                state.last_write[object] = LastWrite { write: id.cell(), clean };
+            }
+            Op::Acquire | Op::SharedAcquire => {
+                if let Some(holder) = self.blocker(state, &event) {
+                    return Err(Why::LockHeld(holder, self.trace.tables().thread(holder).to_string()));
+                }
+                match event.op {
+                    Op::Acquire => state.locks[object].owner = Some(me),
+                    _ => state.locks[object].readers.push(me),
+                }
+            }
+            Op::Release => state.locks[object].owner = None,
+            Op::SharedRelease => state.locks[object].readers.retain(|&t| t != me),
+            Op::FailedAcquire | Op::FailedSharedAcquire | Op::FailedWait => {
+                if !self.would_fail(state, &event) {
+                    if strict {
+                        return Err(Why::AttemptMaySucceed);
+                    }
+                    state.changed[me.index()].get_or_insert(id);
+                }
+            }
+            Op::Fork => {
+                state.changed[object] = changed;
+                self.begin_wait(state, ThreadId::at(object));
+            }
+            Op::Join => {
+                let child = ThreadId::at(object);
+                if let Some(missing) = self.unstarted(state, child).or(self.next(state, child)) {
+                    return Err(Why::NotFinished(missing));
+                }
+                state.changed[me.index()] = changed.or(state.changed[object]);
+            }
+            Op::Wait => self.wait(state, id, &event)?,
+            Op::Notify | Op::NotifyAll => self.notify(state, id, &event),
+            Op::Branch => {
+                if let Some(cause) = changed.filter(|_| model.allows_change()) {
+                    return Err(Why::BranchAfterChangedRead(cause));
+                }
+            }
+            Op::Fence | Op::Begin | Op::End | Op::Try => {}
+        }
+        state.done[me.index()] += 1;
+        if self.looks_ahead {
+            if begins_step {
+                state.changed_before = changed.is_some();
+            }
+            let joined = |next: &EventId| columns.flags_at(next.index()).is_joined();
+            state.joined = self.next(state, me).filter(joined);
+            self.begin_wait(state, me);
+        }
+        Ok(())
+    }
+
+    /// The read certainly returns what it returned in the observed run.
+    fn is_same(&self, state: &State, model: Model, read: EventId, event: &Event) -> bool {
+        let here = state.last_write[event.object as usize];
+        if !here.clean {
+            return false;
+        }
+        let write = here.event();
+        write == self.relations.read_from(read) || (model.compares_values() && self.is_equal(read, event, write))
+    }
+
+    /// The write is known to have stored the value that the read returned in the observed run.
+    fn is_equal(&self, read: EventId, event: &Event, write: Option<EventId>) -> bool {
+        let values = self.values.get_or_init(|| KnownValues::new(self.trace, self.relations));
+        let stored = values.written(self.trace, VarId::at(event.object as usize), write);
+        stored.is_some() && stored == values.returned(self.trace, self.relations, read)
+    }
+
+    /// A thread that keeps this one from taking the lock.
+    fn blocker(&self, state: &State, event: &Event) -> Option<ThreadId> {
+        let lock = &state.locks[event.object as usize];
+        let other = |&holder: &ThreadId| holder != event.thread;
+        let reader = || lock.readers.iter().copied().find(other).filter(|_| event.op == Op::Acquire);
+        lock.owner.filter(other).or_else(reader)
+    }
+
+    /// The attempt certainly fails here, as it did in the observed run.
+    fn would_fail(&self, state: &State, event: &Event) -> bool {
+        let object = event.object as usize;
+        match event.op {
+            Op::FailedAcquire => state.locks[object].owner.is_some() || !state.locks[object].readers.is_empty(),
+            Op::FailedSharedAcquire => state.locks[object].owner.is_some(),
+            _ => match self.kind(event) {
+                ConditionKind::Semaphore { initial } => i64::from(initial) + state.conditions[object].count == 0,
+                ConditionKind::Token => state.conditions[object].count == 0,
+                // A timed wait for anything else may time out at any time.
+                _ => true,
+            },
+        }
+    }
+
+    fn kind(&self, event: &Event) -> ConditionKind {
+        self.trace.tables().condition_kinds.get(event.object as usize)
+    }
+
+    fn wait(&self, state: &mut State, id: EventId, event: &Event) -> Result<(), Why> {
+        let condition = &mut state.conditions[event.object as usize];
+        match self.kind(event) {
+            ConditionKind::Condition => {
+                let from = state.began[event.thread.index()] as usize;
+                let left = condition.notifies.iter().skip(from).position(|n| n.all || !n.used).ok_or(Why::NoWakeUp)?;
+                condition.notifies[from + left].used = true;
+                state.woken.push((id, (from + left) as u32));
+            }
+            ConditionKind::Semaphore { initial } if i64::from(initial) + condition.count > 0 => condition.count -= 1,
+            ConditionKind::Token if condition.count > 0 => condition.count = 0,
+            ConditionKind::Semaphore { .. } | ConditionKind::Token => return Err(Why::NothingToTake),
+            _ => {
+                if let Some(notify) = self.relations.notify_of(id).filter(|&n| !self.has_run(state, n)) {
+                    return Err(Why::NotNotified(notify));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn notify(&self, state: &mut State, id: EventId, event: &Event) {
+        let condition = &mut state.conditions[event.object as usize];
+        match self.kind(event) {
+            ConditionKind::Condition => {
+                condition.notifies.push(Notify { event: id, all: event.op == Op::NotifyAll, used: false });
+            }
+            ConditionKind::Semaphore { .. } => condition.count += 1,
+            ConditionKind::Token => condition.count = 1,
+            _ => {}
+        }
+    }
+
+    /// If the thread waits for a condition variable next, its wait begins now.
+    fn begin_wait(&self, state: &mut State, thread: ThreadId) {
+        let Some(next) = self.next(state, thread).filter(|_| self.looks_ahead) else { return };
+        let columns = self.trace.columns();
+        if columns.ops[next.index()] == Op::Wait {
+            let condition = &state.conditions[columns.objects[next.index()] as usize];
+            state.began[thread.index()] = condition.notifies.len() as u32;
+        }
+    }
+
+    /// The next event of a thread.
+    pub(crate) fn next(&self, state: &State, thread: ThreadId) -> Option<EventId> {
+        self.relations.thread_events(thread).get(state.done[thread.index()] as usize).copied()
+    }
+
+    pub(crate) fn has_run(&self, state: &State, event: EventId) -> bool {
+        let thread = self.trace.columns().threads[event.index()];
+        self.relations.rank(event) < state.done[thread as usize] as usize
+    }
+
+    /// The fork that a thread still waits for before its first event.
+    pub(crate) fn unstarted(&self, state: &State, thread: ThreadId) -> Option<EventId> {
+        self.relations.fork_of(thread).filter(|&fork| !self.has_run(state, fork))
+    }
+}
