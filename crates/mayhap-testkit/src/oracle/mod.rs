@@ -7,8 +7,12 @@
 //! Cost: the number of states, which grows exponentially with the threads; [`TooBig`] says that a bound was hit.
 
 mod questions;
+mod relevance;
 mod space;
+mod unordered;
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use hashbrown::HashSet;
@@ -37,6 +41,8 @@ pub struct Oracle {
     explored: Explored,
     /// For two events, 1 + the first state in which both are next.
     both_next: Vec<u32>,
+    /// Races by happens-before, by the access that runs first, searched for when first asked.
+    seconds: RefCell<BTreeMap<usize, unordered::Seconds>>,
 }
 
 /// The states found by one search.
@@ -83,7 +89,8 @@ impl Oracle {
 
     fn with(space: Space, limit: usize, standing: Demands) -> Result<Oracle, TooBig> {
         let nothing = Explored { states: Vec::new(), parents: Vec::new() };
-        let mut oracle = Oracle { space, limit, standing, explored: nothing, both_next: Vec::new() };
+        let seconds = RefCell::default();
+        let mut oracle = Oracle { space, limit, standing, explored: nothing, both_next: Vec::new(), seconds };
         let (explored, _) = oracle.search(&oracle.standing, |_| false)?;
         oracle.explored = explored;
         oracle.index_pairs();
@@ -106,24 +113,22 @@ impl Oracle {
         seen.insert(found.states[0]);
         let mut at = 0;
         while at < found.states.len() {
-            let mut state = self.space.unpack(found.states[at]);
+            let state = self.space.unpack(found.states[at]);
             for thread in 0..self.space.threads.len() {
                 let Some(node) = self.space.next(&state, thread) else { continue };
-                let Some(changed) = self.space.step(&state, node, demands) else { continue };
-                let undo = self.space.advance(&mut state, node, changed);
-                let word = self.space.pack(&state);
+                let Some(next) = self.space.step(&state, node, demands) else { continue };
+                let word = self.space.pack(&next);
                 if seen.insert(word) {
                     if found.states.len() == self.limit {
                         return Err(TooBig);
                     }
                     found.states.push(word);
                     found.parents.push((at as u32, node.event as u32));
-                    if wanted(&state) {
+                    if wanted(&next) {
                         let number = found.states.len() as u32 - 1;
                         return Ok((found, Some(number)));
                     }
                 }
-                self.space.retreat(&mut state, node, undo);
             }
             at += 1;
         }

@@ -10,7 +10,7 @@ impl Oracle {
     /// Decides any target. The target must make sense for the trace.
     pub fn decide(&self, target: &Target) -> Result<Option<Witness>, TooBig> {
         match target {
-            Target::UnorderedRace(..) => Ok(None),
+            Target::UnorderedRace(a, b) => self.unordered_race(*a, *b),
             Target::Race(a, b) => Ok(self.both_next(*a, *b)),
             Target::Deadlock(requests) => Ok(self.deadlock(requests)),
             Target::Atomicity { first, remote, second } => self.atomicity(*first, *remote, *second),
@@ -52,17 +52,17 @@ impl Oracle {
     fn is_stuck(&self, state: &State, members: u16) -> bool {
         (0..self.space.threads.len()).filter(|t| members >> t & 1 == 1).all(|t| {
             let node = self.space.next(state, t);
-            node.is_some_and(|n| n.op.is_acquire() && self.space.holders(state, n) & members != 0)
+            node.is_some_and(|n| n.blocks() && self.space.holders(state, n) & members != 0)
         })
     }
 
-    /// All races: conflicting accesses that can both be next, earlier event first, sorted.
+    /// All races: conflicting accesses, not both atomic, that can both be next, earlier event first, sorted.
     pub fn all_races(&self) -> Vec<(EventId, EventId)> {
         let events = &self.space.facts.events;
         let mut races = Vec::new();
         for a in 0..events.len() {
             for b in a + 1..events.len() {
-                if events[a].conflicts(&events[b]) && self.both_next[a * events.len() + b] > 0 {
+                if events[a].races_with(&events[b]) && self.both_next[a * events.len() + b] > 0 {
                     races.push((EventId::at(a), EventId::at(b)));
                 }
             }
@@ -77,7 +77,7 @@ impl Oracle {
             let state = self.space.unpack(word);
             let blocked = (0..self.space.threads.len()).filter(|&t| {
                 let node = self.space.next(&state, t);
-                node.is_some_and(|n| n.op.is_acquire() && self.space.holders(&state, n) != 0)
+                node.is_some_and(|n| n.blocks() && self.space.holders(&state, n) != 0)
             });
             let blocked = blocked.fold(0u16, |m, t| m | 1 << t);
             if blocked.count_ones() < 2 {

@@ -1,32 +1,38 @@
 //! The states of a trace and the steps between them.
 //!
-//! A state is the position of each thread, the last write of each variable and a dirty bit per thread (it made a read
-//! that saw another write than observed), packed into 128 bits. What no later event can tell apart is packed alike: the
-//! last write of a variable that nobody reads any more, the dirt of a thread that has nothing more to decide.
+//! A state is the position of each thread, the last write of each variable and whether it is unclean, which threads are
+//! changed, which tokens are set, and what each thread that waits for a condition variable can use: packed into 128 bits.
+//! Locks and semaphores follow from the positions. What no later event can tell apart is packed alike ([`Relevance`]): the
+//! last write of a variable that no read depends on any more, the change of a thread that has nothing more to decide.
 
-use mayhap_trace::{Op, Trace};
+use mayhap_trace::{Attempt, ConditionKind, Flags, Op, Trace};
 use mayhap_witness::Model;
 
 use super::TooBig;
+use super::relevance::Relevance;
 use crate::Facts;
 
-// Bounds of a trace that can be explored at all; objects are locks and variables.
+// Bounds of a trace that can be explored at all; objects are locks, variables and conditions.
 const MOST_THREADS: usize = 16;
 const MOST_OBJECTS: usize = 64;
 const MOST_EVENTS: usize = 2000;
 
+/// A notify of all has run since the wait began.
+const ALL: u8 = u8::MAX;
+
 /// A state, unpacked.
+#[derive(Clone, Copy)]
 pub(super) struct State {
     pub(super) position: [u8; MOST_THREADS],
     /// Per variable: 0 for the initial value, else 1 + the number of the write among the writes of the variable.
     last: [u8; MOST_OBJECTS],
-    dirty: u16,
-}
-
-/// What a step changed besides a position.
-pub(super) struct Undo {
-    last: Option<u8>,
-    dirty: u16,
+    unclean: u64,
+    changed: u16,
+    /// The thread in the middle of a step was changed before that step.
+    changed_before: bool,
+    tokens: u64,
+    /// Per thread that waits for a condition variable, how many unused notifies ran since its wait began, or [`ALL`].
+    wakes: [u8; MOST_THREADS],
 }
 
 /// A bit field of the packed state.
@@ -37,11 +43,11 @@ struct Field {
 }
 
 impl Field {
-    fn get(self, word: u128) -> u8 {
-        ((word >> self.shift) & ((1 << self.width) - 1)) as u8
+    fn get(self, word: u128) -> u64 {
+        ((word >> self.shift) & ((1 << self.width) - 1)) as u64
     }
 
-    fn put(self, word: &mut u128, value: u8) {
+    fn put(self, word: &mut u128, value: u64) {
         *word |= u128::from(value) << self.shift;
     }
 }
@@ -54,8 +60,21 @@ pub(super) struct Node {
     pub(super) rank: u8,
     pub(super) op: Op,
     pub(super) object: usize,
-    /// For a write its value of [`State::last`], for a read the one it saw.
+    pub(super) flags: Flags,
+    /// For a write its value of [`State::last`].
     value: u8,
+}
+
+impl Node {
+    /// The event runs in one step with the one before it.
+    fn continues_step(&self) -> bool {
+        self.flags.is_joined() && self.rank > 0
+    }
+
+    /// An acquire that waits as long as it takes.
+    pub(super) fn blocks(&self) -> bool {
+        self.op.is_acquire() && self.flags.attempt() == Attempt::Blocking
+    }
 }
 
 /// Events of a run that are wanted in a certain order.
@@ -67,7 +86,7 @@ pub(super) struct Demands {
     pub(super) never_after: Vec<(usize, usize)>,
     /// `(x, y)`: after x, y is the next of all.
     pub(super) adjacent: Vec<(usize, usize)>,
-    /// Reads whose value is left open; a thread that made a changed one stops in the data model.
+    /// Reads whose value is left open; a thread that made a changed one stops in the data and value models.
     pub(super) free: Vec<usize>,
 }
 
@@ -80,39 +99,39 @@ pub(super) struct Space {
     /// Locks held alone, and locks held shared, at each position of each thread.
     pub(super) exclusive: Vec<Vec<u64>>,
     pub(super) shared: Vec<Vec<u64>>,
-    /// Per thread and variable, the position after which the thread no longer reads it in a way that matters.
-    last_reader: Vec<Vec<u8>>,
-    /// Per thread, the position after which its dirt no longer matters.
-    last_decision: Vec<u8>,
+    /// Per read, which values of [`State::last`] give it what it had.
+    same: Vec<Vec<bool>>,
+    relevance: Relevance,
     positions: Vec<Field>,
     lasts: Vec<Field>,
-    dirt: Field,
+    unclean: Field,
+    changed: Field,
+    changed_before: Field,
+    tokens: Field,
+    wakes: Vec<Field>,
 }
 
 impl Space {
     pub(super) fn new(trace: &Trace, model: Model) -> Result<Space, TooBig> {
         let facts = Facts::of(trace);
         let tables = trace.tables();
-        let (variables, locks) = (tables.variables.len(), tables.locks.len());
+        let objects = tables.variables.len().max(tables.locks.len()).max(tables.conditions.len());
         let longest = facts.threads.iter().map(Vec::len).max().unwrap_or(0);
-        let too_many = facts.threads.len() > MOST_THREADS || variables.max(locks) > MOST_OBJECTS;
+        let too_many = facts.threads.len() > MOST_THREADS || objects > MOST_OBJECTS;
         if too_many || longest >= 255 || trace.len() > MOST_EVENTS {
             return Err(TooBig);
         }
-        let mut writes = vec![0u8; variables];
+        let mut writes: Vec<Vec<usize>> = vec![Vec::new(); tables.variables.len()];
         let mut value = vec![0; facts.events.len()];
-        for (i, event) in facts.events.iter().enumerate() {
-            if event.op == Op::Write {
-                let count = &mut writes[event.object as usize];
-                *count = count.checked_add(1).ok_or(TooBig)?;
-                value[i] = writes[event.object as usize];
-            }
+        for (i, event) in facts.events.iter().enumerate().filter(|(_, e)| e.op == Op::Write) {
+            let of_variable = &mut writes[event.object as usize];
+            of_variable.push(i);
+            value[i] = u8::try_from(of_variable.len()).map_err(|_| TooBig)?;
         }
         let node = |(rank, &event): (usize, &usize)| {
             let e = facts.events[event];
-            let value = if e.op == Op::Read { facts.saw[event].map_or(0, |w| value[w]) } else { value[event] };
             let (rank, object) = (rank as u8, e.object as usize);
-            Node { event, thread: e.thread.index(), rank, op: e.op, object, value }
+            Node { event, thread: e.thread.index(), rank, op: e.op, object, flags: e.flags, value: value[event] }
         };
         let threads: Vec<Vec<Node>> =
             facts.threads.iter().map(|events| events.iter().enumerate().map(node).collect()).collect();
@@ -120,11 +139,15 @@ impl Space {
             model,
             exclusive: masks(&threads, false),
             shared: masks(&threads, true),
-            last_reader: threads.iter().map(|nodes| last_readers(nodes, variables, model)).collect(),
-            last_decision: threads.iter().map(|nodes| last_decision(nodes, model)).collect(),
+            same: (0..facts.events.len()).map(|e| same(&facts, model, &writes, e)).collect(),
+            relevance: Relevance::new(&facts, model),
             positions: Vec::new(),
             lasts: Vec::new(),
-            dirt: Field::default(),
+            unclean: Field::default(),
+            changed: Field::default(),
+            changed_before: Field::default(),
+            tokens: Field::default(),
+            wakes: Vec::new(),
             threads,
             facts,
         };
@@ -132,57 +155,93 @@ impl Space {
         Ok(space)
     }
 
-    fn lay_out(&mut self, writes: &[u8]) -> Result<(), TooBig> {
+    fn lay_out(&mut self, writes: &[Vec<usize>]) -> Result<(), TooBig> {
         let mut shift = 0;
-        let mut field = |largest: usize| {
-            let width = usize::BITS - largest.leading_zeros();
+        let mut bits = |width: u32| {
             shift += width;
             Field { shift: shift - width, width }
         };
-        self.positions = self.threads.iter().map(|nodes| field(nodes.len())).collect();
-        let keep = if self.model == Model::Sync { 0 } else { usize::MAX };
-        self.lasts = writes.iter().map(|&n| field(n as usize & keep)).collect();
-        self.dirt = field(((1usize << self.threads.len()) - 1) & keep);
+        let largest = |n: usize| usize::BITS - n.leading_zeros();
+        let if_any = |any: bool, n: usize| if any { n as u32 } else { 0 };
+        let changes = self.model != Model::Sync;
+        let kinds = &self.facts.kinds;
+        let has_joined = self.facts.events.iter().any(|e| e.flags.is_joined());
+        let notifies = self.facts.events.iter().filter(|e| e.op.is_notify()).count();
+        self.positions = self.threads.iter().map(|nodes| bits(largest(nodes.len()))).collect();
+        self.lasts = writes.iter().map(|w| bits(if_any(changes, largest(w.len()) as usize))).collect();
+        self.unclean = bits(if_any(self.model.allows_change(), writes.len()));
+        self.changed = bits(if_any(changes, self.threads.len()));
+        self.changed_before = bits(if_any(changes && has_joined, 1));
+        self.tokens = bits(if_any(kinds.contains(&ConditionKind::Token), kinds.len()));
+        let waits = |nodes: &[Node]| nodes.iter().any(|n| is_window_wait(&self.facts, n));
+        let fields: Vec<u32> =
+            self.threads.iter().map(|nodes| if_any(waits(nodes), largest(notifies + 1) as usize)).collect();
+        self.wakes = fields.into_iter().map(&mut bits).collect();
         if shift <= u128::BITS { Ok(()) } else { Err(TooBig) }
     }
 
     pub(super) fn start(&self) -> State {
-        State { position: [0; MOST_THREADS], last: [0; MOST_OBJECTS], dirty: 0 }
+        State {
+            position: [0; MOST_THREADS],
+            last: [0; MOST_OBJECTS],
+            unclean: 0,
+            changed: 0,
+            changed_before: false,
+            tokens: 0,
+            wakes: [0; MOST_THREADS],
+        }
     }
 
     pub(super) fn pack(&self, state: &State) -> u128 {
         let mut word = 0;
         let threads = self.threads.len();
         for (t, field) in self.positions.iter().enumerate() {
-            field.put(&mut word, state.position[t]);
+            field.put(&mut word, u64::from(state.position[t]));
+        }
+        self.tokens.put(&mut word, state.tokens);
+        for (t, field) in self.wakes.iter().enumerate().filter(|(t, _)| self.waits(state, *t).is_some()) {
+            let most = (1u64 << field.width) - 1;
+            field.put(&mut word, if state.wakes[t] == ALL { most } else { u64::from(state.wakes[t]) });
         }
         if self.model == Model::Sync {
             return word;
         }
+        let mut unclean = 0;
         for (v, field) in self.lasts.iter().enumerate() {
-            if (0..threads).any(|t| state.position[t] < self.last_reader[t][v]) {
-                field.put(&mut word, state.last[v]);
+            if (0..threads).any(|t| self.relevance.reads(t, v, state.position[t])) {
+                field.put(&mut word, u64::from(state.last[v]));
+                unclean |= state.unclean & 1 << v;
             }
         }
-        let mut dirty = state.dirty;
-        for t in 0..threads {
-            if state.position[t] >= self.last_decision[t] {
-                dirty &= !(1 << t);
-            }
+        if self.unclean.width > 0 {
+            self.unclean.put(&mut word, unclean);
         }
-        word | u128::from(dirty) << self.dirt.shift
+        let matters = (0..threads).filter(|&t| self.relevance.decides(t, state.position[t]));
+        let changed = matters.fold(0, |mask, t| mask | (state.changed & 1 << t));
+        self.changed.put(&mut word, u64::from(changed));
+        if self.changed_before.width > 0 && (0..threads).any(|t| self.is_in_step(state, t)) {
+            self.changed_before.put(&mut word, u64::from(state.changed_before));
+        }
+        word
     }
 
     pub(super) fn unpack(&self, word: u128) -> State {
         let mut state = self.start();
         for (t, field) in self.positions.iter().enumerate() {
-            state.position[t] = field.get(word);
+            state.position[t] = field.get(word) as u8;
+        }
+        state.tokens = self.tokens.get(word);
+        for (t, field) in self.wakes.iter().enumerate().filter(|(_, field)| field.width > 0) {
+            let wakes = field.get(word);
+            state.wakes[t] = if wakes == (1 << field.width) - 1 { ALL } else { wakes as u8 };
         }
         if self.model != Model::Sync {
             for (v, field) in self.lasts.iter().enumerate() {
-                state.last[v] = field.get(word);
+                state.last[v] = field.get(word) as u8;
             }
-            state.dirty = ((word >> self.dirt.shift) & ((1 << self.dirt.width) - 1)) as u16;
+            state.unclean = self.unclean.get(word);
+            state.changed = self.changed.get(word) as u16;
+            state.changed_before = self.changed_before.get(word) == 1;
         }
         state
     }
@@ -203,6 +262,16 @@ impl Space {
         self.threads[thread].get(state.position[thread] as usize).filter(|_| self.started(state, thread))
     }
 
+    /// The thread has run a part of a step.
+    fn is_in_step(&self, state: &State, thread: usize) -> bool {
+        self.next(state, thread).is_some_and(Node::continues_step)
+    }
+
+    /// The condition variable that the thread waits for.
+    fn waits(&self, state: &State, thread: usize) -> Option<usize> {
+        self.next(state, thread).filter(|node| is_window_wait(&self.facts, node)).map(|node| node.object)
+    }
+
     /// Threads that keep this one from taking the lock of an acquire.
     pub(super) fn holders(&self, state: &State, node: &Node) -> u16 {
         let bit = 1u64 << node.object;
@@ -217,52 +286,123 @@ impl Space {
         holders
     }
 
-    /// Whether the event can run; if so, whether it is a read that sees another write than observed.
-    pub(super) fn step(&self, state: &State, node: &Node, demands: &Demands) -> Option<bool> {
-        let dirty = state.dirty >> node.thread & 1 == 1;
-        let mut changed = false;
+    /// The count of a semaphore.
+    fn count(&self, state: &State, condition: usize, initial: u32) -> i64 {
+        let ran = self.threads.iter().enumerate().flat_map(|(t, nodes)| &nodes[..state.position[t] as usize]);
+        let of_condition = ran.filter(|n| n.object == condition);
+        let change = |n: &Node| i64::from(n.op.is_notify()) - i64::from(n.op == Op::Wait);
+        i64::from(initial) + of_condition.map(change).sum::<i64>()
+    }
+
+    /// The failed attempt fails here too.
+    fn would_fail(&self, state: &State, node: &Node) -> bool {
+        let held = |masks: &[Vec<u64>]| {
+            masks.iter().enumerate().any(|(t, masks)| masks[state.position[t] as usize] >> node.object & 1 == 1)
+        };
+        match node.op {
+            Op::FailedAcquire => held(&self.exclusive) || held(&self.shared),
+            Op::FailedSharedAcquire => held(&self.exclusive),
+            _ => match self.facts.kinds[node.object] {
+                ConditionKind::Semaphore { initial } => self.count(state, node.object, initial) == 0,
+                ConditionKind::Token => state.tokens >> node.object & 1 == 0,
+                _ => true,
+            },
+        }
+    }
+
+    /// The state after the event, if it can run.
+    pub(super) fn step(&self, state: &State, node: &Node, demands: &Demands) -> Option<State> {
+        let me = node.thread;
+        let strict = matches!(self.model, Model::Data | Model::Value);
+        let changed = state.changed >> me & 1 == 1;
+        let splits_step = (0..self.threads.len()).any(|t| t != me && self.is_in_step(state, t));
+        if splits_step || (strict && changed) || !self.allowed(state, node, demands) {
+            return None;
+        }
+        let before = if node.continues_step() { state.changed_before } else { changed };
+        let mut next = *state;
+        next.position[me] += 1;
+        next.changed_before = before;
+        let mut differs = false;
         match node.op {
             Op::Acquire | Op::SharedAcquire if self.holders(state, node) != 0 => return None,
+            Op::FailedAcquire | Op::FailedSharedAcquire | Op::FailedWait => differs = !self.would_fail(state, node),
             Op::Join => {
                 let child = node.object;
                 if !self.started(state, child) || (state.position[child] as usize) < self.threads[child].len() {
                     return None;
                 }
+                next.changed |= (state.changed >> child & 1) << me;
             }
-            Op::Wait if !self.facts.notify[node.event].is_some_and(|n| self.has_run(state, n)) => return None,
-            Op::Branch if self.model.allows_change() && dirty => return None,
-            Op::Read => changed = state.last[node.object] != node.value,
+            Op::Fork => {
+                next.changed |= u16::from(changed) << node.object;
+                next.wakes[node.object] = 0;
+            }
+            Op::Notify | Op::NotifyAll => self.notify(&mut next, node),
+            Op::Wait => self.wait(&mut next, node)?,
+            Op::Branch if self.model.allows_change() && changed => return None,
+            Op::Read => {
+                let unclean = state.unclean >> node.object & 1 == 1;
+                differs = unclean || !self.same[node.event][state.last[node.object] as usize];
+            }
+            Op::Write => {
+                let own = node.flags.has(Flags::CONSTANT) || (node.flags.has(Flags::INDEPENDENT) && !before);
+                next.last[node.object] = node.value;
+                next.unclean &= !(1 << node.object);
+                next.unclean |= u64::from(changed && !own) << node.object;
+            }
             _ => {}
         }
-        if matches!(self.model, Model::Data | Model::Value) && (dirty || changed && !demands.free.contains(&node.event))
-        {
+        if differs && strict && (node.op != Op::Read || !demands.free.contains(&node.event)) {
             return None;
         }
-        if !self.allowed(state, node, demands) {
-            return None;
+        next.changed |= u16::from(differs) << me;
+        if self.waits(&next, me).is_some() {
+            next.wakes[me] = 0;
         }
-        Some(changed)
+        Some(next)
     }
 
-    /// Moves the state on by an event that can run, and returns what takes it back.
-    pub(super) fn advance(&self, state: &mut State, node: &Node, changed: bool) -> Undo {
-        let undo = Undo { last: (node.op == Op::Write).then(|| state.last[node.object]), dirty: state.dirty };
-        state.position[node.thread] += 1;
-        if self.model != Model::Sync {
-            if node.op == Op::Write {
-                state.last[node.object] = node.value;
+    fn notify(&self, next: &mut State, node: &Node) {
+        match self.facts.kinds[node.object] {
+            ConditionKind::Token => next.tokens |= 1 << node.object,
+            ConditionKind::Condition => {
+                for t in (0..self.threads.len()).filter(|&t| t != node.thread) {
+                    if self.waits(next, t) == Some(node.object) {
+                        let wakes = next.wakes[t];
+                        next.wakes[t] = if node.op == Op::NotifyAll || wakes == ALL { ALL } else { wakes + 1 };
+                    }
+                }
             }
-            state.dirty |= u16::from(changed) << node.thread;
+            _ => {}
         }
-        undo
     }
 
-    /// Takes [`Space::advance`] back.
-    pub(super) fn retreat(&self, state: &mut State, node: &Node, undo: Undo) {
-        state.position[node.thread] -= 1;
-        state.dirty = undo.dirty;
-        if let Some(last) = undo.last {
-            state.last[node.object] = last;
+    /// `next` has the wait's thread after the wait already.
+    fn wait(&self, next: &mut State, node: &Node) -> Option<()> {
+        let me = node.thread;
+        match self.facts.kinds[node.object] {
+            ConditionKind::Semaphore { initial } => {
+                // The count after the wait.
+                (self.count(next, node.object, initial) >= 0).then_some(())
+            }
+            ConditionKind::Token => {
+                let set = next.tokens >> node.object & 1 == 1;
+                next.tokens &= !(1 << node.object);
+                set.then_some(())
+            }
+            ConditionKind::Condition if next.wakes[me] == ALL => Some(()),
+            ConditionKind::Condition => {
+                // Of the unused notifies in their order the wait can use the last ones, and takes the first of these.
+                let mine = next.wakes[me];
+                for t in (0..self.threads.len()).filter(|&t| t != me) {
+                    if self.waits(next, t) == Some(node.object) && next.wakes[t] != ALL && next.wakes[t] >= mine {
+                        next.wakes[t] -= u8::from(mine > 0);
+                    }
+                }
+                (mine > 0).then_some(())
+            }
+            _ => self.facts.notify[node.event].filter(|&n| self.has_run(next, n)).map(|_| ()),
         }
     }
 
@@ -272,6 +412,27 @@ impl Space {
             && demands.never_after.iter().all(|&(x, y)| y != e || !self.has_run(state, x))
             && demands.adjacent.iter().all(|&(x, y)| y == e || !self.has_run(state, x) || self.has_run(state, y))
     }
+}
+
+/// A wait for a condition variable.
+fn is_window_wait(facts: &Facts, node: &Node) -> bool {
+    node.op == Op::Wait && facts.kinds[node.object] == ConditionKind::Condition
+}
+
+/// For a read, whether it returns what it had, by the number of the last write of its variable.
+fn same(facts: &Facts, model: Model, writes: &[Vec<usize>], read: usize) -> Vec<bool> {
+    let event = facts.events[read];
+    if event.op != Op::Read {
+        return Vec::new();
+    }
+    let variable = event.object as usize;
+    let of_variable = writes[variable].iter().map(|&w| Some(w));
+    let is_same = |write: Option<usize>| {
+        let stored = facts.stored(variable, write);
+        let equal = stored.is_some() && stored == facts.value[read];
+        write == facts.saw[read] || (equal && matches!(model, Model::Value | Model::Causal))
+    };
+    [None].into_iter().chain(of_variable).map(is_same).collect()
 }
 
 /// Per thread and position, the locks held there in one mode.
@@ -288,27 +449,4 @@ fn masks(threads: &[Vec<Node>], shared: bool) -> Vec<Vec<u64>> {
         masks
     };
     threads.iter().map(of_thread).collect()
-}
-
-/// Per variable, one past the last read of this thread whose value can matter.
-fn last_readers(nodes: &[Node], variables: usize, model: Model) -> Vec<u8> {
-    let decisive = match model {
-        Model::Data | Model::Value => nodes.len(),
-        Model::Branch | Model::Causal => nodes.iter().rposition(|n| n.op == Op::Branch).unwrap_or(0),
-        Model::Sync => 0,
-    };
-    let mut last = vec![0; variables];
-    for node in nodes[..decisive].iter().filter(|n| n.op == Op::Read) {
-        last[node.object] = node.rank + 1;
-    }
-    last
-}
-
-/// One past the last event that dirt can stop.
-fn last_decision(nodes: &[Node], model: Model) -> u8 {
-    match model {
-        Model::Data | Model::Value => nodes.len() as u8,
-        Model::Branch | Model::Causal => nodes.iter().rposition(|n| n.op == Op::Branch).map_or(0, |at| at as u8 + 1),
-        Model::Sync => 0,
-    }
 }

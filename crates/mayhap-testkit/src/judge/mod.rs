@@ -2,9 +2,13 @@
 //! places of events in a schedule.
 //!
 //! The kernel runs a schedule step by step; this looks at it as a whole, clause by clause, so that the two share neither
-//! code nor structure. Quadratic in the schedule.
+//! code nor structure: waits are matched with notifies by augmenting paths, what is changed is a least fixpoint
+//! ([`changes`]), happens-before is a path in a graph ([`happens_before`]). Cubic in the schedule.
 
-use mayhap_trace::{EventId, Op, Trace};
+mod changes;
+mod happens_before;
+
+use mayhap_trace::{Attempt, ConditionKind, EventId, Op, Trace};
 use mayhap_witness::{Model, Target};
 
 use crate::Facts;
@@ -65,7 +69,7 @@ impl Judge {
             Target::Race(a, b) | Target::UnorderedRace(a, b) => at(a).races_with(&at(b)),
             Target::Deadlock(requests) => {
                 requests.len() > 1
-                    && requests.iter().all(|e| at(e).op.is_acquire())
+                    && requests.iter().all(|e| at(e).op.is_acquire() && at(e).flags.attempt() == Attempt::Blocking)
                     && distinct(requests.iter().map(|e| at(e).thread.index()).collect())
             }
             Target::Atomicity { first, remote, second } => {
@@ -97,10 +101,14 @@ impl Run<'_> {
     }
 
     fn is_correct(&self, model: Model, free: &[EventId]) -> bool {
-        self.keeps_must_order() && self.keeps_locks() && self.keeps_reads(model, free)
+        self.keeps_must_order()
+            && self.keeps_steps()
+            && self.keeps_locks()
+            && self.waits_are_served()
+            && self.keeps_values(model, free)
     }
 
-    /// Program order as prefixes, forks, joins, waits.
+    /// Program order as prefixes, forks, joins, waits whose notify is fixed.
     fn keeps_must_order(&self) -> bool {
         let facts = self.facts;
         self.schedule.iter().enumerate().all(|(at, &e)| {
@@ -115,11 +123,16 @@ impl Run<'_> {
                     let whole = facts.threads[child].iter().all(|&c| self.runs_before(c, at));
                     whole && facts.fork[child].is_none_or(|f| self.runs_before(f, at))
                 }
-                Op::Wait => facts.notify[e].is_some_and(|n| self.runs_before(n, at)),
+                Op::Wait if self.kind(e).has_fixed_pairs() => facts.notify[e].is_some_and(|n| self.runs_before(n, at)),
                 _ => true,
             };
             follows && forked && awaited
         })
+    }
+
+    /// Nothing runs between an event and the one that is joined to it.
+    fn keeps_steps(&self) -> bool {
+        self.schedule.windows(2).all(|pair| self.facts.joined_to(pair[0]).is_none_or(|joined| joined == pair[1]))
     }
 
     /// Of two sections that exclude each other, one is over before the other begins.
@@ -137,23 +150,54 @@ impl Run<'_> {
         })
     }
 
-    /// Reads see what the model wants them to; free ones may see anything in the data model if their thread ends there.
-    fn keeps_reads(&self, model: Model, free: &[EventId]) -> bool {
-        let facts = self.facts;
-        self.schedule.iter().enumerate().filter(|(_, e)| facts.events[**e].op == Op::Read).all(|(at, &read)| {
-            let event = facts.events[read];
-            let writes = |&&w: &&usize| facts.events[w].op == Op::Write && facts.events[w].object == event.object;
-            let sees = self.schedule[..at].iter().rev().find(writes).copied();
-            if sees == facts.saw[read] {
-                return true;
+    /// The kind of a wait's or notify's condition.
+    fn kind(&self, event: usize) -> ConditionKind {
+        self.facts.kinds[self.facts.events[event].object as usize]
+    }
+
+    /// The events before a place that do this to the condition of `event`.
+    fn earlier(&self, event: usize, at: usize, wanted: fn(Op) -> bool) -> impl Iterator<Item = usize> {
+        let of = move |&&e: &&usize| {
+            let other = self.facts.events[e];
+            wanted(other.op) && other.object == self.facts.events[event].object
+        };
+        self.schedule[..at].iter().filter(of).copied()
+    }
+
+    /// What a semaphore or token has to take at a place; `None` for other conditions.
+    fn to_take(&self, event: usize, at: usize) -> Option<usize> {
+        let waits = || self.earlier(event, at, |op| op == Op::Wait);
+        let notifies = || self.earlier(event, at, Op::is_notify);
+        match self.kind(event) {
+            ConditionKind::Semaphore { initial } => {
+                Some((initial as usize + notifies().count()).saturating_sub(waits().count()))
             }
-            let mut later = self.schedule[at + 1..].iter().filter(|&&e| facts.events[e].thread == event.thread);
-            match model {
-                Model::Sync => true,
-                Model::Branch | Model::Causal => later.all(|&e| facts.events[e].op != Op::Branch),
-                Model::Data | Model::Value => free.contains(&EventId::at(read)) && later.next().is_none(),
+            ConditionKind::Token => {
+                let place = |e: usize| self.place[e].expect("it is in the schedule");
+                let taken = waits().map(place).max();
+                Some(usize::from(notifies().map(place).max().is_some_and(|set| taken.is_none_or(|t| t < set))))
             }
-        })
+            _ => None,
+        }
+    }
+
+    /// Semaphores and tokens have something to take; the waits for condition variables can all be matched.
+    fn waits_are_served(&self) -> bool {
+        let mut waits = self.schedule.iter().enumerate().filter(|&(_, &e)| self.facts.events[e].op == Op::Wait);
+        let taken = waits.clone().all(|(at, &e)| self.to_take(e, at).is_none_or(|left| left > 0));
+        let windows: Vec<Vec<usize>> = waits
+            .by_ref()
+            .filter(|&(_, &e)| self.kind(e) == ConditionKind::Condition)
+            .map(|(at, &e)| self.suitable(e, at))
+            .collect();
+        taken && can_be_matched(&windows, |notify| self.facts.events[notify].op == Op::NotifyAll)
+    }
+
+    /// The notifies that ran after a wait for a condition variable began and before it returned, in order.
+    fn suitable(&self, wait: usize, at: usize) -> Vec<usize> {
+        let began = self.facts.began(wait).and_then(|began| self.place[began]);
+        let after = |&n: &usize| self.place[n] > began;
+        self.earlier(wait, at, Op::is_notify).filter(after).collect()
     }
 
     /// The event is what its started thread would do next.
@@ -184,7 +228,9 @@ impl Run<'_> {
         };
         match target {
             Target::Race(a, b) => self.is_next(*a) && self.is_next(*b),
-            Target::UnorderedRace(..) => false,
+            Target::UnorderedRace(a, b) => {
+                place(a).is_some() && place(b).is_some() && !self.is_ordered(a.index(), b.index())
+            }
             Target::Deadlock(requests) => requests.iter().all(|&request| {
                 let others = requests.iter().filter(|&&other| other != request);
                 let mut threads = others.map(|other| self.facts.events[other.index()].thread.index());
@@ -213,6 +259,38 @@ impl Run<'_> {
 fn free_reads(target: &Target) -> Vec<EventId> {
     match target {
         Target::Atomicity { remote, second, .. } => vec![*remote, *second],
+        Target::UnorderedRace(a, b) => vec![*a, *b],
         _ => Vec::new(),
     }
+}
+
+/// Every window can be given one of its notifies, such that only notifies of all are given twice. Augmenting paths.
+fn can_be_matched(windows: &[Vec<usize>], wakes_all: impl Fn(usize) -> bool + Copy) -> bool {
+    fn augment(
+        windows: &[Vec<usize>],
+        window: usize,
+        tried: &mut Vec<usize>,
+        given: &mut Vec<(usize, usize)>,
+        wakes_all: impl Fn(usize) -> bool + Copy,
+    ) -> bool {
+        for &notify in &windows[window] {
+            if wakes_all(notify) {
+                return true;
+            }
+            if tried.contains(&notify) {
+                continue;
+            }
+            tried.push(notify);
+            let owner = given.iter().position(|&(n, _)| n == notify);
+            let free = owner.is_none_or(|at| augment(windows, given[at].1, tried, given, wakes_all));
+            if free {
+                given.retain(|&(n, w)| n != notify && w != window);
+                given.push((notify, window));
+                return true;
+            }
+        }
+        false
+    }
+    let mut given = Vec::new();
+    (0..windows.len()).all(|window| augment(windows, window, &mut Vec::new(), &mut given, wakes_all))
 }
