@@ -3,12 +3,13 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use mayhap_trace::{EventId, LockId, Mode, Op, Relations, ThreadId, Trace};
+use mayhap_trace::{EventId, Flags, LockId, Mode, Op, Relations, ThreadId, Trace};
 use mayhap_witness::Model;
 
 use crate::accesses::Accesses;
-use crate::demands::Demands;
+use crate::demands::{Demands, Pairing, Rules};
 use crate::sections::{Section, Sections};
+use crate::value_classes::ValueClasses;
 
 /// A trace with the tables that deciding targets needs.
 #[derive(Debug)]
@@ -25,8 +26,17 @@ pub struct Context<'a> {
     wakes: Vec<(EventId, EventId)>,
     /// Ranks of the branches of each thread.
     branches: Vec<Vec<u32>>,
-    data: OnceLock<Demands>,
-    branch: OnceLock<Demands>,
+    /// Some event is joined to the one before it.
+    pub(crate) has_blocks: bool,
+    /// Some wait could be served by another notify, or must have begun before its notify.
+    has_free_waits: bool,
+    /// Some attempt to take a lock or a semaphore failed.
+    has_failed_attempts: bool,
+    values: OnceLock<ValueClasses>,
+    /// The waits and notifies of each condition.
+    signals: OnceLock<Vec<Vec<EventId>>>,
+    /// By what the model asks of reads, and what is left open.
+    demands: [OnceLock<Demands>; 9],
     /// Where the events that take part in schedules stand in the trace.
     relevant: OnceLock<Vec<Range<usize>>>,
 }
@@ -36,14 +46,20 @@ impl<'a> Context<'a> {
     pub fn new(trace: &'a Trace, relations: &'a Relations) -> Self {
         let mut wakes = Vec::new();
         let mut branches = vec![Vec::new(); relations.threads()];
+        let (mut has_free_waits, mut has_failed_attempts) = (false, false);
         for (id, event) in trace.events() {
             match event.op {
-                Op::Wait => wakes.extend(relations.partner(id).map(|notify| (notify, id))),
+                Op::Wait => {
+                    wakes.extend(relations.notify_of(id).map(|notify| (notify, id)));
+                    has_free_waits |= !trace.tables().condition_kinds.get(event.object as usize).has_fixed_pairs();
+                }
                 Op::Branch => branches[event.thread.index()].push(relations.rank(id) as u32),
+                op if op.is_failed_attempt() => has_failed_attempts = true,
                 _ => {}
             }
         }
         wakes.sort_unstable();
+        let joined = Flags::JOINED.bits();
         Context {
             trace,
             relations,
@@ -51,16 +67,45 @@ impl<'a> Context<'a> {
             accesses: Accesses::new(trace, relations),
             wakes,
             branches,
-            data: OnceLock::new(),
-            branch: OnceLock::new(),
+            has_blocks: trace.columns().flags.iter().any(|flags| flags & joined != 0),
+            has_free_waits,
+            has_failed_attempts,
+            values: OnceLock::new(),
+            signals: OnceLock::new(),
+            demands: Default::default(),
             relevant: OnceLock::new(),
         }
+    }
+
+    /// Which writes wrote equal values.
+    pub(crate) fn values(&self) -> &ValueClasses {
+        self.values.get_or_init(|| ValueClasses::new(self.trace, self.relations))
+    }
+
+    /// The waits and notifies of a condition, in observed order.
+    pub(crate) fn signals_of(&self, condition: usize) -> &[EventId] {
+        let signals = self.signals.get_or_init(|| {
+            let mut signals = vec![Vec::new(); self.trace.tables().conditions.len()];
+            for (id, event) in self.trace.events().filter(|(_, e)| e.op == Op::Wait || e.op.is_notify()) {
+                signals[event.object as usize].push(id);
+            }
+            signals
+        });
+        &signals[condition]
+    }
+
+    /// In this model, something in the trace could be served by something else than in the observed run, so that there is
+    /// more to search than an order.
+    pub(crate) fn has_alternatives(&self, model: Model) -> bool {
+        self.has_free_waits
+            || (self.has_failed_attempts && model != Model::Sync)
+            || (model.compares_values() && self.values().any_open())
     }
 
     /// How many events of `thread`, another thread than the event's, every reordering with `event` must have before it.
     #[inline]
     pub fn demanded(&self, model: Model, event: EventId, thread: usize) -> u32 {
-        match self.demands(model) {
+        match self.demands(model, Pairing::Open) {
             Some(demands) => demands.before(event, thread),
             None => self.relations.before(self.trace, event, ThreadId::at(thread)) as u32,
         }
@@ -76,16 +121,19 @@ impl<'a> Context<'a> {
         }
     }
 
-    fn demands(&self, model: Model) -> Option<&Demands> {
-        match model {
-            Model::Data | Model::Value => {
-                Some(self.data.get_or_init(|| Demands::new(self.trace, self.relations, model)))
-            }
-            Model::Branch | Model::Causal => {
-                Some(self.branch.get_or_init(|| Demands::new(self.trace, self.relations, model)))
-            }
-            Model::Sync => None,
-        }
+    /// The demand clocks of a model; `None` where must-order is all there is.
+    pub(crate) fn demands(&self, model: Model, pairing: Pairing) -> Option<&Demands> {
+        let values = model.compares_values() && pairing == Pairing::Open && self.values().any_open();
+        let open = values || (pairing == Pairing::Open && self.has_free_waits);
+        let class = match model {
+            Model::Data | Model::Value => 0,
+            Model::Branch | Model::Causal => 1,
+            Model::Sync if open || !self.has_free_waits => return None,
+            Model::Sync => 2,
+        };
+        let slot = 3 * class + usize::from(open) + usize::from(values);
+        let rules = Rules { model, open, values: values.then(|| self.values()) };
+        Some(self.demands[slot].get_or_init(|| Demands::new(self.trace, self.relations, rules)))
     }
 
     /// The relevant events before a place of the trace, as runs of places that follow each other.
@@ -132,6 +180,29 @@ impl<'a> Context<'a> {
         let extra = last.map(|e| (LockId::at(e.object as usize), e.op.is_shared()));
         let held = held.iter().map(|&(lock, mode)| (lock, mode == Mode::Shared));
         held.chain(extra).filter_map(move |(lock, shared)| self.sections.open_at(lock, shared, thread, cut))
+    }
+
+    /// The event runs in one step with the previous one of its thread.
+    #[inline]
+    pub(crate) fn is_joined(&self, event: EventId) -> bool {
+        self.has_blocks && self.trace.columns().flags_at(event.index()).is_joined()
+    }
+
+    /// The rank of the event that begins the step of the event with this rank.
+    pub(crate) fn step_start(&self, thread: usize, mut rank: u32) -> u32 {
+        while rank > 0 && self.is_joined(self.event_at(thread, rank)) {
+            rank -= 1;
+        }
+        rank
+    }
+
+    /// The count of events of a thread up to the end of the step that the first `count` events begin.
+    pub(crate) fn step_end(&self, thread: usize, mut count: u32) -> u32 {
+        let events = self.relations.thread_events(ThreadId::at(thread));
+        while count > 0 && events.get(count as usize).is_some_and(|&next| self.is_joined(next)) {
+            count += 1;
+        }
+        count
     }
 
     /// The thread of an event, as an index.

@@ -146,7 +146,8 @@ impl Learner {
         // One edge of its level, the others older: the newest of those says how far to go back.
         let back = reasons.get(1).map_or(0, |&edge| level_of(levels, edge));
         debug_assert!(back < level_of(levels, newest));
-        let clause = reasons.drain(..).map(|edge| reversed(graph.order.edges()[edge as usize])).collect();
+        let reversed = |edge: u32| graph.over_runs(reversed(graph.order.edges()[edge as usize]));
+        let clause = reasons.drain(..).map(reversed).collect();
         graph.order.undo(levels[back]);
         levels.truncate(back);
         Some(graph.learn(clause))

@@ -5,35 +5,45 @@
 #![forbid(unsafe_code)]
 
 pub mod accesses;
+mod alternatives;
 pub mod auto;
+mod budget;
 pub mod choice;
 pub mod closure;
 pub mod context;
 mod counters;
+mod deciding;
 pub mod demands;
 pub mod exact;
 pub mod explain;
 pub mod ipa;
-pub mod late;
 mod learn;
 mod linearise;
 pub mod polygraph;
 pub mod polygraph_engine;
+pub mod problem;
+pub mod reorderable;
 mod saturate;
 pub mod sections;
 pub mod seqcheck;
 pub mod slice;
+mod solver;
 mod ucg;
+mod unordered;
+mod value_classes;
 mod verdict;
 
 pub use auto::Auto;
 pub use choice::Choice;
 pub use context::Context;
 pub use counters::EngineCounters;
-pub use exact::{Answer, Exact, Search, Solver};
+pub use exact::Exact;
+pub use demands::Pairing;
 pub use ipa::{Ipa, Strategy};
 pub use polygraph_engine::PolygraphEngine;
+pub use problem::{Problem, Repair, Supplier};
 pub use seqcheck::SeqCheck;
 pub use slice::{Query, Slice};
+pub use solver::{Answer, Search, Solver};
 pub use ucg::Ucg;
 pub use verdict::{Budget, Engine, Premise, Refutation, Rung, Step, Undecided, Verdict, Why};

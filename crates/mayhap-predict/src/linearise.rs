@@ -116,10 +116,9 @@ impl Lineariser {
         true
     }
 
-    /// What keeps a ready node, or one of the adjacent run that it begins, from running.
+    /// What keeps a ready node, or one of the run that it begins, from running.
     fn held_up(&self, graph: &Polygraph, node: Node) -> Option<Holder> {
-        let run = graph.glued.iter().find(|run| run[0] == node);
-        match run {
+        match graph.run(node) {
             None => self.held_up_after(graph, node, &[]),
             Some(run) => (0..run.len()).find_map(|i| self.held_up_after(graph, run[i], &run[..i])),
         }
@@ -151,12 +150,12 @@ impl Lineariser {
         }
     }
 
-    /// Runs the next node of a chain and, if it begins an adjacent run, the rest of that run.
+    /// Runs the next node of a chain and, if it begins a run, the rest of that.
     fn step_with_run(&mut self, graph: &Polygraph, chain: usize) {
         let node = self.next(graph, chain).expect("the chain was chosen for its next node");
-        self.step(graph, node);
-        if let Some(run) = graph.glued.iter().find(|run| run[0] == node) {
-            run[1..].iter().for_each(|&node| self.step(graph, node));
+        match graph.run(node) {
+            None => self.step(graph, node),
+            Some(run) => run.iter().for_each(|&node| self.step(graph, node)),
         }
     }
 

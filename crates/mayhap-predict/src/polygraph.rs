@@ -1,4 +1,4 @@
-//! The polygraph of a late region: what must be ordered, and what has a choice.
+//! The polygraph of a reorderable region: what must be ordered, and what has a choice.
 //!
 //! Polygraph paper (CSR/CDSR), graph construction. Edges: must-order, reads-from of strict reads, the target's order.
 //! Choices, written ⟨a→b or c→d⟩: for sections of one lock ⟨rel1→acq2 or rel2→acq1⟩; for a strict read `r` of `w` and
@@ -9,17 +9,19 @@
 //! `polygraph_initial_reads.std`); the graph holds the slice, not the trace (`polygraph_no_slicing.std`); the section that
 //! a cut leaves open comes after all others of its lock if it is fixed, and is closed by a virtual end of its thread if
 //! it is closable, which relaxes the problem: the real release comes after everything the thread does in the slice.
-//! A pair of adjacent events is one event as far as order goes: what comes before one comes before both.
+//! A step of several events, and a pair of adjacent ones, is one event as far as order goes: what comes before one of a run
+//! comes before its head, what comes after one comes after its tail.
 //!
-//! Only events that take part in an edge or a choice are nodes. Cost of building: O(late events × log) and
+//! Only events that take part in an edge or a choice are nodes. Cost of building: O(events of the region × log) and
 //! O(nodes × threads) memory.
 
 use mayhap_trace::{EventId, LockId, NONE, Op, ThreadId, VarId};
 
 use crate::closure::{Closure, Edge, Node};
 use crate::context::Context;
-use crate::late::Late;
 use crate::learn::Clauses;
+use crate::problem::{Problem, Supplier};
+use crate::reorderable::Reorderable;
 use crate::saturate::Reason;
 use crate::slice::{Query, Slice};
 use crate::verdict::Why;
@@ -36,7 +38,7 @@ pub(crate) enum Role {
     Acquire(u32),
     /// Closes a section.
     Release(u32),
-    /// A strict read: its write ([`NIL`] if that is not late), and its variable.
+    /// A strict read: its write ([`NIL`] if that is not in the region), and its variable.
     Read(Node, u32),
     /// A write: its number, and its variable.
     Write(u32, u32),
@@ -44,9 +46,9 @@ pub(crate) enum Role {
     End,
 }
 
-/// A section of the late region.
+/// A section of the region.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LateSection {
+pub(crate) struct RegionSection {
     pub lock: u32,
     pub acquire: Node,
     /// [`NIL`] if it is fixed open.
@@ -107,7 +109,7 @@ pub struct Polygraph {
     pub(crate) roles: Vec<Role>,
     /// Thread of each chain.
     pub(crate) threads: Vec<usize>,
-    pub(crate) sections: Vec<LateSection>,
+    pub(crate) sections: Vec<RegionSection>,
     /// By lock × chain: all sections, and the exclusive ones.
     pub(crate) all_sections: Table<SectionEntry>,
     pub(crate) exclusive_sections: Table<SectionEntry>,
@@ -117,8 +119,10 @@ pub struct Polygraph {
     pub(crate) readers: Table<Node>,
     pub(crate) locks: Vec<LockId>,
     pub(crate) variables: Vec<VarId>,
-    /// Runs of adjacent nodes.
-    pub(crate) glued: Vec<Vec<Node>>,
+    /// Runs of nodes with nothing between them: steps of several events, and adjacent events of the target.
+    pub(crate) runs: Vec<Vec<Node>>,
+    /// The run of each node; [`NIL`] if it is in none. Empty if there are no runs.
+    run_of: Vec<u32>,
     /// Edges to be added, with what they follow from.
     pub(crate) queue: Vec<(Edge, Reason)>,
     /// What each edge of the order follows from.
@@ -137,6 +141,28 @@ impl Polygraph {
     /// There is nothing to order.
     pub fn is_empty(&self) -> bool {
         self.roles.is_empty()
+    }
+
+    /// The run of a node, if it is in one.
+    #[inline]
+    pub(crate) fn run(&self, node: Node) -> Option<&[Node]> {
+        let run = *self.run_of.get(node as usize)?;
+        (run != NIL).then(|| &self.runs[run as usize][..])
+    }
+
+    /// The edge as it holds for runs: from the tail of one to the head of another.
+    #[inline]
+    pub(crate) fn over_runs(&self, edge: Edge) -> Edge {
+        if self.run_of.is_empty() {
+            return edge;
+        }
+        let (before, after) = (self.run_of[edge.from as usize], self.run_of[edge.to as usize]);
+        if before == after && before != NIL {
+            return edge;
+        }
+        let tail = if before == NIL { edge.from } else { *self.runs[before as usize].last().unwrap_or(&edge.from) };
+        let head = if after == NIL { edge.to } else { self.runs[after as usize][0] };
+        Edge { from: tail, to: head, why: edge.why }
     }
 
     /// The lock of a section.
@@ -165,34 +191,40 @@ const NUMBERED: u32 = 1 << 31;
 
 /// What a polygraph is built from.
 #[derive(Clone, Copy)]
-pub(crate) struct Plan<'p, 'a> {
-    pub context: &'p Context<'a>,
+pub(crate) struct Plan<'p, 'c, 'a> {
+    pub problem: &'p Problem<'c, 'a>,
     pub query: &'p Query,
     pub slice: &'p Slice,
-    pub late: &'p Late,
+    pub region: &'p Reorderable,
 }
 
-impl Plan<'_, '_> {
-    fn is_late(&self, event: EventId) -> bool {
-        self.late.has(self.context, self.slice, event)
+impl<'c, 'a> Plan<'_, 'c, 'a> {
+    fn context(&self) -> &'c Context<'a> {
+        self.problem.context
     }
 
-    fn late_events(&self, thread: usize) -> &[EventId] {
-        let events = self.context.relations.thread_events(ThreadId::at(thread));
-        &events[self.late.from[thread] as usize..self.slice.cut[thread] as usize]
+    fn in_region(&self, event: EventId) -> bool {
+        self.region.has(self.problem.context, self.slice, event)
     }
 
-    /// The strict readers of a write that are late.
+    fn events(&self, thread: usize) -> &'c [EventId] {
+        let events = self.context().relations.thread_events(ThreadId::at(thread));
+        &events[self.region.from[thread] as usize..self.slice.cut[thread] as usize]
+    }
+
+    /// The strict readers of a write that are in the region.
     fn strict_readers(&self, write: EventId) -> impl Iterator<Item = EventId> {
-        let readers = self.context.accesses.readers(write).iter().copied();
-        readers.filter(|&r| self.is_late(r) && self.late.is_strict(self.context, r))
+        let context = self.context();
+        self.problem.readers(write).filter(|&r| self.in_region(r) && self.region.is_strict(context, r))
     }
 
-    /// The target's edges, with that of a displaced write.
+    fn is_settled_read(&self, read: EventId) -> bool {
+        self.region.supplier(self.problem, read).is_some()
+    }
+
+    /// The edges that are asked for, between events of the region.
     fn target_edges(&self) -> impl Iterator<Item = (EventId, EventId)> {
-        let displaced = self.query.displaced.and_then(|(w, c)| Some((w, c?)));
-        let displaced = displaced.filter(|&(w, _)| self.slice.has(self.context, w));
-        self.query.edges.iter().copied().chain(displaced).filter(|&(x, y)| self.is_late(x) && self.is_late(y))
+        self.region.edges.iter().copied().filter(|&(x, y)| self.in_region(x) && self.in_region(y))
     }
 }
 
@@ -210,14 +242,14 @@ impl Builder {
         self.access_edges(plan, graph);
         self.lock_edges(graph);
         self.target_edges(plan, graph);
-        self.glue(plan, graph);
+        self.runs(plan, graph);
         self.finish(graph);
     }
 
     fn chains(&mut self, plan: &Plan, graph: &mut Polygraph) {
         let threads = plan.slice.cut.len();
         graph.threads.clear();
-        graph.threads.extend((0..threads).filter(|&t| plan.late.from[t] < plan.slice.cut[t]));
+        graph.threads.extend((0..threads).filter(|&t| plan.region.from[t] < plan.slice.cut[t]));
         self.chain_of.clear();
         self.chain_of.resize(threads, NONE);
         for (chain, &thread) in graph.threads.iter().enumerate() {
@@ -227,12 +259,12 @@ impl Builder {
 
     /// Which locks and variables several chains use, and which events are nodes in any case.
     fn survey(&mut self, plan: &Plan, graph: &Polygraph) {
-        let context = plan.context;
+        let context = plan.context();
         self.lock_seen.resize(context.trace.tables().locks.len(), 0);
         self.variable_seen.resize(context.trace.tables().variables.len(), 0);
         self.forced.clear();
         for (chain, &thread) in graph.threads.iter().enumerate() {
-            for &id in plan.late_events(thread) {
+            for &id in plan.events(thread) {
                 let event = context.trace.event(id);
                 let object = event.object as usize;
                 match event.op {
@@ -240,15 +272,15 @@ impl Builder {
                         see(&mut self.lock_seen[object], &mut self.touched_locks, object, chain);
                     }
                     Op::Write => see(&mut self.variable_seen[object], &mut self.touched_variables, object, chain),
-                    Op::Read if plan.late.is_strict(context, id) => {
+                    Op::Read if plan.is_settled_read(id) => {
                         see(&mut self.variable_seen[object], &mut self.touched_variables, object, chain);
                     }
                     Op::Fork | Op::Join if self.chain_of[object] != NONE => {
-                        let events = plan.late_events(object);
+                        let events = plan.events(object);
                         self.forced.extend([id, events[0], events[events.len() - 1]]);
                     }
                     Op::Fork | Op::Join | Op::Wait => self.forced.push(id),
-                    Op::Notify | Op::NotifyAll if context.woken(id).next().is_some() => self.forced.push(id),
+                    Op::Notify | Op::NotifyAll if plan.problem.woken(id).next().is_some() => self.forced.push(id),
                     _ => {}
                 }
             }
@@ -262,14 +294,14 @@ impl Builder {
         self.forced.extend(plan.target_edges().flat_map(|(x, y)| [x, y]));
         for &event in plan.query.adjacent.iter().flat_map(|(x, y)| [x, y]) {
             self.forced.push(event);
-            let (thread, rank) = (plan.context.thread(event), plan.context.rank(event));
+            let (thread, rank) = (plan.context().thread(event), plan.context().rank(event));
             let neighbours = [rank.checked_sub(1), Some(rank + 1)].into_iter().flatten();
-            let neighbours = neighbours.filter(|&r| r >= plan.late.from[thread] && r < plan.slice.cut[thread]);
-            self.forced.extend(neighbours.map(|r| plan.context.event_at(thread, r)));
+            let neighbours = neighbours.filter(|&r| r >= plan.region.from[thread] && r < plan.slice.cut[thread]);
+            self.forced.extend(neighbours.map(|r| plan.context().event_at(thread, r)));
         }
-        if let Some(event) = plan.query.final_event {
-            self.forced.push(event);
-            self.forced.extend(graph.threads.iter().filter_map(|&t| plan.late_events(t).last()));
+        if !plan.region.final_events.is_empty() {
+            self.forced.extend(&plan.region.final_events);
+            self.forced.extend(graph.threads.iter().filter_map(|&t| plan.events(t).last()));
         }
     }
 
@@ -282,7 +314,7 @@ impl Builder {
         for &thread in &graph.threads {
             let before = graph.events.len();
             let mut leaves_open = false;
-            for &id in plan.late_events(thread) {
+            for &id in plan.events(thread) {
                 if let Some(role) = self.role(plan, id, &mut leaves_open) {
                     graph.events.push(Some(id));
                     graph.roles.push(role);
@@ -299,23 +331,23 @@ impl Builder {
 
     /// What an event does, with references to nodes still to be filled in; `None` if it is no node.
     fn role(&self, plan: &Plan, id: EventId, leaves_open: &mut bool) -> Option<Role> {
-        let event = plan.context.trace.event(id);
+        let event = plan.context().trace.event(id);
         let object = event.object as usize;
         let numbered = |seen: &[u32]| Some(seen[object]).filter(|&s| s >= NUMBERED).map(|s| s - NUMBERED);
         let role = match event.op {
             Op::Acquire | Op::SharedAcquire => numbered(&self.lock_seen).map(|_| {
-                let release = plan.context.relations.partner(id);
-                let rank = release.map(|r| plan.context.rank(r));
+                let release = plan.context().relations.matching_release(id);
+                let rank = release.map(|r| plan.context().rank(r));
                 let thread = event.thread.index();
                 *leaves_open |= rank.is_some_and(|r| r >= plan.slice.cut[thread] && r < plan.slice.limit[thread]);
                 Role::Acquire(NONE)
             }),
             Op::Release | Op::SharedRelease => {
-                let acquire = plan.context.relations.partner(id).filter(|&a| plan.is_late(a));
+                let acquire = plan.context().relations.acquire_of(id).filter(|&a| plan.in_region(a));
                 acquire.and(numbered(&self.lock_seen)).map(|_| Role::Release(NONE))
             }
             Op::Write => numbered(&self.variable_seen).map(|v| Role::Write(NONE, v)),
-            Op::Read if plan.late.is_strict(plan.context, id) => {
+            Op::Read if plan.is_settled_read(id) => {
                 numbered(&self.variable_seen).map(|v| Role::Read(NIL, v))
             }
             _ => None,
@@ -325,7 +357,7 @@ impl Builder {
 
     /// The node of an event, if it has one.
     fn node(&self, plan: &Plan, graph: &Polygraph, event: EventId) -> Option<Node> {
-        let chain = self.chain_of[plan.context.thread(event)];
+        let chain = self.chain_of[plan.context().thread(event)];
         if chain == NONE {
             return None;
         }
@@ -341,18 +373,18 @@ impl Builder {
         for node in 0..graph.roles.len() as Node {
             let Role::Acquire(_) = graph.roles[node as usize] else { continue };
             let id = graph.events[node as usize].expect("virtual ends acquire nothing");
-            let event = plan.context.trace.event(id);
-            let release = plan.context.relations.partner(id);
+            let event = plan.context().trace.event(id);
+            let release = plan.context().relations.matching_release(id);
             let thread = event.thread.index();
-            let open = release.is_none_or(|r| plan.context.rank(r) >= plan.slice.cut[thread]);
-            let closable = open && release.is_some_and(|r| plan.context.rank(r) < plan.slice.limit[thread]);
+            let open = release.is_none_or(|r| plan.context().rank(r) >= plan.slice.cut[thread]);
+            let closable = open && release.is_some_and(|r| plan.context().rank(r) < plan.slice.limit[thread]);
             let release = match (open, closable) {
                 (false, _) => release.and_then(|r| self.node(plan, graph, r)).unwrap_or(NIL),
                 (true, true) => graph.order.chain(graph.order.chain_of(node)).end - 1,
                 (true, false) => NIL,
             };
             let lock = self.lock_seen[event.object as usize] - NUMBERED;
-            sections.push(LateSection { lock, acquire: node, release, shared: event.op.is_shared(), closable });
+            sections.push(RegionSection { lock, acquire: node, release, shared: event.op.is_shared(), closable });
         }
         sections.sort_by_key(|s| s.lock);
         graph.sections = sections;
@@ -376,7 +408,8 @@ impl Builder {
                 }
                 Role::Read(_, variable) => {
                     let id = graph.events[node as usize].expect("virtual ends read nothing");
-                    let write = plan.context.relations.partner(id).and_then(|w| self.node(plan, graph, w));
+                    let write = plan.problem.supplier(id).and_then(Supplier::write);
+                    let write = write.and_then(|w| self.node(plan, graph, w));
                     graph.roles[node as usize] = Role::Read(write.unwrap_or(NIL), variable);
                 }
                 _ => {}
@@ -397,10 +430,10 @@ impl Builder {
     fn must_edges(&mut self, plan: &Plan, graph: &Polygraph) {
         let mut edges = Vec::new();
         for &id in &self.forced {
-            let event = plan.context.trace.event(id);
+            let event = plan.context().trace.event(id);
             let object = event.object as usize;
             let first_last = |thread: usize| {
-                let events = plan.late_events(thread);
+                let events = plan.events(thread);
                 events.first().copied().zip(events.last().copied())
             };
             let mut edge = |from: EventId, to: EventId| {
@@ -412,7 +445,7 @@ impl Builder {
                 Op::Fork => match first_last(object) {
                     Some((first, _)) => edge(id, first),
                     None => {
-                        let join = plan.context.relations.join_of(ThreadId::at(object));
+                        let join = plan.context().relations.join_of(ThreadId::at(object));
                         join.into_iter().for_each(|join| edge(id, join));
                     }
                 },
@@ -421,7 +454,7 @@ impl Builder {
                         edge(last, id);
                     }
                 }
-                Op::Wait => plan.context.relations.partner(id).into_iter().for_each(|notify| edge(notify, id)),
+                Op::Wait => plan.problem.notify_of(id).into_iter().for_each(|notify| edge(notify, id)),
                 _ => {}
             }
         }
@@ -443,7 +476,7 @@ impl Builder {
                             let why = Why::Interference(name);
                             self.edges.push(Edge { from: own[before - 1], to: write, why });
                         }
-                    } else if id.is_some_and(|id| plan.context.relations.partner(id).is_none()) {
+                    } else if id.is_some_and(|id| plan.problem.supplier(id) == Some(Supplier::Initial)) {
                         for chain in (0..chains).filter(|&c| c != graph.order.chain_of(node)) {
                             let first = graph.writes.get(variable as usize * chains + chain).first();
                             let why = Why::Interference(name);
@@ -452,7 +485,7 @@ impl Builder {
                     }
                 }
                 Role::Write(_, variable) => {
-                    let previous = id.and_then(|id| plan.context.accesses.previous_write(plan.context.trace, id));
+                    let previous = id.and_then(|id| plan.context().accesses.previous_write(plan.context().trace, id));
                     for reader in previous.into_iter().flat_map(|w| plan.strict_readers(w)) {
                         let why = Why::Interference(graph.variables[variable as usize]);
                         let from = self.node(plan, graph, reader);
@@ -483,7 +516,7 @@ impl Builder {
         let why = Why::Target;
         let node = |event| self.node(plan, graph, event).expect("events of the target are nodes");
         let mut edges: Vec<Edge> = plan.target_edges().map(|(x, y)| Edge { from: node(x), to: node(y), why }).collect();
-        if let Some(event) = plan.query.final_event {
+        for &event in &plan.region.final_events {
             let to = node(event);
             for chain in (0..graph.threads.len()).filter(|&c| c != graph.order.chain_of(to)) {
                 edges.push(Edge { from: graph.order.chain(chain).end - 1, to, why });
@@ -492,18 +525,58 @@ impl Builder {
         self.edges.append(&mut edges);
     }
 
-    /// Joins adjacent pairs to runs, and gives all of a run what comes directly before or after one of it in its thread.
-    fn glue(&mut self, plan: &Plan, graph: &mut Polygraph) {
-        graph.glued.clear();
+    /// Makes runs of steps with several nodes and of adjacent pairs.
+    fn runs(&mut self, plan: &Plan, graph: &mut Polygraph) {
+        graph.runs.clear();
+        graph.run_of.clear();
+        if !plan.context().has_blocks && plan.query.adjacent.is_empty() {
+            return;
+        }
+        graph.run_of.resize(graph.roles.len(), NIL);
+        for chain in (0..graph.threads.len()).filter(|_| plan.context().has_blocks) {
+            self.step_runs(plan, graph, chain);
+        }
         for &(x, y) in &plan.query.adjacent {
             let node = |event| self.node(plan, graph, event).expect("events of the target are nodes");
             let (x, y) = (node(x), node(y));
-            match graph.glued.iter_mut().find(|run| run.last() == Some(&x)) {
-                Some(run) => run.push(y),
-                None => graph.glued.push(vec![x, y]),
+            let of = |node: Node| graph.run(node).map_or(vec![node], <[Node]>::to_vec);
+            let (mut before, after) = (of(x), of(y));
+            let within = before.windows(2).any(|pair| pair == [x, y]);
+            if !within && (before.last() != Some(&x) || after.first() != Some(&y) || before == after) {
+                // Something of a step comes between them.
+                self.edges.push(Edge { from: y, to: x, why: Why::Target });
+            } else if !within {
+                before.extend(after);
+                let number = graph.runs.len() as u32;
+                before.iter().for_each(|&node| graph.run_of[node as usize] = number);
+                graph.runs.push(before);
             }
         }
-        for run in &graph.glued {
+        if !plan.query.adjacent.is_empty() {
+            self.edges_of_runs(graph);
+        }
+    }
+
+    /// The runs of one chain: nodes whose events are joined to each other.
+    fn step_runs(&self, plan: &Plan, graph: &mut Polygraph, chain: usize) {
+        let context = plan.context();
+        let mut steps: Vec<Node> = Vec::new();
+        for node in graph.order.chain(chain) {
+            let Some(event) = graph.events[node as usize] else { break };
+            let (thread, rank) = (context.thread(event), context.rank(event));
+            let start = context.step_start(thread, rank);
+            let before = steps.last().and_then(|&n| graph.events[n as usize]);
+            if before.is_some_and(|before| context.rank(before) < start) {
+                graph.add_run(std::mem::take(&mut steps));
+            }
+            steps.push(node);
+        }
+        graph.add_run(steps);
+    }
+
+    /// All of a run of several threads comes after what comes directly before one of it in its thread; likewise before.
+    fn edges_of_runs(&mut self, graph: &Polygraph) {
+        for run in &graph.runs {
             let (head, tail) = (run[0], run[run.len() - 1]);
             for &node in run {
                 let chain = graph.order.chain(graph.order.chain_of(node));
@@ -523,9 +596,10 @@ impl Builder {
         order.sort_by_key(|&n| graph.events[n as usize].map_or(NONE, EventId::cell));
         let position = |n: Node| graph.events[n as usize].map_or(NONE, EventId::cell);
         graph.queue.clear();
-        // Edges at adjacent events have to be copied to the whole run, which only an assertion does.
-        let glued = |e: &Edge| graph.glued.iter().any(|run| run.contains(&e.from) || run.contains(&e.to));
-        let later = |e: &Edge| position(e.from) >= position(e.to) || glued(e);
+        for edge in &mut self.edges {
+            *edge = graph.over_runs(*edge);
+        }
+        let later = |e: &Edge| position(e.from) >= position(e.to);
         graph.queue.extend(self.edges.iter().filter(|e| later(e)).map(|&e| (e, Reason::Given)));
         self.edges.retain(|e| !later(e));
         graph.order.close_initial(&self.edges, &order);
@@ -536,6 +610,17 @@ impl Builder {
         }
         for variable in graph.variables.iter() {
             self.variable_seen[variable.index()] = 0;
+        }
+    }
+}
+
+impl Polygraph {
+    /// Adds a run of nodes; one node alone is none.
+    fn add_run(&mut self, nodes: Vec<Node>) {
+        if nodes.len() > 1 {
+            let number = self.runs.len() as u32;
+            nodes.iter().for_each(|&node| self.run_of[node as usize] = number);
+            self.runs.push(nodes);
         }
     }
 }
@@ -565,7 +650,7 @@ fn number<T>(seen: &mut [u32], touched: &mut Vec<u32>, names: &mut Vec<T>, id: f
     }
 }
 
-fn section_table(graph: &Polygraph, wanted: fn(&LateSection) -> bool) -> Table<SectionEntry> {
+fn section_table(graph: &Polygraph, wanted: fn(&RegionSection) -> bool) -> Table<SectionEntry> {
     let chains = graph.threads.len();
     let mut last: Option<(usize, Node)> = None;
     let sections = graph.sections.iter().filter(|s| wanted(s)).map(|s| {

@@ -19,10 +19,11 @@ use mayhap_witness::{Checker, Model, Target};
 use crate::closure::{Edge, Node};
 use crate::context::Context;
 use crate::counters::EngineCounters;
-use crate::exact::{Purse, Solved, Solver, Spent, senseless, verdict};
+use crate::deciding::{decide, invalid_target};
 use crate::linearise::{Lineariser, Run};
 use crate::polygraph::{NIL, Polygraph};
 use crate::slice::Query;
+use crate::solver::Solver;
 use crate::verdict::{Budget, Engine, Verdict, Why};
 
 /// The engine.
@@ -72,20 +73,8 @@ impl Engine for PolygraphEngine<'_, '_> {
     }
 
     fn decide(&mut self, target: &Target, model: Model, budget: &Budget) -> Verdict {
-        let context = self.solver.context;
-        if let Some(verdict) = senseless(context, target) {
-            return verdict;
-        }
-        let mut purse = Purse::new(budget);
-        let queries = Query::of_target(context, target, model);
-        let mut solved = Solved::Spent(Spent::Nodes);
-        for query in &queries {
-            solved = self.solver.solve(query, model, &mut purse);
-            if !matches!(solved, Solved::Refuted(_)) {
-                break;
-            }
-        }
-        verdict(&mut self.checker, target, model, solved)
+        invalid_target(self.solver.context, target)
+            .unwrap_or_else(|| decide(&mut self.solver, &mut self.checker, target, model, budget))
     }
 
     fn explain(&mut self) {

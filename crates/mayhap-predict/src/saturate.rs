@@ -61,7 +61,7 @@ impl Polygraph {
 
     fn drain(&mut self) -> Result<(), Edge> {
         while let Some((edge, reason)) = self.queue.pop() {
-            self.spread_over_run(edge);
+            let edge = self.over_runs(edge);
             let (before, edges) = (self.order.changed(), self.order.edges().len());
             if let Err(edge) = self.order.insert(edge) {
                 self.queue.clear();
@@ -84,21 +84,6 @@ impl Polygraph {
             }
         }
         Ok(())
-    }
-
-    /// What comes before one event of an adjacent run comes before all of it; likewise after.
-    fn spread_over_run(&mut self, edge: Edge) {
-        for run in &self.glued {
-            let (head, tail) = (run[0], run[run.len() - 1]);
-            let inner = run.contains(&edge.from) && run.contains(&edge.to);
-            let reason = Reason::Path(edge.from, edge.to);
-            if !inner && run[1..].contains(&edge.to) {
-                self.queue.push((Edge { to: head, ..edge }, reason));
-            }
-            if !inner && run[..run.len() - 1].contains(&edge.from) {
-                self.queue.push((Edge { from: tail, ..edge }, reason));
-            }
-        }
     }
 
     /// Queues what follows from the nodes of `chain` that are now before `node`.

@@ -18,6 +18,7 @@ use mayhap_trace::{EventId, NONE, ThreadId};
 use mayhap_witness::{Model, Schedule, Target};
 
 use crate::context::Context;
+use crate::problem::{Problem, Repair, Supplier};
 use crate::sections::Section;
 
 /// A target as the solver sees it.
@@ -85,6 +86,8 @@ fn atomicity(context: &Context, [first, remote, second]: [EventId; 3], model: Mo
 pub struct Slice {
     /// Events per thread that run.
     pub cut: Vec<u32>,
+    /// Events per thread that must be unchanged, in the models with taint.
+    pub unchanged: Vec<u32>,
     /// Events per thread that may run.
     pub limit: Vec<u32>,
 }
@@ -100,10 +103,11 @@ pub struct Overrun {
 
 impl Slice {
     /// The least cut of a query.
-    pub fn of_query(context: &Context, query: &Query, model: Model) -> Result<Slice, Overrun> {
+    pub fn of_query(problem: &Problem, query: &Query) -> Result<Slice, Overrun> {
+        let context = problem.context;
         let threads = context.relations.threads();
         let limit = (0..threads).map(|t| context.relations.thread_events(ThreadId::at(t)).len() as u32).collect();
-        let mut slice = Slice { cut: vec![0; threads], limit };
+        let mut slice = Slice { cut: vec![0; threads], unchanged: vec![0; threads], limit };
         for &event in &query.next {
             slice.stop(context, event, 0);
         }
@@ -111,10 +115,10 @@ impl Slice {
             slice.stop(context, event, 1);
         }
         for &event in &query.run {
-            slice.add(context, model, event)?;
+            slice.include(problem, event)?;
         }
         for (&event, runs) in query.next.iter().map(|e| (e, 0)).chain(query.last.iter().map(|e| (e, 1))) {
-            slice.add_up_to(context, model, event)?;
+            slice.add_up_to(problem, event)?;
             let thread = context.thread(event);
             let count = context.rank(event) + runs;
             if slice.cut[thread] > count {
@@ -122,6 +126,7 @@ impl Slice {
             }
             slice.raise(context, thread, count, event)?;
         }
+        slice.complete(problem)?;
         Ok(slice)
     }
 
@@ -132,22 +137,103 @@ impl Slice {
     }
 
     /// Adds an event and all that it demands.
-    pub fn add(&mut self, context: &Context, model: Model, event: EventId) -> Result<(), Overrun> {
+    pub fn add(&mut self, problem: &Problem, event: EventId) -> Result<(), Overrun> {
+        self.include(problem, event)?;
+        self.complete(problem)
+    }
+
+    /// Adds an event and what the demand clocks have of it.
+    fn include(&mut self, problem: &Problem, event: EventId) -> Result<(), Overrun> {
+        let context = problem.context;
         let own = context.thread(event);
         self.raise(context, own, context.rank(event) + 1, event)?;
         for thread in (0..self.cut.len()).filter(|&t| t != own) {
-            self.raise(context, thread, context.demanded(model, event, thread), event)?;
+            self.raise(context, thread, problem.demanded(event, thread), event)?;
+        }
+        if let Some(demands) = problem.taint() {
+            for (thread, unchanged) in self.unchanged.iter_mut().enumerate() {
+                *unchanged = (*unchanged).max(demands.unchanged(event, thread));
+            }
         }
         Ok(())
     }
 
+    /// Adds a write that a strict read must see, clean, and what that demands. True if it brought something.
+    fn supply(&mut self, problem: &Problem, write: EventId, read: EventId) -> Result<bool, Overrun> {
+        let context = problem.context;
+        let Some(demands) = problem.taint() else {
+            let missing = !self.has(context, write);
+            if missing {
+                self.include(problem, write)?;
+            }
+            return Ok(missing);
+        };
+        let (own, rank) = (context.thread(write), context.rank(write));
+        let before = (self.cut.clone(), self.unchanged.clone());
+        self.raise(context, own, rank + 1, read)?;
+        let own_unchanged = demands.unchanged_own(write, rank);
+        self.unchanged[own] = self.unchanged[own].max(own_unchanged);
+        for thread in 0..self.cut.len() {
+            if thread != own {
+                self.raise(context, thread, demands.before_clean(write, thread), write)?;
+            }
+            self.unchanged[thread] = self.unchanged[thread].max(demands.unchanged_clean(write, thread));
+        }
+        Ok(before != (self.cut.clone(), self.unchanged.clone()))
+    }
+
+    /// Ends no thread inside a step unless it must stop there, and adds what the repairs ask for.
+    fn complete(&mut self, problem: &Problem) -> Result<(), Overrun> {
+        let context = problem.context;
+        loop {
+            let mut grew = false;
+            if context.has_blocks {
+                for thread in 0..self.cut.len() {
+                    let end = context.step_end(thread, self.cut[thread]).min(self.limit[thread]);
+                    if end > self.cut[thread] {
+                        self.include(problem, context.event_at(thread, end - 1))?;
+                        grew = true;
+                    }
+                }
+            }
+            // Only repairs ask for it here; the reorderable region has it of all slices.
+            if problem.model.allows_change() && !problem.repairs.is_empty() {
+                for (thread, unchanged) in self.unchanged.iter_mut().enumerate() {
+                    *unchanged = (*unchanged).max(context.decided(thread, self.cut[thread]));
+                }
+            }
+            for repair in &problem.repairs {
+                grew |= self.add_repair(problem, repair)?;
+            }
+            if !grew {
+                return Ok(());
+            }
+        }
+    }
+
+    fn add_repair(&mut self, problem: &Problem, repair: &Repair) -> Result<bool, Overrun> {
+        if !problem.applies(self, repair) {
+            return Ok(false);
+        }
+        let mut grew = false;
+        if let Some(before) = repair.before.filter(|&e| !self.has(problem.context, e)) {
+            self.include(problem, before)?;
+            grew = true;
+        }
+        if let Some(Supplier::Write(write)) = repair.supplier {
+            grew |= self.supply(problem, write, repair.event)?;
+        }
+        Ok(grew)
+    }
+
     /// Adds what must run before an access or acquire becomes next: its thread's earlier events, or its fork.
-    fn add_up_to(&mut self, context: &Context, model: Model, event: EventId) -> Result<(), Overrun> {
+    fn add_up_to(&mut self, problem: &Problem, event: EventId) -> Result<(), Overrun> {
+        let context = problem.context;
         let before = match context.rank(event) {
             0 => context.relations.fork_of(ThreadId::at(context.thread(event))),
             rank => Some(context.event_at(context.thread(event), rank - 1)),
         };
-        before.map_or(Ok(()), |event| self.add(context, model, event))
+        before.map_or(Ok(()), |event| self.include(problem, event))
     }
 
     fn raise(&mut self, context: &Context, thread: usize, count: u32, because: EventId) -> Result<(), Overrun> {
@@ -161,6 +247,15 @@ impl Slice {
     /// The event runs.
     pub fn has(&self, context: &Context, event: EventId) -> bool {
         context.rank(event) < self.cut[context.thread(event)]
+    }
+
+    /// The events that the cut ends with inside a step, by thread: the target stops a thread there. Nothing runs between the
+    /// events of a step, so such an event is the last of all.
+    pub(crate) fn part_steps(&self, context: &Context) -> impl Iterator<Item = EventId> {
+        let threads = if context.has_blocks { self.cut.len() } else { 0 };
+        (0..threads)
+            .filter(|&t| context.step_end(t, self.cut[t]) > self.cut[t])
+            .map(|t| context.event_at(t, self.cut[t] - 1))
     }
 
     /// The sections that the cut leaves open.
@@ -182,13 +277,14 @@ impl Slice {
     }
 
     /// Extends the cut to the release of an open section.
-    pub fn close(&mut self, context: &Context, model: Model, section: &Section) -> Result<(), Overrun> {
-        self.add(context, model, context.event_at(section.thread.index(), section.release_rank))
+    pub fn close(&mut self, problem: &Problem, section: &Section) -> Result<(), Overrun> {
+        self.add(problem, problem.context.event_at(section.thread.index(), section.release_rank))
     }
 
     /// Settles sections of one lock that are open at once: the one that may be closed must be. Two that are fixed, or whose
     /// closing would overrun a stop, cannot be, which is the error.
-    pub fn settle(&mut self, context: &Context, model: Model) -> Result<(), Clash> {
+    pub fn settle(&mut self, problem: &Problem) -> Result<(), Clash> {
+        let context = problem.context;
         loop {
             let open: Vec<Section> = self.open(context).copied().collect();
             let mut closed = false;
@@ -201,7 +297,7 @@ impl Slice {
                         _ => *a,
                     };
                     if loser.release_rank >= self.cut[loser.thread.index()] {
-                        self.close(context, model, &loser).map_err(Clash::Overrun)?;
+                        self.close(problem, &loser).map_err(Clash::Overrun)?;
                         closed = true;
                     }
                 }
@@ -214,7 +310,8 @@ impl Slice {
 
     /// The synchronisation-preserving ideal: closes every open section that a later section of its lock follows in the
     /// observed order, until none is left. Then the cut in observed order keeps all locks. `None` if a section is fixed.
-    pub fn sync_preserving(&self, context: &Context, model: Model) -> Option<Slice> {
+    pub fn sync_preserving(&self, problem: &Problem) -> Option<Slice> {
+        let context = problem.context;
         let mut ideal = self.clone();
         let mut seen = vec![0; self.cut.len()];
         loop {
@@ -231,7 +328,7 @@ impl Slice {
                     if ideal.is_fixed(&section) {
                         return None;
                     }
-                    ideal.close(context, model, &section).ok()?;
+                    ideal.close(problem, &section).ok()?;
                 }
             }
             if seen == ideal.cut {
@@ -242,7 +339,8 @@ impl Slice {
 
     /// The same as far as it goes: closes every open section that a later section of its lock follows and that may be
     /// closed. What stays open is all that has to be moved out of the observed order.
-    pub fn closing_overtaken(&self, context: &Context, model: Model) -> Slice {
+    pub fn closing_overtaken(&self, problem: &Problem) -> Slice {
+        let context = problem.context;
         let mut closed = self.clone();
         loop {
             let open: Vec<Section> = closed.open(context).copied().collect();
@@ -251,7 +349,7 @@ impl Slice {
                 let overtaken = context.sections.rivals(&section, &closed.cut).any(|r| r.acquire > section.acquire);
                 if overtaken && !closed.is_fixed(&section) {
                     let mut grown = closed.clone();
-                    if grown.close(context, model, &section).is_ok() {
+                    if grown.close(problem, &section).is_ok() {
                         closed = grown;
                     }
                 }

@@ -1,11 +1,13 @@
-//! The late region: the part of a slice whose order has to be searched for. The rest runs first, in observed order.
+//! The reorderable region: the part of a slice whose order has to be searched for. The rest runs first, in observed order.
 //!
-//! The observed order of a slice keeps everything but, perhaps, the locks that the cut leaves open and the order that the
-//! target asks for. The late region `U` is the least part of the slice such that
-//! - it is closed upwards under program order, must-order, strict reads-from and the target's edges; a target edge that
-//!   the observed order breaks has its head in `U`;
+//! The observed order of a slice keeps everything but, perhaps, the locks that the cut leaves open, the order that the
+//! target asks for, and what the search settled otherwise than observed. The region `U` is the least part of the slice
+//! such that
+//! - it is closed upwards under program order, must-order, strict reads-from and the order asked for; an edge of that order
+//!   that the observed order breaks has its head in `U`; no step of several events lies partly in `U`;
 //! - a section with its acquire outside `U` and its release in `U`, or not in the slice, has no excluding section that
 //!   starts in `U`, nor one outside `U` that was observed later;
+//! - a strict read that is to see another write than observed is in `U`, and that write is;
 //! - a strict read in `U` whose write is outside has no other write of the variable in `U` that could come before the
 //!   write, and none outside that was observed after the read. (Writes after the read in its own thread, or after the
 //!   write in its, always come after the read and do no harm in `U`.)
@@ -24,12 +26,13 @@ use mayhap_trace::{EventId, Op, ThreadId, VarId};
 use mayhap_witness::Model;
 
 use crate::context::Context;
+use crate::problem::{Problem, Supplier};
 use crate::sections::Section;
 use crate::slice::{Query, Slice};
 
-/// Computes late regions; keeps its tables between questions.
+/// Computes reorderable regions; keeps its tables between questions.
 #[derive(Debug, Default)]
-pub struct Late {
+pub struct Reorderable {
     /// First event of `U` in each thread; the cut where the thread has none.
     pub from: Vec<u32>,
     /// Per thread, how far (downwards) its events of `U` have been looked at.
@@ -40,49 +43,59 @@ pub struct Late {
     pub strict: Vec<u32>,
     /// Reads that are never strict.
     free: Vec<EventId>,
+    /// Events that come after all others.
+    pub final_events: Vec<EventId>,
+    /// The order that the query and the repairs ask for, among events of the slice.
+    pub edges: Vec<(EventId, EventId)>,
 }
 
-impl Late {
-    /// Finds the late region of a slice, unless it has more than `most` events: then the answer is `false`, as soon as that
-    /// is known.
-    pub fn find(&mut self, context: &Context, query: &Query, slice: &Slice, model: Model, most: u32) -> bool {
-        self.start(context, query, slice, model);
-        self.seed(context, query, slice);
+impl Reorderable {
+    /// Finds the reorderable region of a slice, unless it has more than `most` events: then the answer is `false`, as soon
+    /// as that is known.
+    pub fn find(&mut self, problem: &Problem, query: &Query, slice: &Slice, most: u32) -> bool {
+        self.start(problem, query, slice);
+        self.seed(problem, query, slice);
         loop {
-            if !self.look(context, slice, most) {
+            if !self.look(problem, slice, most) {
                 return false;
             }
-            if !self.straddle(context, slice) & !self.follow(context, query, slice) & !self.interfere(context, slice) {
+            let context = problem.context;
+            if !self.straddle(context, slice) & !self.follow(context, slice) & !self.interfere(context, slice) {
                 return true;
             }
         }
     }
 
-    /// Everything is late: the plain polygraph of a slice.
-    pub fn everything(&mut self, context: &Context, query: &Query, slice: &Slice, model: Model) {
-        self.start(context, query, slice, model);
+    /// Everything is in the region: the plain polygraph of a slice.
+    pub fn everything(&mut self, problem: &Problem, query: &Query, slice: &Slice) {
+        self.start(problem, query, slice);
         self.from.fill(0);
     }
 
-    fn start(&mut self, context: &Context, query: &Query, slice: &Slice, model: Model) {
+    fn start(&mut self, problem: &Problem, query: &Query, slice: &Slice) {
+        let context = problem.context;
         self.from.clone_from(&slice.cut);
         self.looked.clone_from(&slice.cut);
         self.pending.clear();
         self.free.clone_from(&query.last);
+        self.edges = problem.edges(query, slice);
+        self.final_events.clear();
+        self.final_events.extend(query.final_event);
+        self.final_events.extend(slice.part_steps(context).filter(|&e| query.final_event != Some(e)));
         self.strict.clear();
-        self.strict.extend(slice.cut.iter().enumerate().map(|(thread, &cut)| match model {
+        self.strict.extend(slice.cut.iter().enumerate().map(|(thread, &cut)| match problem.model {
             Model::Data | Model::Value => cut,
-            Model::Branch | Model::Causal => context.decided(thread, cut),
+            Model::Branch | Model::Causal => slice.unchanged[thread].max(context.decided(thread, cut)),
             Model::Sync => 0,
         }));
     }
 
-    /// Nothing is late.
+    /// Nothing is reorderable.
     pub fn is_empty(&self, slice: &Slice) -> bool {
         self.from == slice.cut
     }
 
-    /// How many events are late, as far as is known.
+    /// How many events are reorderable, as far as is known.
     pub fn size(&self, slice: &Slice) -> u32 {
         self.from.iter().zip(&slice.cut).map(|(from, cut)| cut - from).sum()
     }
@@ -98,33 +111,47 @@ impl Late {
         context.rank(read) < self.strict[context.thread(read)] && !self.free.contains(&read)
     }
 
+    /// What a read of the slice must see; `None` if it may see anything.
+    #[inline]
+    pub(crate) fn supplier(&self, problem: &Problem, read: EventId) -> Option<Supplier> {
+        if self.is_strict(problem.context, read) { problem.supplier(read) } else { None }
+    }
+
     fn push(&mut self, context: &Context, slice: &Slice, event: EventId) -> bool {
         let (thread, rank) = (context.thread(event), context.rank(event));
         let moves = rank < slice.cut[thread] && rank < self.from[thread];
         if moves {
-            self.from[thread] = rank;
+            self.from[thread] = if context.has_blocks { context.step_start(thread, rank) } else { rank };
         }
         moves
     }
 
-    fn seed(&mut self, context: &Context, query: &Query, slice: &Slice) {
-        for &(x, y) in query.edges.iter().filter(|(x, y)| x > y) {
+    fn seed(&mut self, problem: &Problem, query: &Query, slice: &Slice) {
+        let context = problem.context;
+        let edges = std::mem::take(&mut self.edges);
+        for &(x, y) in edges.iter().filter(|(x, y)| x > y) {
             debug_assert!(slice.has(context, x));
             self.push(context, slice, y);
         }
-        for &event in query.adjacent.iter().flat_map(|(x, y)| [x, y]).chain(&query.final_event) {
+        self.edges = edges;
+        for &event in query.adjacent.iter().flat_map(|(x, y)| [x, y]) {
             self.push(context, slice, event);
         }
-        if let Some((w, Some(c))) = query.displaced
-            && w > c
-            && slice.has(context, w)
-        {
-            self.push(context, slice, c);
+        for i in 0..self.final_events.len() {
+            self.push(context, slice, self.final_events[i]);
+        }
+        for repair in problem.repairs.iter().filter(|r| problem.applies(slice, r)) {
+            let Some(supplier) = repair.supplier else { continue };
+            if supplier.write() != context.relations.read_from(repair.event) {
+                self.push(context, slice, repair.event);
+                supplier.write().map(|write| self.push(context, slice, write));
+            }
         }
     }
 
     /// Looks at all events that are new in `U`, unless `U` has more than so many.
-    fn look(&mut self, context: &Context, slice: &Slice, most: u32) -> bool {
+    fn look(&mut self, problem: &Problem, slice: &Slice, most: u32) -> bool {
+        let context = problem.context;
         while let Some(thread) = (0..self.from.len()).find(|&t| self.from[t] < self.looked[t]) {
             if self.looked[thread] == slice.cut[thread]
                 && let Some(join) = context.relations.join_of(ThreadId::at(thread))
@@ -137,13 +164,14 @@ impl Late {
             let ranks = self.from[thread]..self.looked[thread];
             self.looked[thread] = self.from[thread];
             for rank in ranks.rev() {
-                self.look_at(context, slice, context.event_at(thread, rank));
+                self.look_at(problem, slice, context.event_at(thread, rank));
             }
         }
         true
     }
 
-    fn look_at(&mut self, context: &Context, slice: &Slice, id: EventId) {
+    fn look_at(&mut self, problem: &Problem, slice: &Slice, id: EventId) {
+        let context = problem.context;
         let event = context.trace.event(id);
         match event.op {
             Op::Fork => {
@@ -156,20 +184,23 @@ impl Late {
                 }
             }
             Op::Notify | Op::NotifyAll => {
-                for wait in context.woken(id) {
+                for wait in problem.woken(id) {
                     self.push(context, slice, wait);
                 }
             }
             Op::Write => {
-                for &read in context.accesses.readers(id) {
+                for read in problem.readers(id) {
                     if slice.has(context, read) && self.is_strict(context, read) {
                         self.push(context, slice, read);
                     }
                 }
             }
-            Op::Read if self.is_strict(context, id) => match context.relations.partner(id) {
-                Some(write) => self.pending.push((id, write)),
-                None => self.after_initial_read(context, slice, id, VarId::at(event.object as usize)),
+            Op::Read => match self.supplier(problem, id) {
+                Some(Supplier::Write(write)) => self.pending.push((id, write)),
+                Some(Supplier::Initial) => {
+                    self.after_initial_read(context, slice, id, VarId::at(event.object as usize));
+                }
+                None => {}
             },
             _ => {}
         }
@@ -202,13 +233,14 @@ impl Late {
         grew
     }
 
-    /// The target's edges lead upwards.
-    fn follow(&mut self, context: &Context, query: &Query, slice: &Slice) -> bool {
-        let displaced = query.displaced.and_then(|(w, c)| Some((w, c?)));
+    /// The edges that are asked for lead upwards.
+    fn follow(&mut self, context: &Context, slice: &Slice) -> bool {
+        let edges = std::mem::take(&mut self.edges);
         let mut grew = false;
-        for &(x, y) in query.edges.iter().chain(&displaced) {
+        for &(x, y) in &edges {
             grew |= self.has(context, slice, x) && self.push(context, slice, y);
         }
+        self.edges = edges;
         grew
     }
 

@@ -1,0 +1,62 @@
+//! What is left of a budget while a question is decided.
+
+use std::time::Instant;
+
+use crate::verdict::{Budget, Undecided, Verdict};
+
+/// What is left of a [`Budget`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Remaining {
+    pub(crate) nodes: u64,
+    until: Option<Instant>,
+    pub(crate) region: u32,
+}
+
+impl Remaining {
+    pub(crate) fn new(budget: &Budget) -> Self {
+        let until = budget.time.and_then(|time| Instant::now().checked_add(time));
+        Remaining { nodes: budget.nodes, until, region: budget.region }
+    }
+
+    /// So many decisions, with no limit of time.
+    pub(crate) fn decisions(nodes: u64, region: u32) -> Self {
+        Remaining { nodes, until: None, region }
+    }
+
+    /// Pays for one decision.
+    pub(crate) fn pay(&mut self) -> Result<(), Spent> {
+        self.pay_for(1)
+    }
+
+    /// Pays for what costs as much as so many decisions.
+    pub(crate) fn pay_for(&mut self, nodes: u64) -> Result<(), Spent> {
+        let late = self.until.is_some_and(|until| Instant::now() >= until);
+        if self.nodes == 0 || late {
+            return Err(if late { Spent::Time } else { Spent::Nodes });
+        }
+        self.nodes = self.nodes.saturating_sub(nodes);
+        Ok(())
+    }
+}
+
+/// The budget ran out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Spent {
+    Nodes,
+    Time,
+    /// More than so many events would have to be taken out of their observed order.
+    Region(u32),
+}
+
+impl Spent {
+    pub(crate) fn undecided(self) -> Verdict {
+        let reason = match self {
+            Spent::Nodes => "the budget of nodes ran out in the search".to_string(),
+            Spent::Time => "the budget of time ran out in the search".to_string(),
+            Spent::Region(events) => {
+                format!("more than {events} events, the budget, would have to be taken out of their observed order")
+            }
+        };
+        Verdict::Unknown(Undecided { reason, suspected: false })
+    }
+}
