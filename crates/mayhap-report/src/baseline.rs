@@ -1,4 +1,4 @@
-//! Comparing with an older report: what it has already is not news.
+//! Compares a report with an older one (the baseline), so that known findings can be hidden.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,9 @@ use crate::data::Report;
 use crate::finding::{Baseline, Verdict};
 
 impl Report {
-    /// Marks each finding as new or known to `older`, and notes how many of that one's are gone.
+    /// Marks each finding as new or as known from `older`, and notes how many findings of `older` are gone.
     ///
-    /// A finding is known by its fingerprint or its id. One that was only suspected and is now sure is new.
+    /// Findings are matched by fingerprint or id. A finding that was only suspected and is now proven counts as new.
     pub fn compare(&mut self, older: &Report) {
         let mut known: BTreeMap<&str, Verdict> = BTreeMap::new();
         for finding in &older.findings {
@@ -26,7 +26,7 @@ impl Report {
         let here = |name: &String| self.findings.iter().any(|f| f.fingerprint == *name || f.id == *name);
         let gone = older.findings.iter().filter(|f| !here(&f.fingerprint) && !here(&f.id)).count();
         if gone > 0 {
-            self.notes.push(format!("{gone} of the baseline's findings did not come up again"));
+            self.notes.push(format!("{gone} of the baseline's findings no longer occur"));
         }
     }
 }
@@ -37,7 +37,7 @@ mod tests {
     use crate::{Finding, TraceInfo};
 
     #[test]
-    fn what_is_new_is_told_from_what_is_known() {
+    fn new_findings_are_distinguished_from_known_ones() {
         let report = |findings: &[(&str, &str, Verdict)]| {
             let mut report = Report::new("0", TraceInfo::default(), "data");
             let finding = |&(id, fingerprint, verdict): &(&str, &str, Verdict)| Finding {
@@ -57,7 +57,7 @@ mod tests {
         let marks: Vec<bool> = now.findings.iter().map(|f| f.baseline == Some(Baseline::Known)).collect();
         assert_eq!(marks, [true, false, true, false]);
         assert_eq!(now.summary.known, 2);
-        assert_eq!(now.notes, ["1 of the baseline's findings did not come up again"]);
+        assert_eq!(now.notes, ["1 of the baseline's findings no longer occur"]);
         assert_eq!(now.shown().count(), 2);
     }
 }

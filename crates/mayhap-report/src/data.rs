@@ -21,34 +21,34 @@ pub struct Report {
     pub format: String,
     /// [`VERSION`].
     pub version: u32,
-    /// Who made it.
+    /// The program that wrote the report.
     pub tool: Tool,
-    /// The trace that it is about.
+    /// The trace that was analysed.
     pub trace: TraceInfo,
-    /// What reorderings preserve of reads: `data`, `branch` or `sync`; of a detector `none`.
+    /// The model: what reorderings preserve of reads. For a detector, `none`.
     pub model: String,
-    /// The command line of the recorded program, where it is known.
+    /// The command line of the recorded program, if known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub program: Vec<String>,
-    /// The findings: the surest and gravest first.
+    /// The findings, the most certain and most severe first.
     pub findings: Vec<Finding>,
-    /// Of a question that was refuted: why.
+    /// Why a question was refuted, if one was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refutation: Option<Refutation>,
-    /// What is known of all reads, if nondeterministic ones were asked for.
+    /// The result for all reads, if nondeterministic reads were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nondeterminism: Option<serde_json::Value>,
-    /// Lines of source that the findings speak of.
+    /// The source lines that the findings refer to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceText>,
     /// Counts.
     pub summary: Summary,
-    /// What else the reader should know: rules without effect, incomplete files.
+    /// Notes for the reader: rules without effect, incomplete files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// Who made a report.
+/// The program that wrote a report.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Tool {
     /// `mayhap`.
@@ -57,10 +57,10 @@ pub struct Tool {
     pub version: String,
 }
 
-/// The trace that a report is about.
+/// The trace that a report describes.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TraceInfo {
-    /// As it was given.
+    /// The path, as given on the command line.
     pub path: String,
     /// How many events it has.
     pub events: u64,
@@ -72,34 +72,34 @@ pub struct TraceInfo {
     pub variables: u64,
 }
 
-/// How the candidates ended.
+/// Counts over all candidates.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Summary {
-    /// How many there were.
+    /// How many candidates there were.
     pub candidates: u64,
-    /// Proven.
+    /// How many were proven.
     pub proven: u64,
-    /// Refuted.
+    /// How many were refuted.
     pub refuted: u64,
-    /// Neither.
+    /// How many are undecided.
     pub unknown: u64,
     /// Findings that are suspected only.
     pub suspected: u64,
     /// Wall-clock seconds.
     pub seconds: f64,
-    /// Findings whose replay showed the bug.
+    /// Findings that a replay reproduced.
     #[serde(default)]
     pub confirmed: u64,
     /// Findings that a suppression hides.
     #[serde(default)]
     pub suppressed: u64,
-    /// Findings that the baseline has already.
+    /// Findings that the baseline already contains.
     #[serde(default)]
     pub known: u64,
-    /// Why the first unknown one is.
+    /// Why the first undecided candidate is undecided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_unknown: Option<String>,
-    /// Whether reads can see other writes, in a sentence, if that was asked for.
+    /// Whether reads can see other writes, in one sentence, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub determinism: Option<String>,
     /// Instances decided.
@@ -108,7 +108,7 @@ pub struct Summary {
     /// Far instances that were not tried.
     #[serde(default)]
     pub instances_left_out: u64,
-    /// Violations that races of the report cover.
+    /// Violations that are left out because a race of the report covers them.
     #[serde(default)]
     pub covered_by_races: u64,
     /// Proven candidates by the stage that proved them.
@@ -123,13 +123,13 @@ pub struct Summary {
     /// Later events of proven races, if all instances were decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub racy_events: Option<u64>,
-    /// Distinct locations of those.
+    /// Distinct locations of these events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub racy_locations: Option<u64>,
 }
 
 impl Summary {
-    /// Adds what another part of the trace, or another trace, came to.
+    /// Adds the counts of another part of the trace, or of another trace.
     pub fn add(&mut self, more: &Summary) {
         self.candidates += more.candidates;
         self.proven += more.proven;
@@ -155,17 +155,17 @@ pub struct Rung {
     pub candidates: u64,
 }
 
-/// Why a text is no report.
+/// Why a text cannot be read as a report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// It is not the JSON of a report.
+    /// It is not valid JSON of a report.
     #[error("line {}, column {}: {}", .0.line(), .0.column(), without_position(.0))]
     Json(#[from] serde_json::Error),
-    /// It does not say that it is a report.
-    #[error("this is no report: it has no \"format\": \"{FORMAT}\"")]
+    /// It is not marked as a report.
+    #[error("not a report: \"format\": \"{FORMAT}\" is missing")]
     NoReport,
-    /// Another version.
-    #[error("the report has version {0}; this program reads version {VERSION}")]
+    /// It has an unsupported version.
+    #[error("unsupported report version {0}; this program reads version {VERSION}")]
     Version(u32),
 }
 
@@ -175,7 +175,7 @@ fn without_position(error: &serde_json::Error) -> String {
 }
 
 impl Report {
-    /// A report without findings.
+    /// Creates a report without findings.
     pub fn new(tool_version: &str, trace: TraceInfo, model: &str) -> Self {
         Report {
             format: FORMAT.to_string(),
@@ -208,8 +208,8 @@ impl Report {
         }
     }
 
-    /// Puts the findings in order: one of each id, with its occurrences added up; the surest and gravest first; fingerprints
-    /// told apart.
+    /// Merges findings with the same id, adding up their occurrences; sorts them, the most certain and most severe first; and
+    /// makes their fingerprints unique.
     pub fn arrange(&mut self) {
         let mut place: BTreeMap<String, usize> = BTreeMap::new();
         let mut findings: Vec<Finding> = Vec::with_capacity(self.findings.len());
@@ -233,7 +233,7 @@ impl Report {
         self.findings = findings;
     }
 
-    /// The findings that nothing hides.
+    /// The findings that neither a suppression nor the baseline hides.
     pub fn shown(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|f| f.is_shown())
     }
@@ -247,7 +247,7 @@ mod tests {
     fn what_is_no_report_is_refused() {
         let error = |text: &str| Report::parse(text.as_bytes()).unwrap_err().to_string();
         assert!(error("{\n 1").starts_with("line 2, column 2: "), "{}", error("{\n 1"));
-        assert!(error("{}").contains("no report"));
+        assert!(error("{}").contains("not a report"));
         assert!(error(r#"{"format": "mayhap-report", "version": 9}"#).contains("version 9"));
         assert!(error(r#"{"format": "mayhap-report", "version": 1}"#).contains("missing field `tool`"));
     }

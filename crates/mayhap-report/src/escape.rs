@@ -1,8 +1,9 @@
-//! Names come from programs and files, so nothing in them may act on a terminal or disguise what is shown.
+//! Escapes names for output. They come from programs and files, so they may contain characters that control a terminal or
+//! disguise what is shown.
 
 use std::borrow::Cow;
 
-/// The character would move the cursor, colour the text, break the line, be invisible or turn the direction of writing.
+/// Whether the character would move the cursor, colour the text, break the line, be invisible or change the writing direction.
 pub fn acts(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -10,7 +11,7 @@ pub fn acts(c: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Text that only shows: what acts is spelled out, as `\n` or `\u{1b}`.
+/// Spells out every character that [`acts`], as `\n` or `\u{1b}`.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(acts) {
         return Cow::Borrowed(text);
@@ -27,7 +28,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(spelled).collect())
 }
 
-/// Text for XML, in element or attribute: what XML cannot hold, or what acts, is spelled out.
+/// Escapes text for an XML element or attribute. Characters that XML cannot contain, or that [`acts`] finds, are spelled out.
 pub fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in visible(text).chars() {

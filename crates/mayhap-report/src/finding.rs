@@ -1,24 +1,24 @@
-//! One finding: what collides, where, how it comes about and how sure that is.
+//! One finding: what collides, where, how it happens and how certain it is.
 
 use mayhap_witness::Schedule;
 use serde::{Deserialize, Serialize};
 
 use crate::schedules::Schedules;
 
-/// A bug that a reordering contains, or that something which proves nothing points to.
+/// A bug that a reordering contains, or that a detector suspects.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Finding {
-    /// Names it within the report, and in other runs: kind and locations.
+    /// Identifies the finding within the report and across runs: a hash of kind and locations.
     pub id: String,
     /// The kind.
     pub kind: Kind,
-    /// How sure it is.
+    /// How certain it is.
     pub verdict: Verdict,
-    /// The engine that decided it, or the detector's order.
+    /// The engine that decided it, or the order of the detector that reported it.
     pub engine: String,
-    /// What its schedule preserves of reads.
+    /// The model: what its schedule preserves of reads.
     pub model: String,
-    /// How many instances the trace has.
+    /// How many instances the trace contains.
     pub occurrences: u64,
     /// How many events lie between the first and the last of its events.
     pub distance: u64,
@@ -27,38 +27,38 @@ pub struct Finding {
     /// The schedule; event numbers in the JSON.
     #[serde(with = "numbers")]
     pub witness: Schedule,
-    /// Of a long schedule, or a trace that was taken in windows: it comes after this many events, which run as they were
-    /// recorded.
+    /// For a long schedule, or a trace that was analysed in windows: the schedule continues after this many events, which run
+    /// as recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witness_after: Option<u64>,
-    /// How many steps a long schedule has, with those.
+    /// How many steps a long schedule has in total, including those.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witness_steps: Option<u64>,
     /// What a suspicion rests on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Names it when lines have moved: kind, functions, files and objects, in no order.
+    /// Identifies the finding even after lines have moved: a hash of kind, functions, files and objects.
     #[serde(default)]
     pub fingerprint: String,
-    /// In plain words: "Data race on `head`: worker() writes while drain() reads".
+    /// The title: "Data race on `head`: worker() writes while drain() reads".
     #[serde(default)]
     pub title: String,
-    /// How grave it is.
+    /// How severe it is.
     #[serde(default)]
     pub severity: Severity,
-    /// One or two sentences: what can happen.
+    /// What can happen, in one or two sentences.
     #[serde(default)]
     pub message: String,
-    /// One sentence: why nothing prevents it.
+    /// Why nothing prevents it, in one sentence.
     #[serde(default)]
     pub why: String,
-    /// One sentence: how sure that is, and by whose word.
+    /// The certainty and its evidence, in one sentence.
     #[serde(default)]
     pub certainty: String,
-    /// How it comes about.
+    /// How it happens, step by step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub story: Option<Story>,
-    /// Observed and possible schedule around the target.
+    /// The recorded and the possible schedule around the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedules: Option<Schedules>,
     /// The witness file, where one was saved.
@@ -67,30 +67,30 @@ pub struct Finding {
     /// The command that replays it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay_command: Option<String>,
-    /// What replaying came to.
+    /// The outcome of the replays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replay>,
     /// The suppression that hides it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suppressed_by: Option<String>,
-    /// How it stands to the baseline, if there is one.
+    /// Whether the baseline contains it, if there is a baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Baseline>,
 }
 
 impl Finding {
-    /// How many steps its schedule has.
+    /// Counts the steps of its schedule.
     pub fn steps(&self) -> u64 {
         self.witness_steps.unwrap_or(self.witness.len() as u64)
     }
 
-    /// Neither a suppression nor the baseline hides it.
+    /// Whether neither a suppression nor the baseline hides it.
     pub fn is_shown(&self) -> bool {
         self.suppressed_by.is_none() && self.baseline != Some(Baseline::Known)
     }
 }
 
-/// What kind of bug.
+/// The kind of a bug.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -134,7 +134,7 @@ impl Kind {
         matches!(self, Kind::Atomicity | Kind::Order | Kind::Nondeterminism)
     }
 
-    /// What people call it, at the beginning of a sentence.
+    /// The name that starts a title.
     pub fn title(self) -> &'static str {
         match self {
             Kind::Race => "Data race",
@@ -148,7 +148,7 @@ impl Kind {
     }
 }
 
-/// A schedule as a list of event numbers. It is never held as such a list, which can be longer than all else together.
+/// Serialises a schedule as a list of event numbers without building that list, which can be larger than everything else.
 mod numbers {
     use mayhap_trace::EventId;
     use mayhap_witness::Schedule;
@@ -195,7 +195,7 @@ impl From<mayhap_witness::Kind> for Kind {
     }
 }
 
-/// How sure a finding is; the surest first.
+/// How certain a finding is, the most certain first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -224,7 +224,7 @@ impl Verdict {
         }
     }
 
-    /// All verdicts, the surest first.
+    /// All verdicts, the most certain first.
     pub const ALL: [Verdict; 5] =
         [Verdict::Observed, Verdict::Confirmed, Verdict::Proven, Verdict::Suspected, Verdict::Note];
 
@@ -234,13 +234,13 @@ impl Verdict {
     }
 }
 
-/// How grave a finding is; the gravest first.
+/// How severe a finding is, the most severe first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Undefined behaviour or a hang.
     Error,
-    /// Probably not meant.
+    /// Probably unintended.
     #[default]
     Warning,
     /// Worth knowing.
@@ -258,48 +258,48 @@ impl Severity {
     }
 }
 
-/// How a finding stands to the report that it was compared with.
+/// Whether the report that a finding was compared with contains it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Baseline {
-    /// The baseline does not have it.
+    /// The baseline does not contain it.
     New,
-    /// The baseline has it.
+    /// The baseline contains it.
     Known,
 }
 
-/// One event of a finding, and what is known of it.
+/// One event of a finding and everything known about it.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Side {
     /// Its number: the position in the trace, from 1.
     pub event: u64,
-    /// Who did it.
+    /// The thread.
     pub thread: String,
     /// The operation, as in the text format: `r`, `w`, `acq`, …
     pub op: String,
-    /// To what.
+    /// The variable, lock, thread or condition.
     pub object: String,
-    /// Where, as the trace says it.
+    /// The location, as in the trace.
     pub location: Option<String>,
-    /// What it is to the finding: `first access`, `second access`, `remote access`, `blocked`, `write seen`, …
+    /// Its role in the finding: `first access`, `second access`, `remote access`, `blocked`, `write seen`, …
     #[serde(default)]
     pub role: String,
-    /// The location in its parts.
+    /// The location, split into its parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
-    /// The calls that led there, innermost first, with what is inlined; `source` is one of them.
+    /// The call stack, innermost frame first, inlined functions included; `source` is one of its frames.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<Source>,
-    /// The part of the source line that it is about: first column, from 1, and the column after the last, in characters.
+    /// The marked part of the source line: the first column, from 1, and the column after the last, in characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highlight: Option<[u32; 2]>,
-    /// It frees the memory, which counts as a write.
+    /// Whether it frees the memory, which counts as a write.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub frees: bool,
     /// The locks held just before it.
     #[serde(default)]
     pub locks: Vec<Lock>,
-    /// How its thread began, if the trace has that.
+    /// How its thread was started, if the trace contains that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created: Option<Creation>,
 }
@@ -329,41 +329,41 @@ pub struct Source {
 pub struct Lock {
     /// Its name.
     pub name: String,
-    /// Held together with other readers.
+    /// Whether it is held in shared (reader) mode.
     #[serde(default)]
     pub shared: bool,
     /// The event that took it.
     pub event: u64,
-    /// Where that was.
+    /// The location of that event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
 }
 
-/// How a thread began.
+/// How a thread was started.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Creation {
     /// The event that created it.
     pub event: u64,
-    /// The thread that did.
+    /// The thread that created it.
     pub thread: String,
-    /// Where, as the trace says it.
+    /// The location, as in the trace.
     pub location: Option<String>,
-    /// The same in its parts.
+    /// The location, split into its parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
-    /// The calls that led there, innermost first.
+    /// The call stack, innermost frame first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<Source>,
 }
 
-/// How a finding comes about: only the steps that matter, by thread, as observed and as possible.
+/// How a finding happens: the steps that matter, by thread, in the recorded and in the possible run.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Story {
-    /// The threads that are told of, one a column.
+    /// The threads that are shown, one per column.
     pub threads: Vec<String>,
-    /// What was observed, in order.
+    /// The recorded run, in order.
     pub observed: Vec<Step>,
-    /// What is possible instead, in order.
+    /// The possible run, in order.
     pub possible: Vec<Step>,
 }
 
@@ -376,24 +376,24 @@ pub struct Step {
     pub column: usize,
     /// What it does: "locks m", "writes head".
     pub text: String,
-    /// Where: the short form of the location.
+    /// The short form of the location.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
-    /// What it is to the finding.
+    /// Its role in the finding.
     #[serde(default)]
     pub mark: Mark,
-    /// What else is to be said of it: "sees worker's write, not main's".
+    /// A remark: "sees worker's write, not main's".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
-    /// In how many critical sections of its thread, of those that are told of, it stands.
+    /// How many of the critical sections shown contain it.
     #[serde(default)]
     pub depth: usize,
-    /// Steps of any thread that were left out just before it.
+    /// How many steps, of any thread, were left out just before it.
     #[serde(default)]
     pub skipped: u64,
 }
 
-/// What a step is to the finding.
+/// The role of a step in the finding.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mark {
@@ -404,23 +404,23 @@ pub enum Mark {
     Target,
     /// It is an event of the finding and is next in its thread.
     Next,
-    /// It is an event of the finding, and its thread waits there for ever.
+    /// It is an event of the finding, and its thread waits there forever.
     Blocked,
-    /// A read that sees another write than observed.
+    /// It is a read that sees another write than in the recorded run.
     Changed,
 }
 
-/// What replaying a finding came to.
+/// The outcome of replaying a finding.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Replay {
     /// How often the schedule was forced onto the program.
     pub runs: u32,
     /// How often the bug happened.
     pub confirmed: u32,
-    /// What it did to the program: "crashes with SIGSEGV", "prints 1 instead of 2".
+    /// The effect on the program: "crashes with SIGSEGV", "prints 1 instead of 2".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<String>,
-    /// Why the schedule could not be followed, where it could not.
+    /// Why the schedule could not be followed, if it could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diverged: Option<String>,
 }

@@ -1,9 +1,9 @@
-//! Names of findings that last: `id` for the exact places, `fingerprint` for when lines have moved.
+//! Stable names of findings: `id` for the exact locations, `fingerprint` for recognising a finding after lines have moved.
 //!
-//! Both are the kind and a hash. The id hashes the locations as the trace has them. The fingerprint hashes, of each event, operation,
-//! function, file name and the object's lasting name; where a location has neither function nor file, the location itself. For
-//! races and deadlocks, whose events have no order, both hash them sorted. Findings of one report that share a fingerprint are told
-//! apart by a number behind it, in the order of their lines.
+//! Both consist of the kind and a hash. The id hashes the locations as the trace spells them. The fingerprint hashes the operation,
+//! function, file name and stable object name of each event; where a location has neither function nor file, it hashes the location
+//! itself. The events of races and deadlocks have no order, so both sort them before hashing. Findings of one report that share a
+//! fingerprint get a number appended, in the order of their lines.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ fn named(kind: Kind, mut parts: Vec<String>) -> String {
     format!("{}-{:016x}", kind.name(), xxh3_64(parts.join("\n").as_bytes()))
 }
 
-/// The id of a finding with these events: kind and locations; the object where there is no location.
+/// The id of a finding with these events: kind and locations, or the object where there is no location.
 pub fn id(kind: Kind, events: &[Side]) -> String {
     let place = |side: &Side| side.location.clone().unwrap_or_else(|| side.object.clone());
     named(kind, events.iter().map(place).collect())

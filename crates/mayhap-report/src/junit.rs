@@ -1,6 +1,6 @@
-//! A report as JUnit XML, which every CI service can show: a test case a finding.
+//! The report as JUnit XML, which every CI service can show, with one test case per finding.
 //!
-//! What is confirmed or proven fails; what is suspected or hidden is skipped. A report without findings is one case that
+//! Confirmed and proven findings fail; suspected and hidden ones are skipped. A report without findings is one case that
 //! passes.
 
 use std::io::{self, Write};
@@ -31,11 +31,11 @@ pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     writeln!(out, "  </testsuite>\n</testsuites>")
 }
 
-/// Why a finding does not fail.
+/// Why a finding does not count as a failure, if it does not.
 fn skipped(finding: &Finding) -> Option<String> {
     match (&finding.suppressed_by, finding.baseline, finding.verdict) {
         (Some(rule), _, _) => Some(format!("suppressed by {rule}")),
-        (_, Some(Baseline::Known), _) => Some("the baseline has it already".to_string()),
+        (_, Some(Baseline::Known), _) => Some("already in the baseline".to_string()),
         (_, _, Verdict::Suspected | Verdict::Note) => Some(finding.certainty.clone()),
         _ => None,
     }

@@ -1,7 +1,7 @@
-//! What was found, as plain data, and how people and programs get to see it.
+//! Findings as plain data, and their renderings for people and programs.
 //!
-//! A [`Report`] says everything that is to be said: titles, sides, stories and sentences are in it as text and lists.
-//! [`describe`] makes it from traces, targets and proofs. The renderings read the report alone and decide nothing.
+//! A [`Report`] contains everything that is shown: titles, sides, stories and sentences, as text and lists. [`describe`] builds
+//! it from traces, targets and proofs. The renderings read only the report and decide nothing.
 #![forbid(unsafe_code)]
 
 mod baseline;

@@ -1,4 +1,4 @@
-//! Observed and possible schedules in the Chrome trace event format, which ui.perfetto.dev and chrome://tracing open.
+//! The recorded and possible schedules in the Chrome trace event format, which ui.perfetto.dev and chrome://tracing open.
 //!
 //! Each finding is two processes, its recorded and its possible run, with the program's threads as tracks. Time is the position in
 //! the schedule, not a clock. Steps are slices, critical sections are asynchronous spans (they need not nest), and arrows lead from
@@ -13,11 +13,11 @@ use crate::describe::words::verb;
 use crate::finding::{Finding, Side};
 use crate::schedules::{Row, Schedules};
 
-/// Microseconds of a step, and of its slice.
+/// The length of a step, and of its slice, in microseconds.
 const STEP: u64 = 10;
 const SLICE: u64 = 8;
 
-/// The trace of all findings that are shown.
+/// Builds the trace of all findings that are shown.
 pub fn document(report: &Report) -> Value {
     let mut events = Vec::new();
     for (i, finding) in report.shown().enumerate() {
@@ -32,12 +32,12 @@ pub fn document(report: &Report) -> Value {
     json!({
         "displayTimeUnit": "ms",
         "otherData": {"tool": report.tool.name, "version": report.tool.version, "trace": report.trace.path,
-                      "time": "10 us a step; positions in the schedule, not a clock"},
+                      "time": "10 us per step; positions in the schedule, not clock time"},
         "traceEvents": events,
     })
 }
 
-/// One process: the rows in this order, and for a possible run the target's events that have not run behind them.
+/// Adds one process: the rows in this order and, for a possible run, the target's events that have not run after them.
 fn lane(
     events: &mut Vec<Value>,
     finding: &Finding,
@@ -84,7 +84,7 @@ fn slice(events: &mut Vec<Value>, schedules: &Schedules, pid: u64, at: u64, row:
     }));
 }
 
-/// A section begins or ends. Its number is that of its acquire.
+/// The start or end of a critical section. Its number is that of its acquire.
 fn section(events: &mut Vec<Value>, schedules: &Schedules, pid: u64, at: u64, row: &Row) {
     let (phase, acquire, ts) = match (row.op.as_str(), row.partner) {
         ("acq" | "racq", Some(_)) => ("b", row.event, at * STEP),

@@ -1,12 +1,12 @@
-//! Names of a trace in their parts and in plain words: locations, functions, objects.
+//! Parses the names in a trace (locations, functions, objects) and puts them in plain words.
 //!
 //! A recorded location reads `function file.c:12`, a recorded variable `symbol+8`, `main.1/heap3@file.c:12+8` or
-//! `main.1/stack-504` (`docs/record.md`). Traces of other origin have whatever they have: a number, a class name. What is not
-//! understood stays as it is.
+//! `main.1/stack-504` (`docs/record.md`). Traces from other tools may contain anything: a number, a class name. A name that is
+//! not recognised is left unchanged.
 
 use crate::finding::Source;
 
-/// The parts of a location, where it has the form of a recorded one.
+/// Splits a location into its parts, if it has the form of a recorded one.
 pub fn source(location: &str) -> Option<Source> {
     let (before, line) = ends_in_number(location)?;
     let (before, line, column) = match ends_in_number(before) {
@@ -16,7 +16,7 @@ pub fn source(location: &str) -> Option<Source> {
     if before.is_empty() || line == 0 {
         return None;
     }
-    // File names with spaces are rare, function names with them are not; an absolute path begins where a slash does.
+    // Function names often contain spaces, file names rarely do; an absolute path starts at a slash.
     let cut = before.find(" /").or_else(|| before.rfind(' '));
     let (function, file) = match cut {
         Some(at) => (Some(before[..at].to_string()), &before[at + 1..]),
@@ -25,7 +25,7 @@ pub fn source(location: &str) -> Option<Source> {
     Some(Source { function, file: Some(file.to_string()), line: Some(line), column, inlined: false })
 }
 
-/// `text:12` as text and number.
+/// Splits `text:12` into text and number.
 fn ends_in_number(text: &str) -> Option<(&str, u32)> {
     let (before, number) = text.rsplit_once(':')?;
     let digits = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
@@ -39,7 +39,7 @@ pub fn function_of(location: &str) -> Option<Source> {
     is_address.then(|| Source { function: Some(function.to_string()), ..Source::default() })
 }
 
-/// A location in as few words as tell it: `queue.c:12`, else as it stands.
+/// The short form of a location: `queue.c:12`, or the location unchanged.
 pub fn short(location: &str) -> String {
     match source(location) {
         Some(Source { file: Some(file), line: Some(line), .. }) => format!("{}:{line}", base_name(&file)),
@@ -52,8 +52,8 @@ pub fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// A function without its arguments, template arguments and return type, with empty parentheses: `Queue::push()`. What compilers make of
-/// OpenMP's constructs is called what it is.
+/// A function without its arguments, template arguments and return type, with empty parentheses: `Queue::push()`. The functions that
+/// compilers generate for OpenMP constructs are called parallel regions.
 pub fn function_name(function: &str) -> String {
     if function.starts_with(".omp_outlined.") {
         return "a parallel region".into();
@@ -89,7 +89,7 @@ pub fn function_name(function: &str) -> String {
     if last.ends_with("operator") { format!("{last}()()") } else { format!("{last}()") }
 }
 
-/// `<T>::f` and `<T as Trait>::f` of Rust as `T::f`, or as `Trait::f` where the type has no name of its own.
+/// Rewrites Rust's `<T>::f` and `<T as Trait>::f` as `T::f`, or as `Trait::f` if the type has no name.
 fn of_type(function: &str) -> Option<String> {
     let inside = function.strip_prefix('<')?;
     let (mut depth, mut before, mut split) = (0usize, ' ', None);
@@ -117,7 +117,7 @@ fn of_type(function: &str) -> Option<String> {
     None
 }
 
-/// A variable in plain words, as it stands in a title.
+/// A variable in plain words, for use in a title.
 pub fn spoken(object: &str) -> String {
     match parts(object) {
         Object::Heap { site, offset: 0 } => format!("heap memory allocated at {}", short(site)),
@@ -127,7 +127,7 @@ pub fn spoken(object: &str) -> String {
     }
 }
 
-/// A name for narrow columns: as short as still tells it.
+/// The shortest name that still identifies the object, for narrow columns.
 pub fn brief(object: &str) -> String {
     match parts(object) {
         Object::Heap { site, offset: 0 } => format!("heap@{}", short(site)),
@@ -136,7 +136,7 @@ pub fn brief(object: &str) -> String {
     }
 }
 
-/// The name without what differs when lines move or threads allocate otherwise.
+/// The name without the parts that change when lines move or threads allocate in another order.
 pub fn lasting(object: &str) -> String {
     match parts(object) {
         Object::Heap { site, offset } => {
@@ -175,7 +175,7 @@ fn parts(object: &str) -> Object<'_> {
     Object::Heap { site, offset }
 }
 
-/// The name without the number that tells it from an older one of the same place: `x#2`.
+/// The name without the number that distinguishes it from an older object at the same place: `x#2`.
 fn without_ordinal(name: &str) -> &str {
     match name.rsplit_once('#') {
         Some((before, number)) if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) => before,

@@ -1,24 +1,23 @@
-//! Why what somebody asked about cannot happen: orders that it would need, each with its reason, which lead back to where they
-//! began.
+//! Why a state cannot be reached: the orders that it would need, each with its reason, which form a cycle.
 
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Kind, Side};
 
-/// A refuted question.
+/// A question that was refuted.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Refutation {
-    /// The kind of what was asked about.
+    /// The kind of bug that was asked about.
     pub kind: Kind,
-    /// Its events.
+    /// The events of the question.
     pub events: Vec<Side>,
-    /// In a sentence: why not.
+    /// The reason in one sentence.
     pub reason: String,
-    /// The orders that it would need; each begins where the one before ends, and the last ends where the first begins. Empty
-    /// where the reason says it all.
+    /// The orders that the state would need. Each starts where the previous one ends, and the last ends where the first
+    /// starts. Empty where the reason is complete without it.
     #[serde(default)]
     pub cycle: Vec<Needed>,
-    /// Why those of them hold that are derived.
+    /// The justifications of the derived orders.
     #[serde(default)]
     pub premises: Vec<Premise>,
 }
@@ -32,17 +31,17 @@ pub struct Needed {
     pub after: u64,
     /// The sort of reason: `program-order`, `fork`, `join`, `notify`, `reads-from`, `interference`, `lock`, `target`, …
     pub why: String,
-    /// The order in words: who does what before whom.
+    /// The order in words: which thread does what before which other.
     #[serde(default)]
     pub order: String,
     /// The reason in words.
     pub reason: String,
-    /// Where it is derived: its place in [`Refutation::premises`].
+    /// For a derived order: its position in [`Refutation::premises`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub premise: Option<usize>,
 }
 
-/// Why a derived order holds: the other way round is impossible.
+/// Why a derived order holds: the opposite order is impossible.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Premise {
     /// The number of the event that comes first.
@@ -54,10 +53,10 @@ pub struct Premise {
     pub order: String,
     /// The reason in words.
     pub reason: String,
-    /// Where no further orders are behind it: why it holds.
+    /// Why the order holds, if it does not follow from other orders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given: Option<String>,
-    /// The orders that the other way round contradicts.
+    /// The orders that the opposite order would contradict.
     pub because: Vec<Needed>,
 }
 

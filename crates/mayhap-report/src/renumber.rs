@@ -1,12 +1,12 @@
-//! Event numbers of a part of a trace as numbers of the whole.
+//! Translates event numbers of a window into event numbers of the whole trace.
 
 use mayhap_trace::EventId;
 
 use crate::finding::Finding;
 
 impl Finding {
-    /// Gives every event the number that `whole` says; what has none there, which it says by 0, goes out of the schedule.
-    /// `after`: events that the schedule is to be thought to begin with, as they were recorded.
+    /// Gives every event its number in the whole trace, as `whole` returns it. Events for which it returns 0 are dropped from the
+    /// schedule. The schedule continues after the first `after` events, which run as recorded.
     pub fn renumber(&mut self, after: u64, whole: &dyn Fn(u64) -> u64) {
         for side in &mut self.events {
             side.event = whole(side.event);
@@ -29,7 +29,7 @@ impl Finding {
                 changed.event = whole(changed.event);
                 changed.sees = changed.sees.map(whole).filter(|&event| event > 0);
             }
-            // Rows that the whole trace does not have are not shown.
+            // Rows that the whole trace does not contain are dropped.
             let mut place = 0;
             let places: Vec<Option<u32>> = (schedules.rows.iter())
                 .map(|row| {
@@ -42,7 +42,8 @@ impl Finding {
             schedules.witness =
                 schedules.witness.iter().filter_map(|&row| places.get(row as usize).copied().flatten()).collect();
         }
-        self.certainty
-            .push_str(&format!(" That schedule goes on from the recorded run as it was up to event {after}."));
+        self.certainty.push_str(&format!(
+            " That schedule follows the recorded run up to event {after} and continues from there."
+        ));
     }
 }

@@ -1,4 +1,4 @@
-//! What each kind of finding means and what to do about it, for readers who meet it for the first time.
+//! What each kind of finding means and how to fix it, for readers who meet it for the first time.
 
 use crate::finding::Kind;
 
@@ -7,11 +7,11 @@ use crate::finding::Kind;
 pub struct Rule {
     /// The kind.
     pub kind: Kind,
-    /// In a line.
+    /// The meaning in one line.
     pub short: &'static str,
-    /// In a paragraph: what it is and why it matters.
+    /// The meaning in a paragraph, with why it matters.
     pub full: &'static str,
-    /// What to do.
+    /// How to fix it.
     pub help: &'static str,
 }
 
@@ -28,15 +28,15 @@ pub const RULES: [Rule; 7] = [
     },
     Rule {
         kind: Kind::Deadlock,
-        short: "Threads can wait for each other's locks for ever.",
-        full: "Each of these threads can hold a lock that another of them wants, so that none ever goes on. The recorded run \
-               escaped because its threads came at different times.",
+        short: "Threads can wait for each other's locks forever.",
+        full: "Each of these threads can hold a lock that another of them waits for, so that none of them ever continues. The \
+               recorded run avoided it because the threads arrived at different times.",
         help: "Take the locks in the same order everywhere, or take them together (std::lock, std::scoped_lock), or release \
                the first before taking the second.",
     },
     Rule {
         kind: Kind::Atomicity,
-        short: "Another thread's access can come between two that look meant as one step.",
+        short: "Another thread's access can come between two accesses that appear intended to be atomic.",
         full: "A thread accesses a variable twice in a row, as in check-then-act or read-modify-write, and another thread's \
                access can come between the two so that no serial order of the steps explains the result.",
         help: "Hold one lock over both accesses, or use one atomic operation (fetch_add, compare_exchange) for both.",
@@ -45,15 +45,15 @@ pub const RULES: [Rule; 7] = [
         kind: Kind::Order,
         short: "A variable can be used before it is first set.",
         full: "In the recorded run a write came before the read that uses it, but nothing enforces that: the read can come \
-               first and then sees memory that nobody has set.",
+               first and then sees memory that no thread has written.",
         help: "Set the variable before the reading thread is started, or let the reader wait until it is set (condition \
                variable, join, once).",
     },
     Rule {
         kind: Kind::Nondeterminism,
         short: "A read can see different writes from run to run.",
-        full: "Which write this read sees depends on the order in which threads happen to run. That may be meant; where the \
-               result should not depend on timing, it is a bug that tests show now and then.",
+        full: "Which write this read sees depends on thread timing. That may be intended; where the result should not depend on \
+               timing, it is a bug that tests show only now and then.",
         help: "If the result must not depend on timing, make the reader wait for the write that it should see.",
     },
     Rule {
@@ -73,7 +73,7 @@ pub const RULES: [Rule; 7] = [
 ];
 
 impl Kind {
-    /// What it means.
+    /// The explanation of this kind.
     pub fn rule(self) -> &'static Rule {
         &RULES[self as usize]
     }

@@ -1,8 +1,8 @@
-//! A report as SARIF 2.1.0, for code scanning services and editors.
+//! The report as SARIF 2.1.0, for code scanning services and editors.
 //!
-//! One result a finding. The first side is its location, the others and the lock acquires are related locations; the witness
-//! is a code flow with a thread flow for each thread and `executionOrder` across them. A side without a file is given by the
-//! trace itself: in a text trace event numbers are lines.
+//! Each finding is a result. Its first side is the location; the other sides and the lock acquires are related locations. The
+//! witness is a code flow with a thread flow for each thread and an `executionOrder` across them. A side without a source file
+//! refers to the trace file: in a text trace, event numbers are line numbers.
 
 use serde_json::{Map, Value, json};
 
@@ -12,11 +12,11 @@ use crate::places::{self, function_name};
 use crate::rules::{RULES, Rule};
 use crate::schedules::{Row, Schedules};
 
-/// Steps of a code flow at most.
+/// The maximum number of steps in a code flow.
 const STEPS: usize = 1_000;
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// The SARIF document.
+/// Builds the SARIF document.
 pub fn document(report: &Report) -> Value {
     let driver = json!({
         "name": report.tool.name,
@@ -111,7 +111,7 @@ fn result(report: &Report, finding: &Finding) -> Value {
     result
 }
 
-/// The other sides, where locks were taken and where the threads were started.
+/// The related locations: the other sides, where locks were taken and where the threads were started.
 fn related(report: &Report, finding: &Finding) -> Vec<Value> {
     let mut all = Vec::new();
     for side in finding.events.iter().skip(1) {
@@ -175,13 +175,13 @@ fn physical(report: &Report, event: u64, source: Option<&Source>) -> Value {
     physical
 }
 
-/// A path as a URI: relative ones are relative to the root of the sources.
+/// Converts a path to a URI; relative paths are relative to the source root.
 fn artifact(path: &str) -> Value {
     let encoded: String = path.bytes().map(encode).collect();
     match path.starts_with('/') {
         true => json!({"uri": format!("file://{encoded}")}),
         false => {
-            // A first part with a colon would read as a scheme; colons are encoded, so none has one.
+            // A first part with a colon would read as a scheme, so colons are encoded.
             let relative = encoded.trim_start_matches("./");
             json!({"uri": relative, "uriBaseId": "%SRCROOT%"})
         }
@@ -215,7 +215,7 @@ struct FlowStep {
     importance: &'static str,
 }
 
-/// The possible run, then the recorded one.
+/// The code flows: the possible run, then the recorded run.
 fn flows(report: &Report, finding: &Finding) -> Vec<Value> {
     if finding.steps() == 0 && finding.story.is_none() {
         return Vec::new();
@@ -236,7 +236,7 @@ fn flows(report: &Report, finding: &Finding) -> Vec<Value> {
     flows
 }
 
-/// The event is what its thread does next when the witness has run: blocked, about to collide, or about to read.
+/// Whether the event is the next one of its thread when the witness has run: blocked, about to collide, or about to read.
 fn is_next(finding: &Finding, row: &Row) -> bool {
     let read = |side: &Side| side.role == "read";
     finding.events.iter().any(|side| {
@@ -244,7 +244,7 @@ fn is_next(finding: &Finding, row: &Row) -> bool {
     })
 }
 
-/// At most [`STEPS`] steps: those around the target's.
+/// Trims a schedule to the [`STEPS`] steps around the target.
 fn trimmed(rows: &[&Row], schedules: &Schedules, targets: &[u64], important: &[u64]) -> Vec<FlowStep> {
     let at = |row: &&Row| targets.contains(&row.event);
     let last = rows.iter().rposition(at).unwrap_or(rows.len().saturating_sub(1));

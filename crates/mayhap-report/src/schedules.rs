@@ -1,8 +1,8 @@
-//! The observed schedule and the witness around the target, for pictures: rows with small numbers into name tables.
+//! The recorded schedule and the witness around the target, for the pictures: rows of small numbers that index name tables.
 
 use serde::{Deserialize, Serialize};
 
-/// Observed and possible order of the same events, trimmed around the target.
+/// The recorded and the possible order of the same events, trimmed around the target.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Schedules {
     /// Threads by [`Row::thread`].
@@ -11,23 +11,23 @@ pub struct Schedules {
     pub objects: Vec<String>,
     /// Locations by [`Row::location`].
     pub locations: Vec<String>,
-    /// The events in observed order. Those of the target are among them.
+    /// The events in recorded order, those of the target included.
     pub rows: Vec<Row>,
-    /// The order of the witness: positions in `rows`. Rows that are not in it do not run in the witness before the target.
+    /// The order of the witness, as positions in `rows`. The witness does not run the other rows before the target.
     pub witness: Vec<u32>,
-    /// Reads that see another write in the witness than observed.
+    /// Reads that see another write in the witness than in the recorded run.
     #[serde(default)]
     pub changed: Vec<Changed>,
-    /// How many events the observed schedule has.
+    /// How many events the recorded schedule has.
     pub observed_total: u64,
     /// How many steps the witness has.
     pub witness_total: u64,
-    /// How many steps of the witness come before the first that is here.
+    /// How many steps of the witness precede the first one in `rows`.
     #[serde(default)]
     pub witness_skipped: u64,
 }
 
-/// One event of a schedule. In JSON an array of these six.
+/// One event of a schedule. In JSON it is an array of these six fields.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(into = "Cells", from = "Cells")]
 pub struct Row {
@@ -41,8 +41,8 @@ pub struct Row {
     pub object: Option<u32>,
     /// A position in [`Schedules::locations`].
     pub location: Option<u32>,
-    /// The number of the event that belongs to it: release to acquire and back, the write that a read saw, the notify that
-    /// a wait returned from.
+    /// The number of the related event: the release of an acquire and vice versa, the write that a read saw, the notify that
+    /// ended a wait.
     pub partner: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! The lines of source that findings speak of, kept in the report so that it can be shown anywhere.
+//! The source lines that findings refer to. They are stored in the report so that it can be shown on any machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::data::Report;
 use crate::finding::{Side, Source};
 
-/// Some lines of a file, one after the other.
+/// Consecutive lines of a file.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SourceText {
-    /// The file, as locations name it.
+    /// The file, as locations spell it.
     pub file: String,
     /// The number of the first line.
     pub from: u32,
@@ -19,16 +19,16 @@ pub struct SourceText {
     pub lines: Vec<String>,
 }
 
-/// Lines kept before and after each line that is spoken of.
+/// How many lines are kept before and after each line that a finding refers to.
 const AROUND: u32 = 6;
-/// Larger files are no source.
+/// Larger files are not treated as source.
 const LARGEST: u64 = 16 << 20;
 /// Longer lines are cut.
 const LONGEST: usize = 1000;
 
 impl Report {
-    /// Reads the lines that its findings speak of, from files as locations name them or below one of `roots`. Of a file that
-    /// is not there, what the report has stays.
+    /// Reads the lines that the findings refer to, from the files that locations name or from files below one of `roots`. If a
+    /// file does not exist, the lines that the report already has are kept.
     pub fn gather_sources(&mut self, roots: &[PathBuf]) {
         let mut wanted: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
         let sides = self.findings.iter().flat_map(|f| &f.events).chain(self.refutation.iter().flat_map(|r| &r.events));
@@ -59,7 +59,7 @@ impl Report {
         }
     }
 
-    /// Up to so many lines around a line: the number of the first, and the lines. `None` where the line is not kept.
+    /// The lines around a line: the number of the first one, and the lines. `None` if the line is not in the report.
     pub fn excerpt(&self, file: &str, line: u32, before: u32, after: u32) -> Option<(u32, &[String])> {
         let holds = |text: &&SourceText| {
             text.file == file && (text.from..text.from.saturating_add(text.lines.len() as u32)).contains(&line)
@@ -72,18 +72,18 @@ impl Report {
 }
 
 impl Report {
-    /// Where the side's object stands by its name in the line, if it stands there once.
+    /// Where the name of the side's object occurs in the line, if it occurs exactly once.
     fn highlight(&self, side: &Side) -> Option<[u32; 2]> {
         let source = side.source.as_ref()?;
         let (_, lines) = self.excerpt(source.file.as_deref()?, source.line?, 0, 0)?;
         let (name, line) = (identifier(&side.object)?, lines.first()?);
-        // A member as the source spells it, else the variable that it is in.
+        // Look for the member as the source spells it, then for the variable that contains it.
         let path = side.object.split(['+', '#', '[']).next().and_then(|path| path.rsplit("::").next());
         path.into_iter().chain([name]).find_map(|name| only(name, line))
     }
 }
 
-/// The columns of a name that stands once in a line of source.
+/// The columns of a name that occurs exactly once in a source line.
 fn only(name: &str, line: &str) -> Option<[u32; 2]> {
     let part_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     // Within a string literal it is only a word: an odd number of quotes comes before.
@@ -98,14 +98,14 @@ fn only(name: &str, line: &str) -> Option<[u32; 2]> {
     Some([from, from + name.chars().count() as u32])
 }
 
-/// The name by which source would speak of a global: `ns::queue+8` is `queue` there.
+/// The name of a global as source code spells it: `ns::queue+8` is `queue`.
 fn identifier(object: &str) -> Option<&str> {
     let name = object.split(['+', '#', '[', '.']).next()?.rsplit("::").next()?;
     let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
     (is_name && name.chars().all(|c| c.is_alphanumeric() || c == '_')).then_some(name)
 }
 
-/// The wanted lines that a file has, as runs of successive ones.
+/// The wanted lines that a file contains, as runs of consecutive lines.
 fn read(file: &str, wanted: &BTreeSet<u32>, roots: &[PathBuf]) -> Vec<SourceText> {
     let Some(text) = find(file, roots) else { return Vec::new() };
     let mut texts: Vec<SourceText> = Vec::new();
@@ -122,7 +122,7 @@ fn read(file: &str, wanted: &BTreeSet<u32>, roots: &[PathBuf]) -> Vec<SourceText
     texts
 }
 
-/// The text of a file as locations name it, or below one of the roots.
+/// Reads a file that a location names, as it is or below one of the roots.
 fn find(file: &str, roots: &[PathBuf]) -> Option<String> {
     let candidates = std::iter::once(PathBuf::from(file)).chain(roots.iter().map(|root| root.join(file)));
     candidates.into_iter().find_map(|path| contents(&path))

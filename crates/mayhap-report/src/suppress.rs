@@ -1,24 +1,25 @@
 //! Suppressions: rules that hide findings, in ThreadSanitizer's syntax.
 //!
-//! A line is `type:pattern`; `#` begins a comment line. `race`, `race_top` and `deadlock` are ThreadSanitizer's, `called_from_lib` too; its
-//! `thread`, `mutex` and `signal` are accepted but hide nothing, since mayhap has no such reports. Ours are `atomicity`,
-//! `order` and `nondeterminism`, which work as `race` does, and `fingerprint`, whose pattern is a finding's fingerprint or id.
+//! Each line is `type:pattern`; a line that starts with `#` is a comment. The types `race`, `race_top`, `deadlock` and `called_from_lib`
+//! are ThreadSanitizer's. Its `thread`, `mutex` and `signal` are accepted but hide nothing, since mayhap has no such reports. The types
+//! `atomicity`, `order` and `nondeterminism`, which work like `race`, and `fingerprint`, whose pattern is a finding's fingerprint or id,
+//! are additions.
 //!
-//! A pattern matches anywhere in a name; `*` stands for anything, `^` and `$` tie it to the beginning and the end. Names are the functions
-//! and files of a side's location and stack, of the stack that started its thread, and the variable or lock itself. `race_top` looks at the
-//! innermost function, file and the variable only. `called_from_lib` looks at the files and modules below the innermost frame.
+//! A pattern matches anywhere in a name; `*` matches anything, `^` and `$` anchor it to the start and the end. The names are the functions
+//! and files in a side's location and stack, those in the stack that started its thread, and the variable or lock itself. `race_top` looks
+//! only at the innermost function, its file and the variable. `called_from_lib` looks at the files and modules below the innermost frame.
 
 use crate::data::Report;
 use crate::finding::{Finding, Kind, Side, Source};
 
-/// What a rule is about.
+/// What a rule applies to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Sort {
     Kind(Kind),
     RaceTop,
     CalledFromLib,
     Fingerprint,
-    /// Of ThreadSanitizer, about reports that mayhap does not have.
+    /// A ThreadSanitizer type for reports that mayhap does not have.
     Foreign,
 }
 
@@ -38,7 +39,7 @@ pub struct Suppressions {
     rules: Vec<Rule>,
 }
 
-/// A line that is no rule.
+/// A line that is not a valid rule.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct BadRule {
@@ -57,11 +58,12 @@ impl Suppressions {
                 continue;
             }
             let bad = |message: String| BadRule { line: number, message };
-            let (name, pattern) =
-                line.split_once(':').ok_or_else(|| bad(format!("`{line}` is no suppression: type:pattern")))?;
+            let (name, pattern) = line
+                .split_once(':')
+                .ok_or_else(|| bad(format!("`{line}` is not a suppression: expected type:pattern")))?;
             let sort = sort(name).ok_or_else(|| {
                 bad(format!(
-                    "`{name}` is no type of suppression: race, race_top, deadlock, called_from_lib, atomicity, order, \
+                    "unknown suppression type `{name}`: expected race, race_top, deadlock, called_from_lib, atomicity, order, \
                      nondeterminism, fingerprint (thread, mutex and signal are accepted and hide nothing)"
                 ))
             })?;
@@ -146,7 +148,7 @@ fn callers(side: &Side) -> Vec<&str> {
         .collect()
 }
 
-/// ThreadSanitizer's patterns: a substring, `*` for anything, `^` and `$` for the ends.
+/// Matches a ThreadSanitizer pattern: a substring, with `*` for anything and `^` and `$` as anchors.
 fn matches(pattern: &str, name: &str) -> bool {
     let (from_start, pattern) = match pattern.strip_prefix('^') {
         Some(rest) => (true, rest),
@@ -254,8 +256,8 @@ mod tests {
     #[test]
     fn bad_rules_are_refused_with_their_line() {
         let error = |text: &str| Suppressions::default().add(text, "f").unwrap_err().to_string();
-        assert!(error("race:a\nnonsense").starts_with("line 2: `nonsense` is no suppression"));
-        assert!(error("rcae:a").contains("`rcae` is no type"));
+        assert!(error("race:a\nnonsense").starts_with("line 2: `nonsense` is not a suppression"));
+        assert!(error("rcae:a").contains("unknown suppression type `rcae`"));
         assert!(error("race:").contains("the pattern is empty"));
     }
 }

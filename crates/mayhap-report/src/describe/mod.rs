@@ -1,4 +1,4 @@
-//! From a target and its proof to a finding that says everything there is to say.
+//! Turns a target and its proof into a finding with all of its text.
 
 mod recorded;
 mod story;
@@ -17,10 +17,10 @@ use crate::places;
 
 pub use recorded::Recorded;
 
-/// What is known of one target.
+/// Everything that is known about one target.
 #[derive(Clone, Debug)]
 pub struct Evidence<'e> {
-    /// What is to be called.
+    /// The kind of bug to report.
     pub kind: Kind,
     /// The bad state.
     pub target: &'e Target,
@@ -28,11 +28,11 @@ pub struct Evidence<'e> {
     pub proof: Option<&'e Checked>,
     /// What a suspicion rests on.
     pub suspicion: Option<&'e str>,
-    /// Who decided.
+    /// The engine or detector that decided it.
     pub engine: &'e str,
-    /// What was to be preserved of reads.
+    /// What the schedule must preserve of reads.
     pub model: Model,
-    /// How many instances the trace has.
+    /// How many instances the trace contains.
     pub occurrences: u64,
     /// How many events lie between the target's events.
     pub distance: u64,
@@ -41,7 +41,7 @@ pub struct Evidence<'e> {
 /// The calls that led to events, innermost first.
 pub type Stacks = BTreeMap<EventId, Vec<Source>>;
 
-/// Makes findings of one trace.
+/// Builds the findings of one trace.
 pub struct Describer<'a> {
     trace: &'a Trace,
     relations: &'a Relations,
@@ -50,17 +50,17 @@ pub struct Describer<'a> {
 }
 
 impl<'a> Describer<'a> {
-    /// For a trace. `steps`: how many rows of schedule each finding keeps around its target at most.
+    /// Creates a describer for a trace. Each finding keeps at most `steps` rows of schedule around its target.
     pub fn new(trace: &'a Trace, relations: &'a Relations, steps: usize) -> Self {
         Describer { trace, relations, steps, stacks: Stacks::new() }
     }
 
-    /// Also knows the stacks of some events: those of the targets, and the starts of their threads.
+    /// Adds call stacks: those of the target events and of the events that started their threads.
     pub fn with_stacks(self, stacks: Stacks) -> Self {
         Describer { stacks, ..self }
     }
 
-    /// The finding.
+    /// Builds the finding for one target.
     pub fn finding(&self, evidence: &Evidence<'_>) -> Finding {
         let Evidence { kind, target, .. } = *evidence;
         let roles = words::roles(kind, target);
@@ -114,13 +114,13 @@ impl<'a> Describer<'a> {
         self.relations
     }
 
-    /// How many events take part in schedules.
+    /// Counts the events that take part in schedules.
     fn relevant(&self) -> u64 {
         let threads = (0..self.relations.threads()).map(ThreadId::at);
         threads.map(|thread| self.relations.thread_events(thread).len() as u64).sum()
     }
 
-    /// Everything known of an event.
+    /// Collects everything known about an event.
     pub(crate) fn side(&self, id: EventId, role: &str) -> Side {
         let (event, tables) = (self.trace.event(id), self.trace.tables());
         Side {
@@ -153,7 +153,7 @@ impl<'a> Describer<'a> {
         stack
     }
 
-    /// The event is a write because it frees memory.
+    /// Whether the event is a write only because it frees memory.
     pub(crate) fn frees(&self, id: EventId) -> bool {
         let innermost = self.stacks.get(&id).and_then(|stack| stack.first());
         innermost.is_some_and(|frame| frame.function.as_deref() == Some(FREES))
@@ -201,8 +201,8 @@ pub fn place(location: &str) -> Option<Source> {
     places::source(location).or_else(|| places::function_of(location))
 }
 
-/// What is undefined or hangs is an error; what is only suspected is never one. An order that somebody asked about need not
-/// be wrong.
+/// Undefined behaviour and hangs are errors; a suspicion is never an error. A sequence that the user asked about need not be a
+/// bug at all.
 fn severity(kind: Kind, target: &Target, verdict: Verdict) -> Severity {
     let grave = match kind {
         _ if matches!(target, Target::Sequence { .. }) => Severity::Note,
@@ -213,7 +213,7 @@ fn severity(kind: Kind, target: &Target, verdict: Verdict) -> Severity {
     if verdict == Verdict::Suspected { grave.max(Severity::Warning) } else { grave }
 }
 
-/// How sure a finding is, and by whose word.
+/// The finding's certainty and its evidence, in one or two sentences.
 fn certainty(finding: &Finding) -> String {
     let steps = words::counted(finding.steps(), "step");
     match (&finding.verdict, &finding.replay) {
@@ -229,28 +229,30 @@ fn certainty(finding: &Finding) -> String {
             format!("Suspected, not proven: {reason}.")
         }
         (Verdict::Confirmed, Some(Replay { runs, confirmed, effect, .. })) => {
-            let effect = effect.as_ref().map_or(String::new(), |e| format!(": {}", e.trim_end_matches('.')));
-            let proof = format!("The kernel had accepted its schedule of {steps}.");
-            format!("Confirmed: forced onto the program, it happened in {confirmed} of {runs} runs{effect}. {proof}")
+            let effect = effect.as_ref().map_or(String::new(), |e| format!("; {}", e.trim_end_matches('.')));
+            let replays = if *runs == 1 { "replay" } else { "replays" };
+            let proof = format!("The proof checker (kernel) had accepted its schedule of {steps}.");
+            format!("Confirmed: reproduced in {confirmed} of {runs} {replays}{effect}. {proof}")
         }
         (_, replay) => {
             let replayed = match replay {
                 Some(Replay { runs, diverged: Some(why), .. }) => {
-                    format!(" Replayed {}, it did not happen: {why}.", words::times(*runs))
+                    format!(" Not reproduced (replayed {}): {why}.", words::times(*runs))
                 }
-                Some(Replay { runs, .. }) => format!(" Replayed {}, it did not happen.", words::times(*runs)),
+                Some(Replay { runs, .. }) => format!(" Not reproduced (replayed {}).", words::times(*runs)),
                 None => String::new(),
             };
             let model = words::model(&finding.model);
-            format!("Proven: the kernel accepted a schedule of {steps} that leads there; {model}.{replayed}")
+            let proof = format!("the proof checker (kernel) accepted a schedule of {steps} that leads there");
+            format!("Proven: {proof}; {model}.{replayed}")
         }
     }
 }
 
 impl Finding {
-    /// Enters what replaying came to, and says so.
+    /// Enters the outcome of replaying the finding and updates its certainty.
     pub fn replayed(&mut self, replay: Replay) {
-        // Also what the trace alone could not prove, if there was a schedule to follow.
+        // A replay also confirms what the trace alone could not prove, if there was a schedule to follow.
         if replay.confirmed > 0 && (self.verdict == Verdict::Proven || self.story.is_some()) {
             self.verdict = Verdict::Confirmed;
         }
@@ -273,7 +275,7 @@ impl Finding {
         self.certainty = certainty(self);
     }
 
-    /// Takes a proof back: it is of the trace, and there is a reason why the program may not be able to do so.
+    /// Downgrades a proof to a suspicion: it holds for the trace, but there is a reason why the program may not be able to follow it.
     pub fn doubted(&mut self, why: &str) {
         if self.verdict == Verdict::Proven {
             self.verdict = Verdict::Suspected;

@@ -1,25 +1,26 @@
-//! What a long schedule has in common with the recorded run.
+//! Long schedules are stored as a difference from the recorded run.
 //!
-//! A schedule mostly runs the recorded events one after the other and differs near its end, so a long one is told by how
-//! far it follows the run, and what comes then. Nothing is lost, and a finding takes what it differs, not what it is long.
+//! A schedule mostly runs the recorded events in their recorded order and differs near its end. A long one is therefore
+//! stored as the number of events it shares with the run and the steps that follow. Nothing is lost, and the size of a
+//! finding depends on how much its schedule differs, not on how long it is.
 
 use mayhap_trace::{EventId, Relations};
 use mayhap_witness::Schedule;
 
-/// Steps up to which a schedule is told whole.
+/// Schedules with up to this many steps are stored in full.
 const WHOLE: usize = 10_000;
 
-/// A long schedule after the events of the run that it begins with.
+/// A long schedule: the events that it shares with the run, and the rest.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recorded {
-    /// So many events of the trace run first, as they were recorded.
+    /// This many events of the trace run first, in recorded order.
     pub after: u64,
-    /// Then these.
+    /// The steps that follow.
     pub rest: Schedule,
 }
 
 impl Recorded {
-    /// The beginning that a schedule shares with the run; `None` where it is told whole.
+    /// Splits off the beginning that a schedule shares with the run; `None` if the schedule is short enough to be stored in full.
     pub fn of(schedule: &Schedule, relations: &Relations) -> Option<Recorded> {
         if schedule.len() <= WHOLE {
             return None;
@@ -43,7 +44,7 @@ mod tests {
 
     use super::*;
 
-    /// Threads that write to themselves, with marks between, which no schedule has.
+    /// Two threads with writes, and marks between them, which take no part in schedules.
     fn trace(events: usize) -> String {
         let line = |i: usize| match i % 5 {
             0 => format!("T{}|br\n", i % 2),
@@ -54,13 +55,13 @@ mod tests {
     }
 
     #[test]
-    fn short_schedules_are_told_whole() {
+    fn short_schedules_are_stored_in_full() {
         let relations = Relations::derive(&parse_std("A|w(x)\nB|w(x)\n").unwrap()).unwrap();
         assert_eq!(Recorded::of(&(0..2).map(EventId::at).collect(), &relations), None);
     }
 
     #[test]
-    fn long_ones_are_told_from_where_they_leave_the_run() {
+    fn long_schedules_are_stored_from_where_they_leave_the_run() {
         let trace = parse_std(&trace(50_000)).unwrap();
         let relations = Relations::derive(&trace).unwrap();
         let mut events: Vec<EventId> =
@@ -72,7 +73,7 @@ mod tests {
         assert_eq!(recorded.rest.iter().collect::<Vec<_>>(), &events[last - 2..]);
         let before = (0..recorded.after as usize).map(EventId::at).filter(|&e| relations.is_relevant(e));
         assert_eq!(before.chain(recorded.rest.iter()).collect::<Schedule>(), schedule);
-        // One that leaves an event out at its very beginning has nothing in common with the run.
+        // A schedule that skips the first event shares nothing with the run.
         let left_out = Recorded::of(&events[1..].iter().copied().collect(), &relations).unwrap();
         assert_eq!((left_out.after, left_out.rest.len()), (0, last));
     }

@@ -1,10 +1,11 @@
-//! The schedule as a story: of all steps only those that matter.
+//! The schedule as a story: only the steps that matter.
 //!
-//! These are the target's events; the sections that they stand in; sections of one lock that the witness runs the other way
-//! round, or that it runs while the one observed before has not begun, since that is what kept the observed run from the
-//! bug; and reads that see another write. Of threads beside the target's, those beyond the fourth are not told of.
+//! These are the target's events; the critical sections around them; sections of one lock that the witness runs in the
+//! opposite order, or runs before a section that the recorded run had earlier, since that is what kept the recorded run
+//! from the bug; and reads that see another write. The target's threads are always shown; other threads only while there
+//! are at most four columns.
 //!
-//! Cost: O(runs of the witness); swapped sections and changed reads are looked for in its last [`NEAR`] steps only.
+//! Cost: O(runs of the witness); swapped sections and changed reads are searched for in its last [`NEAR`] steps only.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -24,11 +25,11 @@ pub(super) struct Told {
     pub(super) swapped: Vec<(EventId, EventId)>,
 }
 
-/// How many steps before the target are looked at.
+/// How many steps before the target are searched.
 const NEAR: usize = 50_000;
-/// Threads told of at most.
+/// Maximum number of threads in a story, unless the target has more.
 const COLUMNS: usize = 4;
-/// Pairs of sections, and changed reads, told of at most.
+/// Maximum number of swapped sections, and of changed reads, in a story.
 const PAIRS: usize = 3;
 
 pub(super) fn tell(describer: &Describer<'_>, target: &Target, schedule: &Schedule) -> Told {
@@ -36,7 +37,7 @@ pub(super) fn tell(describer: &Describer<'_>, target: &Target, schedule: &Schedu
     let near = &schedule.tail(NEAR)[..];
     let events = target.events();
     let mut swapped = Vec::new();
-    // A deadlock is about the locks held; whose other sections came first does not matter to it.
+    // A deadlock is about the locks held; the order of other sections does not matter.
     if !matches!(target, Target::Deadlock(_)) {
         swapped = not_begun(describer, &events, near);
         swapped.extend(turned_round(trace, near));
@@ -46,7 +47,7 @@ pub(super) fn tell(describer: &Describer<'_>, target: &Target, schedule: &Schedu
 
     let mut columns: Vec<ThreadId> = Vec::new();
     let mut steps: BTreeSet<EventId> = BTreeSet::new();
-    // All threads of the target are told of, however many.
+    // All threads of the target get a column, however many there are.
     for &event in &events {
         let thread = trace.event(event).thread;
         if !columns.contains(&thread) {
@@ -100,7 +101,7 @@ fn enter(trace: &Trace, columns: &mut Vec<ThreadId>, steps: &mut BTreeSet<EventI
     }
 }
 
-/// The sections that an event stands in: acquire and release.
+/// The critical sections around an event, as acquire and release.
 fn enclosing(describer: &Describer<'_>, event: EventId) -> Vec<(EventId, Option<EventId>)> {
     let relations = describer.relations;
     let held = relations.locksets().get(relations.held(event));
@@ -108,7 +109,7 @@ fn enclosing(describer: &Describer<'_>, event: EventId) -> Vec<(EventId, Option<
     acquires.map(|acquire| (acquire, relations.matching_release(acquire))).collect()
 }
 
-/// Sections of one lock that run in the other order; those nearest to the target first.
+/// Sections of one lock that run in the opposite order, the nearest to the target first.
 fn turned_round(trace: &Trace, near: &[EventId]) -> Vec<(EventId, EventId)> {
     let mut last: HashMap<LockId, EventId> = HashMap::new();
     let mut pairs = Vec::new();
@@ -126,8 +127,8 @@ fn turned_round(trace: &Trace, near: &[EventId]) -> Vec<(EventId, EventId)> {
     pairs
 }
 
-/// Sections that the observed run had before one of the witness, and that have not begun when the target is reached: they
-/// come after a target event of their thread. Of each lock one pair.
+/// Sections that preceded a section of the witness in the recorded run and have not begun when the target is reached,
+/// because they follow a target event of their thread. At most one pair per lock.
 fn not_begun(describer: &Describer<'_>, events: &[EventId], near: &[EventId]) -> Vec<(EventId, EventId)> {
     let (trace, relations) = (describer.trace, describer.relations);
     let last = events.iter().max().copied().unwrap_or(EventId::at(0));
@@ -162,8 +163,8 @@ fn not_begun(describer: &Describer<'_>, events: &[EventId], near: &[EventId]) ->
     pairs
 }
 
-/// Reads of the last steps that see another write than observed, in the order of the steps. Where these are not the whole
-/// schedule and do not show what a read sees, it is taken to see what it saw.
+/// Reads among the last steps that see another write than in the recorded run, in schedule order. If the searched steps do
+/// not contain the write that a read sees, the read is assumed to be unchanged.
 fn changed_reads(describer: &Describer<'_>, near: &[EventId], whole: bool) -> Vec<Changed> {
     let (trace, relations) = (describer.trace, describer.relations);
     let mut last: HashMap<u32, EventId> = HashMap::new();
@@ -213,7 +214,7 @@ impl Teller<'_, '_> {
         }
     }
 
-    /// The events of the target that have not run when it is reached.
+    /// The target's events that have not run when the target is reached.
     fn next(&self) -> Vec<EventId> {
         match self.target {
             Target::Race(a, b) => vec![*a, *b],
@@ -248,7 +249,7 @@ impl Teller<'_, '_> {
             if event.op.is_acquire() && mark != Mark::Blocked {
                 depths[column] += 1;
             }
-            // The target's events are next together: none of them comes after the other.
+            // The target's events are all next at once: none of them comes after another.
             expected = if matches!(mark, Mark::Next | Mark::Blocked) { place } else { place + 1 };
         }
         steps

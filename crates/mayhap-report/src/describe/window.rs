@@ -1,5 +1,5 @@
-//! The schedules around the target, for pictures: the last steps of the witness, and what the observed run did near the
-//! target's events, as many as fit.
+//! The schedules around the target, for the pictures: the last steps of the witness, and the events near the target in the
+//! recorded run, as many as fit.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,7 +9,7 @@ use mayhap_witness::{Schedule, Target};
 use super::Describer;
 use crate::schedules::{Changed, Row, Schedules};
 
-/// Observed and witness schedule, at most `describer.steps` rows besides the target's own.
+/// The recorded and the witness schedule, with at most `describer.steps` rows besides the target's own.
 pub(super) fn around(
     describer: &Describer<'_>,
     target: &Target,
@@ -18,7 +18,7 @@ pub(super) fn around(
 ) -> Schedules {
     let events = target.events();
     let room = describer.steps;
-    // A quarter is for what the observed run did near the target and the witness does not do.
+    // A quarter is reserved for events near the target in the recorded run that the witness does not run.
     let tail = schedule.tail(room - room / 4);
     let mut chosen: BTreeSet<EventId> = tail.iter().chain(&events).copied().collect();
     observed_near(describer, &events, room, &mut chosen);
@@ -26,8 +26,8 @@ pub(super) fn around(
     let mut tables = Tables::default();
     let rows: Vec<Row> = chosen.iter().map(|&id| tables.row(describer, id)).collect();
     let position: HashMap<EventId, u32> = chosen.iter().zip(0u32..).map(|(&id, i)| (id, i)).collect();
-    // Rows that run in the witness before its tail would stand there without their neighbours, so they are left to the
-    // observed side; what is not in `witness` and not beyond it is counted as skipped.
+    // Rows that the witness runs before its tail would appear without their neighbours, so they are shown on the recorded
+    // side only; steps that are not in `witness` are counted as skipped.
     let witness: Vec<u32> = tail.iter().map(|id| position[id]).collect();
     let shown: BTreeSet<u64> = tail.iter().map(|id| id.number()).collect();
     let changed = changed.iter().filter(|c| shown.contains(&c.event)).cloned().collect();
@@ -44,7 +44,7 @@ pub(super) fn around(
     }
 }
 
-/// Adds what the observed run did nearest to the target's events, alternately before and after each.
+/// Adds the recorded events nearest to the target's events, alternately before and after each.
 fn observed_near(describer: &Describer<'_>, events: &[EventId], room: usize, chosen: &mut BTreeSet<EventId>) {
     let all = describer.trace.len();
     let mut distance = 1;
@@ -62,7 +62,7 @@ fn observed_near(describer: &Describer<'_>, events: &[EventId], room: usize, cho
     }
 }
 
-/// Names that rows index, in the order of their appearance.
+/// Names that rows refer to by number, in order of appearance.
 #[derive(Default)]
 struct Names<K> {
     index: HashMap<K, u32>,

@@ -1,4 +1,4 @@
-//! What is said of a finding, in plain words.
+//! The sentences about a finding: title, message, why nothing prevents it.
 
 use mayhap_trace::Trace;
 use mayhap_witness::Target;
@@ -47,26 +47,26 @@ pub(crate) fn list(parts: &[String]) -> String {
     }
 }
 
-/// What a model keeps of reads, as the end of a sentence.
+/// What a model preserves of reads, as the end of a sentence.
 pub(crate) fn model(model: &str) -> &'static str {
     match model {
-        "data" => "on the way every read sees the write that it saw in the recorded run",
-        "value" => "on the way every read returns its recorded value",
-        "branch" => {
-            "on the way every read whose value its thread acts upon sees the write that it saw in the recorded run"
+        "data" => "every read on the way sees the same write as in the recorded run",
+        "value" => "every read on the way returns its recorded value",
+        "branch" => "every read that affects control flow sees the same write as in the recorded run",
+        "causal" => "every read that affects control flow returns its recorded value",
+        "sync" => {
+            "only synchronisation is preserved: reads may see other writes, and the code could then take another path"
         }
-        "causal" => "on the way every read that affects control flow returns its recorded value",
-        "sync" => "only synchronisation is kept: reads may see other writes, and code could then take other paths",
-        _ => "nothing is known of what reads see",
+        _ => "nothing is known about what reads see",
     }
 }
 
-/// A lock, as the story names it too.
+/// A lock's name, spelled as in the story.
 fn named(lock: &str) -> String {
     format!("`{}`", brief(lock))
 }
 
-/// What each event of the target is.
+/// The role of each event of the target.
 pub(super) fn roles(kind: Kind, target: &Target) -> Vec<&'static str> {
     match target {
         Target::Race(..) | Target::UnorderedRace(..) => vec!["first access", "second access"],
@@ -81,8 +81,8 @@ pub(super) fn roles(kind: Kind, target: &Target) -> Vec<&'static str> {
     }
 }
 
-/// Who does it: the function if it is known, else the thread. Of functions of the languages' libraries the first of the program's own
-/// that led there.
+/// Who does it: the function if it is known, otherwise the thread. Functions of the language's own library are skipped in favour of the
+/// innermost function of the program.
 fn who(side: &Side) -> String {
     let is_own = |source: &&Source| !source.file.as_deref().is_some_and(is_library);
     let own = || side.stack.iter().find(|frame| is_own(frame) && frame.function.is_some() && frame.line.is_some());
@@ -111,7 +111,7 @@ fn does(side: &Side) -> &'static str {
     }
 }
 
-/// What a side does, at the place where it is shown.
+/// What a side does, as printed next to its source line.
 pub(crate) fn verb(side: &Side) -> String {
     let verb = bare_verb(side);
     if side.object.is_empty() { verb.to_string() } else { format!("{verb} `{}`", brief(&side.object)) }
@@ -165,9 +165,9 @@ pub(super) fn title(kind: Kind, target: &Target, sides: &[Side]) -> String {
         }
         (Target::Atomicity { .. }, [a, c, b]) => {
             let pair = match (noun(a) == noun(b), who(a) == who(b)) {
-                (true, true) => format!("two {}s of {}", noun(a), who(a)),
-                (false, true) => format!("the {} and the {} of {}", noun(a), noun(b), who(a)),
-                (_, false) => format!("the {} of {} and the {} of {}", noun(a), who(a), noun(b), who(b)),
+                (true, true) => format!("two {}s by {}", noun(a), who(a)),
+                (false, true) => format!("the {} and the {} by {}", noun(a), noun(b), who(a)),
+                (_, false) => format!("the {} by {} and the {} by {}", noun(a), who(a), noun(b), who(b)),
             };
             let another = if who(c) == who(a) { "another " } else { "" };
             format!("{name} on {}: {another}{} can {} between {pair}", spoken(&a.object), who(c), noun(c))
@@ -221,10 +221,10 @@ pub(super) fn message(kind: Kind, target: &Target, sides: &[Side]) -> String {
         (Target::Deadlock(_), _) => {
             let waits: Vec<String> =
                 sides.iter().map(|s| format!("{} for {}", whereabouts(s), named(&s.object))).collect();
-            format!("These threads can wait for each other for ever: {}.", list(&waits))
+            format!("These threads can wait for each other forever: {}.", list(&waits))
         }
         (Target::Atomicity { .. }, [a, c, b]) => format!(
-            "The {} by {} can come between the {} by {} and the {}{}, which look meant as one step.",
+            "The {} by {} can come between the {} by {} and the {}{}, which appear intended to be atomic.",
             noun(c),
             whereabouts(c),
             noun(a),
@@ -233,7 +233,7 @@ pub(super) fn message(kind: Kind, target: &Target, sides: &[Side]) -> String {
             b.location.as_deref().map_or(String::new(), |l| format!(" at {}", short(l)))
         ),
         (Target::Nondeterminism { other: None, .. }, [w, r]) if kind == Kind::Order => format!(
-            "The read by {} can come before the first write, by {}: it then sees memory that nobody has set.",
+            "The read by {} can come before the first write, by {}: it then sees memory that no thread has written.",
             whereabouts(r),
             whereabouts(w)
         ),
@@ -254,12 +254,12 @@ pub(super) fn message(kind: Kind, target: &Target, sides: &[Side]) -> String {
     }
 }
 
-/// An atomic access stands in a section of a lock of its own, which is no lock of the program.
+/// Whether the lock is the artificial one that encloses an atomic access. The program does not have it.
 fn is_atomic(lock: &Lock) -> bool {
     lock.name.starts_with("atomic ")
 }
 
-/// The locks that a side holds, as people name them.
+/// The names of the locks that a side holds.
 pub(crate) fn locks_held(side: &Side) -> Vec<String> {
     let name = |lock: &Lock| format!("{}{}", named(&lock.name), if lock.shared { " (shared)" } else { "" });
     side.locks.iter().filter(|l| !is_atomic(l)).map(name).collect()
@@ -284,7 +284,8 @@ pub(super) fn why(describer: &Describer<'_>, target: &Target, sides: &[Side], to
         (Target::Deadlock(_), _) => why_deadlock(sides),
         (Target::Atomicity { .. }, [a, c, b]) => why_atomicity(a, c, b),
         (Target::Nondeterminism { .. }, _) => {
-            "No lock prevents it: a lock keeps sections apart, but it does not say whose comes first.".to_string()
+            "No lock prevents it: a lock keeps critical sections apart, but does not decide which one runs first."
+                .to_string()
         }
         _ => String::new(),
     };
@@ -326,30 +327,30 @@ fn why_deadlock(sides: &[Side]) -> String {
         format!("{} holds {}", who(side), list(&names))
     };
     let parts: Vec<String> = sides.iter().map(held).collect();
-    format!("Nothing prevents it: {}, and no further lock is held by all of them.", list(&parts))
+    format!("No common outer lock prevents it: {}.", list(&parts))
 }
 
 fn why_atomicity(a: &Side, c: &Side, b: &Side) -> String {
-    // The same hold covers both accesses if one acquire gave it.
+    // A lock covers both accesses if both hold it by the same acquire.
     let throughout: Vec<&Lock> = a.locks.iter().filter(|l| b.locks.contains(l)).collect();
     let interrupted: Vec<String> = (a.locks.iter())
         .filter(|l| !is_atomic(l) && b.locks.iter().any(|m| m.name == l.name && m.event != l.event))
         .map(|l| named(&l.name))
         .collect();
     let names: Vec<String> = throughout.iter().map(|l| named(&l.name)).collect();
-    // Two functions of one thread are spoken of as the thread.
+    // Where the two accesses are in different functions, name the thread.
     let whose = if who(a) == who(b) { who(a) } else { a.thread.clone() };
     if !names.is_empty() {
         return format!("No lock prevents it: {whose} holds {} throughout, but {}.", list(&names), holds(c));
     }
     if !interrupted.is_empty() {
         let locks = list(&interrupted);
-        return format!("No lock prevents it: {whose} gives up {locks} between its two accesses and takes it again.");
+        return format!("No lock prevents it: {whose} releases {locks} between its two accesses.");
     }
-    format!("No lock prevents it: {whose} holds none from its first access to its second.")
+    format!("No lock prevents it: {whose} holds no lock across both accesses.")
 }
 
-/// What the observed run owed to chance.
+/// Why the recorded run did not show the bug, if only the order of two critical sections prevented it.
 fn swapped(trace: &Trace, told: &Told) -> Option<String> {
     let &(earlier, later) = told.swapped.first()?;
     let (first, second) = (trace.event(earlier), trace.event(later));
@@ -363,5 +364,5 @@ fn swapped(trace: &Trace, told: &Told) -> Option<String> {
         ));
     }
     let (first, second) = (tables.thread(first.thread), tables.thread(second.thread));
-    Some(format!("The recorded run escaped it because {first} took {lock} before {second} did; nothing enforces that."))
+    Some(format!("The recorded run avoided it because {first} took {lock} before {second} did; nothing enforces that."))
 }

@@ -1,4 +1,4 @@
-//! Numbers as the page carries them: LEB128 bytes, differences in zigzag, the whole in base64. `page/data.js` reads them.
+//! Encodes numbers for the page: LEB128 bytes, zigzag for differences, all in base64. `page/data.js` decodes them.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -26,8 +26,8 @@ impl Bytes {
     }
 }
 
-/// A list of steps as runs: how far each run starts from the end of the one before, and its length. Schedules mostly go on
-/// where they were, so that a million steps often take some thousand bytes.
+/// A list of steps as runs, each stored as its distance from the end of the previous run and its length. Schedules mostly
+/// continue where they were, so a million steps often take a few thousand bytes.
 #[derive(Serialize, Debug)]
 pub(super) struct Runs {
     count: usize,
@@ -61,7 +61,7 @@ impl Runs {
 mod tests {
     use super::*;
 
-    /// What `page/data.js` does, in other words.
+    /// Decodes as `page/data.js` does.
     fn decode(runs: &Runs) -> Vec<i64> {
         let bytes = STANDARD.decode(&runs.runs).unwrap();
         let mut at = 0;

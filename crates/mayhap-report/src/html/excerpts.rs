@@ -1,4 +1,4 @@
-//! Source excerpts: each stretch of lines once, however many findings point at it.
+//! Source excerpts, each stored once however many findings refer to it.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{Report, Source};
 
-/// Lines shown before and after the one that a finding is about.
+/// How many lines are shown before and after the marked line.
 const BEFORE: u32 = 3;
 const AFTER: u32 = 2;
 
@@ -29,7 +29,7 @@ struct Excerpt<'r> {
 }
 
 impl<'r> Excerpts<'r> {
-    /// Of the lines that a report keeps.
+    /// Creates an empty table of excerpts from a report's lines.
     pub(super) fn of(report: &'r Report) -> Self {
         Excerpts { all: Vec::new(), known: HashMap::new(), report }
     }

@@ -1,9 +1,9 @@
 //! The report as one HTML file that needs nothing else: no network, no other file, no server.
 //!
-//! The file is a fixed page with the report in it as JSON. The page's script and style are allowed by their hashes in a
-//! policy that forbids everything else, requests included; the JSON is escaped so that no text in it can end the element it
-//! is in; and the script makes text nodes of what it reads there, never markup. Names that a program under test chose
-//! therefore show as what they are, whatever they look like.
+//! The file is a fixed page that contains the report as JSON. A content security policy allows the page's own script and style
+//! by their hashes and forbids everything else, requests included. The JSON is escaped so that no text in it can end its
+//! element. The script turns what it reads into text nodes, never into markup. Names that a program under test chose are
+//! therefore shown literally, whatever they look like.
 
 mod encode;
 mod excerpts;
@@ -20,7 +20,7 @@ use crate::Report;
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 
-/// The script, in the order in which its parts use each other.
+/// The script's parts, each after those that it uses.
 const SCRIPT: &[&str] = &[
     include_str!("page/dom.js"),
     include_str!("page/data.js"),
@@ -56,16 +56,16 @@ pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     out.write_all(rest.as_bytes())
 }
 
-/// The hash of a script or style as policies name it.
+/// The hash of a script or style as a content security policy spells it.
 fn hash(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }
 
-/// Escapes, within strings of JSON, what could end a script element or open another in its place, and the line separators
-/// that scripts once took for line ends.
+/// Escapes characters that could end a script element or open another one, and the two line separators that older
+/// JavaScript treats as line ends.
 ///
-/// Outside of strings JSON has none of these characters, so the text stays the same JSON. The writer of JSON never parts the
-/// bytes of a character.
+/// JSON has these characters only inside strings, so the result is equivalent JSON. The JSON writer never splits the bytes of
+/// a character between two calls.
 struct Escaped<'w>(&'w mut dyn Write);
 
 impl Write for Escaped<'_> {

@@ -1,7 +1,7 @@
-//! What the page gets to know: the report with names as tables, and all schedules over one table of steps.
+//! The data of the page: the report with its names in tables, and all schedules over one table of steps.
 //!
-//! Findings of one trace share most of their steps, so each step is there once, in observed order, whichever findings show
-//! it; their schedules and stories are lists of places in that table.
+//! The findings of one trace share most of their steps, so each step is stored once, in recorded order. Schedules and stories
+//! are lists of positions in that table.
 
 use std::collections::HashMap;
 
@@ -81,7 +81,7 @@ struct PageSide<'r> {
 struct PageSchedules {
     observed: Runs,
     possible: Option<Runs>,
-    /// Events of the finding that are next when `possible` has run.
+    /// The finding's events that are next when `possible` has run.
     next: Vec<u32>,
     targets: Vec<u32>,
     /// Steps that matter.
@@ -202,7 +202,7 @@ struct Columns {
     location: String,
 }
 
-/// A step. What it may lack is 0, or a number and one.
+/// A step. An optional field is stored as 0 if missing, otherwise as its value plus one.
 #[derive(Clone, Copy)]
 struct Step {
     event: u64,
@@ -212,13 +212,13 @@ struct Step {
     location: u32,
 }
 
-/// All steps that some finding shows, by event number.
+/// All steps that any finding shows, by event number.
 struct Table<'r> {
     steps: Vec<Step>,
     names: Names<'r>,
 }
 
-/// Names that are numbered as they come.
+/// Names, numbered in order of appearance.
 #[derive(Default)]
 struct Interner<'r, K>(HashMap<(K, &'r str), u32>);
 
@@ -258,7 +258,7 @@ impl<'r> Table<'r> {
         Table { steps, names }
     }
 
-    /// Where in the table an event is.
+    /// The position of an event in the table.
     fn place(&self, event: u64) -> Option<u32> {
         self.steps.binary_search_by_key(&event, |step| step.event).ok().map(|at| at as u32)
     }
@@ -286,12 +286,12 @@ impl<'r> Table<'r> {
     }
 }
 
-/// The operation's code in the native format; a branch, which has no object, for a word that no format knows.
+/// The operation's code in the native format; an unknown word becomes a branch, which has no object.
 fn code(row: &Row) -> u8 {
     mayhap_trace::Op::from_word(row.op.as_bytes()).unwrap_or(mayhap_trace::Op::Branch) as u8
 }
 
-/// What kind of thing an operation names: a lock and a variable may share a name and are still two.
+/// The kind of object that an operation names: a lock and a variable with the same name are different objects.
 fn class(op: u8) -> u8 {
     mayhap_trace::Op::from_code(op).map_or(0, |op| op.names() as u8)
 }

@@ -1,4 +1,4 @@
-//! Where it happens: lines of source with what matters marked, stacks, locks, and how the threads began.
+//! Lays out where a finding happens: marked source lines, stacks, locks, and how the threads were started.
 
 use super::Style;
 use super::span::{Line, Paint, wrap};
@@ -8,14 +8,14 @@ use crate::finding::{Creation, Finding, Side, Source};
 use crate::places::{function_name, short};
 use mayhap_symbols::is_library;
 
-/// Lines shown before the line that matters.
+/// How many lines are shown before the marked line.
 const BEFORE: u32 = 2;
-/// Frames of a stack that are shown at most.
+/// How many frames of a stack are shown at most.
 const FRAMES: usize = 8;
-/// A tab is shown as so many spaces.
+/// What a tab is shown as.
 const TAB: &str = "    ";
 
-/// All sides of a finding.
+/// Lays out all sides of a finding.
 pub(super) fn sides(report: &Report, finding: &Finding, style: &Style) -> Vec<Line> {
     let mut lines = Vec::new();
     for (i, side) in finding.events.iter().enumerate() {
@@ -44,7 +44,7 @@ fn excerpt<'r>(report: &'r Report, side: &Side) -> Option<Excerpt<'r>> {
     Some(Excerpt { first, lines, line })
 }
 
-/// What the side does and holds, as a sentence.
+/// What the thread of a side does there and which locks it holds, as a sentence.
 fn doing(side: &Side) -> String {
     let locks = match locks_since(side) {
         locks if locks.is_empty() => "no lock held".to_string(),
@@ -98,7 +98,7 @@ fn with_source(side: &Side, excerpt: &Excerpt<'_>, paint: Paint, first: bool, st
     lines
 }
 
-/// Where the marks stand: under what the report highlights, else under the whole line.
+/// Where the marks go: under what the report highlights, otherwise under the whole line.
 fn underlined(side: &Side, shown: &str, line: &str, indent: usize) -> (usize, usize) {
     let width = |text: &str| Line::of(Paint::Plain, &text.replace('\t', TAB)).width();
     if let Some([from, to]) = side.highlight {
@@ -133,7 +133,7 @@ fn stack(name: &str, frames: &[Source], style: &Style) -> Vec<Line> {
     }
     let mut lines = vec![Line::new().plain("     ").add(Paint::Dim, name)];
     let (first, others) = frames.split_at(1);
-    // What happens within libraries between two functions of the program is one line.
+    // Consecutive library frames share one line.
     let runs = first.chunks(1).chain(others.chunk_by(|a, b| is_foreign(a) && is_foreign(b)));
     let mut told = 0;
     for run in runs.take(FRAMES) {
@@ -151,12 +151,12 @@ fn stack(name: &str, frames: &[Source], style: &Style) -> Vec<Line> {
     lines
 }
 
-/// The frame is code of the languages' own, or of a library of which nothing is known.
+/// Whether the frame belongs to the language's own library or to a library without debug information.
 fn is_foreign(frame: &Source) -> bool {
     frame.file.as_deref().map_or_else(|| unnamed(frame).is_some(), is_library)
 }
 
-/// The module of a frame of which nothing else is known.
+/// The module of a frame, if that is all that is known about it.
 fn unnamed(frame: &Source) -> Option<&str> {
     let (module, _) = frame.function.as_deref().filter(|_| frame.file.is_none())?.split_once("+0x")?;
     Some(module)
@@ -169,7 +169,7 @@ fn shown(frame: &Source) -> String {
     }
 }
 
-/// How the threads began, each once, and those together that the same call started.
+/// Lays out how the threads were started, each once; threads that the same call started share a line.
 fn creations(finding: &Finding, style: &Style) -> Vec<Line> {
     let mut groups: Vec<(&Creation, Vec<String>)> = Vec::new();
     for side in &finding.events {

@@ -1,6 +1,6 @@
-//! A report for people at a terminal.
+//! The report as text for a terminal.
 //!
-//! Everything said stands in the report already; here it is only laid out, in lines of at most [`Style::width`] columns.
+//! The report already contains every sentence; this module only lays it out, in lines of at most [`Style::width`] columns.
 //! Lines that people copy (the replay command) and names without a space may be longer.
 
 mod excerpt;
@@ -16,7 +16,7 @@ use crate::finding::{Finding, Severity, Verdict};
 use crate::refutation::Refutation;
 use span::{Line, Paint, wrap};
 
-/// How much to say.
+/// How much to print.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Detail {
     /// A line for each finding.
@@ -28,7 +28,7 @@ pub enum Detail {
     Verbose,
 }
 
-/// Findings that are told in full unless all are asked for.
+/// How many findings are printed in full unless all are asked for.
 pub const SCREENS: usize = 20;
 
 /// The narrowest and the widest layout.
@@ -37,11 +37,11 @@ const WIDTHS: std::ops::RangeInclusive<usize> = 60..=140;
 /// How a report is laid out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Style {
-    /// Columns.
+    /// The width in columns.
     pub width: usize,
-    /// With colours.
+    /// Whether to use colours.
     pub colour: bool,
-    /// How much to say.
+    /// How much to print.
     pub detail: Detail,
 }
 
@@ -70,7 +70,7 @@ pub fn write(out: &mut dyn Write, report: &Report, style: &Style) -> io::Result<
     }
     if shown.len() > full && style.detail == Detail::Normal {
         let rest = counted((shown.len() - full) as u64, "finding");
-        Line::of(Paint::Dim, &format!("the last {rest} in a line each; --verbose tells all in full"))
+        Line::of(Paint::Dim, &format!("the last {rest} in one line each; --verbose prints all in full"))
             .write(out, style.colour)?;
     }
     if !shown.is_empty() && (style.detail == Detail::Quiet || shown.len() > full) {
@@ -88,7 +88,7 @@ pub fn write(out: &mut dyn Write, report: &Report, style: &Style) -> io::Result<
     Ok(())
 }
 
-/// One finding as the command that decided it alone shows it.
+/// Writes one finding, as `mayhap check` shows it.
 pub fn write_finding(out: &mut dyn Write, report: &Report, finding: &Finding, style: &Style) -> io::Result<()> {
     let style = Style { width: style.width.clamp(*WIDTHS.start(), *WIDTHS.end()), ..*style };
     for line in screen(report, finding, &style) {
@@ -97,7 +97,7 @@ pub fn write_finding(out: &mut dyn Write, report: &Report, finding: &Finding, st
     Ok(())
 }
 
-/// Why something is refuted, as the command that refuted it shows it: the cycle alone.
+/// Writes why a question is refuted, as `mayhap check` shows it: the cycle alone.
 pub fn write_reasons(out: &mut dyn Write, refuted: &Refutation, style: &Style) -> io::Result<()> {
     let style = Style { width: style.width.clamp(*WIDTHS.start(), *WIDTHS.end()), ..*style };
     for line in refutation::reasons(refuted, &style) {
@@ -114,7 +114,7 @@ fn severity_paint(severity: Severity) -> Paint {
     }
 }
 
-/// Title, excerpts, story and sentences.
+/// Lays out a finding in full: title, excerpts, story and sentences.
 fn screen(report: &Report, finding: &Finding, style: &Style) -> Vec<Line> {
     let mut lines = heading(finding, style);
     lines.push(facts(finding));
@@ -133,7 +133,7 @@ fn screen(report: &Report, finding: &Finding, style: &Style) -> Vec<Line> {
     lines
 }
 
-/// What a command does: forces the schedule, runs it all again, or shows the schedule.
+/// The label of a command by what it does: replay the schedule, run everything again, or show the schedule.
 fn command_label(command: &str) -> &'static str {
     match command.split(' ').nth(1) {
         Some("replay") => "replay",
@@ -152,7 +152,7 @@ fn heading(finding: &Finding, style: &Style) -> Vec<Line> {
     lines
 }
 
-/// Id, certainty and count in one line.
+/// Certainty, id and count in one line.
 fn facts(finding: &Finding) -> Line {
     let mut parts = vec![finding.verdict.name().to_string(), finding.id.clone()];
     if finding.occurrences > 1 {
@@ -175,14 +175,14 @@ fn brief(finding: &Finding, style: &Style) -> Vec<Line> {
     lines
 }
 
-/// The columns that labels take.
+/// The width of the label column.
 const LABEL: usize = 11;
 
 fn label(name: &str) -> Line {
     Line::new().plain("  ").add(Paint::Bold, name).padded(LABEL)
 }
 
-/// A sentence behind its label.
+/// Lays out a sentence after its label.
 fn said(name: &str, text: &str, style: &Style) -> Vec<Line> {
     if text.is_empty() {
         return Vec::new();
@@ -191,7 +191,7 @@ fn said(name: &str, text: &str, style: &Style) -> Vec<Line> {
     lines.map(|(i, text)| if i == 0 { label(name).plain(&text) } else { label("").plain(&text) }).collect()
 }
 
-/// What it all came to.
+/// Lays out the counts at the end of a report.
 fn summary(report: &Report, shown: &[&Finding], notes: u64, style: &Style) -> Vec<Line> {
     let summary = &report.summary;
     let mut lines: Vec<String> = Vec::new();
@@ -216,7 +216,7 @@ fn summary(report: &Report, shown: &[&Finding], notes: u64, style: &Style) -> Ve
         lines.push(format!("{} hidden by suppressions", counted(summary.suppressed, "finding")));
     }
     if summary.known > 0 {
-        lines.push(format!("{} known to the baseline and hidden", counted(summary.known, "finding")));
+        lines.push(format!("{} already in the baseline, hidden", counted(summary.known, "finding")));
     }
     lines.extend(summary.determinism.clone());
     lines.extend(decided(summary));
@@ -238,14 +238,14 @@ fn decided(summary: &Summary) -> Vec<String> {
         lines.push(format!("{} at {}", counted(events, "racy event"), counted(locations, "location")));
     }
     if summary.covered_by_races > 0 {
-        lines.push(format!("{} covered by races above", counted(summary.covered_by_races, "further violation")));
+        lines.push(format!("{} covered by the races above", counted(summary.covered_by_races, "further violation")));
     }
     if summary.instances_left_out > 0 {
         let far = counted(summary.instances_left_out, "far instance");
         lines.push(format!("{far} of refuted candidates not tried (--instances)"));
     }
     if let Some(reason) = &summary.first_unknown {
-        lines.push(format!("the first unknown one: {reason}"));
+        lines.push(format!("first unknown candidate: {reason}"));
     }
     lines
 }

@@ -1,4 +1,4 @@
-//! Lines of styled text: their widths on a terminal, padding, cutting, wrapping.
+//! Lines of styled text: their width on a terminal, padding, cutting, wrapping.
 
 use std::io::{self, Write};
 
@@ -50,7 +50,7 @@ impl Line {
         Line::new().add(paint, text)
     }
 
-    /// Adds text; nothing in it acts on the terminal.
+    /// Adds text; control characters are spelled out.
     pub(super) fn add(mut self, paint: Paint, text: &str) -> Self {
         if !text.is_empty() {
             self.spans.push((paint, visible(text).into_owned()));
@@ -67,7 +67,7 @@ impl Line {
         self
     }
 
-    /// Columns that it takes.
+    /// The width in columns.
     pub(super) fn width(&self) -> usize {
         self.spans.iter().map(|(_, text)| text.width()).sum()
     }
@@ -76,13 +76,13 @@ impl Line {
         self.spans.is_empty()
     }
 
-    /// Filled with spaces to so many columns.
+    /// Pads the line with spaces to `width` columns.
     pub(super) fn padded(self, width: usize) -> Self {
         let missing = width.saturating_sub(self.width());
         self.plain(&" ".repeat(missing))
     }
 
-    /// Cut to so many columns, the last of them an ellipsis if anything was cut.
+    /// Cuts the line to `width` columns, the last of them an ellipsis if anything was cut.
     pub(super) fn cut(self, width: usize) -> Self {
         if self.width() <= width {
             return self;
@@ -130,7 +130,7 @@ impl Line {
     }
 }
 
-/// Breaks text at spaces into lines of so many columns; words that are longer are broken where they must be.
+/// Breaks text at spaces into lines of at most this many columns; longer words are broken where they must be.
 pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(8);
     let text = visible(text);

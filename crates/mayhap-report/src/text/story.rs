@@ -1,24 +1,24 @@
-//! The story as tables: a column for each thread, what was observed beside what is possible where both fit, else one below
-//! the other; where even one does not fit, a line for each step.
+//! Lays out the story as two tables, recorded and possible run, with a column for each thread. The tables are side by side
+//! where both fit, otherwise one below the other; where even one does not fit, each step is a line.
 
 use super::Style;
 use super::span::{Line, Paint, wrap};
 use crate::describe::words::counted;
 use crate::finding::{Mark, Step, Story};
 
-/// Columns between threads, and between the tables.
+/// The gap between threads, and between the tables, in columns.
 const GAP: usize = 2;
 const APART: usize = 4;
 const INDENT: usize = 2;
 
-/// How much a cell says.
+/// How much a cell shows.
 #[derive(Clone, Copy)]
 enum Cells {
     WithPlaces,
     Bare,
 }
 
-/// Both tables.
+/// Lays out both tables.
 pub(super) fn tables(story: &Story, style: &Style) -> Vec<Line> {
     let room = style.width - INDENT;
     for cells in [Cells::WithPlaces, Cells::Bare] {
@@ -77,7 +77,7 @@ fn cell(step: &Step, cells: Cells) -> Line {
     }
 }
 
-/// What is left out, or said, below or above cells.
+/// The line that stands for steps left out.
 fn skipped(steps: u64) -> Line {
     Line::of(Paint::Dim, &format!("⋮ {}", counted(steps, "step")))
 }
@@ -85,7 +85,7 @@ fn skipped(steps: u64) -> Line {
 struct Table {
     title: &'static str,
     threads: Vec<Line>,
-    /// A line of its own, or a cell for each thread.
+    /// A separate line, or a cell for each thread.
     rows: Vec<Row>,
 }
 
@@ -117,7 +117,7 @@ impl Table {
                 rows.push(Row::Cells(row));
             }
         }
-        // What is next at the same time stands in one row.
+        // Steps that are next at the same time share a row.
         if let Some(first) = ends.first() {
             if first.skipped > 0 {
                 rows.push(Row::Whole(skipped(first.skipped)));
@@ -170,12 +170,12 @@ impl Table {
     }
 }
 
-/// The step does not run: it is where its thread stands when the story ends.
+/// Whether the step has not run: it is where its thread is when the story ends.
 fn is_end(step: &Step) -> bool {
     matches!(step.mark, Mark::Next | Mark::Blocked)
 }
 
-/// Where columns do not fit: a line for each step, event number and thread in front.
+/// The layout where columns do not fit: a line for each step, with event number and thread in front.
 fn listed(title: &'static str, steps: &[Step], story: &Story, style: &Style) -> Vec<Line> {
     let digits = steps.iter().map(|s| s.event.to_string().len()).max().unwrap_or(1);
     let mut lines = vec![Line::of(Paint::Dim, title), Line::of(Paint::Dim, &"─".repeat(title.len()))];

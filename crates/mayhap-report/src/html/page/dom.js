@@ -38,7 +38,7 @@ function add(node, ...children) {
   }
 }
 
-// Characters that show nothing or turn the order of others around: controls, soft hyphen, direction marks and overrides,
+// Characters that are invisible or reverse the order of others: controls, soft hyphen, direction marks and overrides,
 // zero widths, line separators, lone surrogates, tags.
 const UNSEEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
@@ -102,7 +102,7 @@ async function copy(text) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Without the right to write to the clipboard there is still the way of old.
+    // Without permission to write to the clipboard, fall back to `execCommand`.
     const area = el('textarea', { class: 'unseen', readonly: true });
     area.value = text;
     document.body.append(area);

@@ -20,16 +20,16 @@ function findingView(report, finding, paper = null) {
     heading,
     finding.message && el('p', { class: 'message' }, withCode(finding.message)),
     finding.why && el('p', { class: 'why' }, el('strong', {}, 'Why nothing prevents it. '), withCode(finding.why)),
-    finding.certainty && el('p', { class: 'sure' }, el('strong', {}, 'How sure. '), withCode(finding.certainty)),
+    finding.certainty && el('p', { class: 'sure' }, el('strong', {}, 'Certainty. '), withCode(finding.certainty)),
     finding.suppressed_by && el('p', { class: 'sure' }, el('strong', {}, 'Suppressed by '), el('code', {}, finding.suppressed_by)),
     el('div', { class: `sides n${Math.min(finding.events.length, 3)}` }, finding.events.map((side) => sideView(report, finding, side, paper))),
   );
   const picture = finding.observed ? new Picture(report, finding) : null;
   if (picture) {
     const drawing = paper ? picture.still(paper.width, paper.rows) : picture.build();
-    add(article, el('h3', {}, 'How it comes about'), drawing, trimmedView(report, finding), stepsView(picture, paper));
+    add(article, el('h3', {}, 'How it happens'), drawing, trimmedView(report, finding), stepsView(picture, paper));
   }
-  add(article, el('h3', {}, 'See for yourself'), commandsView(report, finding), factsView(finding));
+  add(article, el('h3', {}, 'Try it yourself'), commandsView(report, finding), factsView(finding));
   return { article, picture, heading };
 }
 
@@ -86,9 +86,9 @@ function trimmedView(report, finding) {
   if (left === 0) return null;
   const again = checkCommand(report, finding);
   return el('p', { class: 'trimmed' },
-    `Kept are the steps around the target; up to ${counted(left, 'further step')} of an interleaving are left out. `,
+    `Only the steps around the target are in this file; up to ${counted(left, 'further step')} of an interleaving are left out. `,
     finding.witness_file && ['The whole schedule is in ', el('code', {}, finding.witness_file), '. '],
-    again && ['More of it on a page of its own: ', el('code', {}, `${again} --html ${finding.kind}.html`)]);
+    again && ['For a page with more steps, run ', el('code', {}, `${again} --html ${finding.kind}.html`)]);
 }
 
 /** The picture as tables: for screen readers, for search, and for copying. */
@@ -122,7 +122,7 @@ function stepsTable(picture, panel, most) {
     for (let at = start; at < end; at++) {
       const step = order.list[at];
       const sees = steps.op[step] === READ && !(picture.kind === 'race' && at >= order.ran) ? `sees ${picture.saw(order.seenAt(at))}` : '';
-      const notes = [at >= order.ran && 'next, has not run', picture.isTarget(step) && 'of the finding', sees, picture.isChanged(step) && 'another write than in the other interleaving'];
+      const notes = [at >= order.ran && 'next, has not run', picture.isTarget(step) && 'part of the finding', sees, picture.isChanged(step) && 'sees a different write in the other interleaving'];
       add(body, el('tr', { class: picture.isTarget(step) ? 'target' : null },
         el('td', { class: 'number' }, String(steps.event[step])), el('td', {}, steps.threadName(step)), el('td', {}, steps.action(step)),
         el('td', {}, steps.locationName(step)), el('td', {}, notes.filter(Boolean).join('; '))));
@@ -137,7 +137,7 @@ function stepsTable(picture, panel, most) {
 function refutationView(report, refutation) {
   const { cycle, premises } = refutation;
   const premiseView = (premise, i) => el('li', { id: `premise-${i}` },
-    el('b', {}, `[${letter(i)}] `), premise.order, el('p', {}, 'because the other way round is impossible:'),
+    el('b', {}, `[${letter(i)}] `), premise.order, el('p', {}, 'because the opposite order is impossible:'),
     premise.given && el('p', { class: 'reason' }, premise.given),
     premise.because.length > 0 && el('ol', {}, premise.because.map(neededView)));
   return el(
@@ -151,7 +151,7 @@ function refutationView(report, refutation) {
     el('div', { class: `sides n${Math.min(refutation.events.length, 3)}` }, refutation.events.map((side) => sideView(report, refutation, side, null))),
     cycle.length > 0 && [
       el('h3', {}, 'Why it cannot happen'),
-      el('p', {}, 'It would need all of these orders, and they lead back to where they began:'),
+      el('p', {}, 'It would need all of these orders, and they form a cycle:'),
       el('ol', { class: 'cycle' }, cycle.map(neededView)),
     ],
     premises.length > 0 && [el('h3', {}, 'Why the derived orders hold'), el('ul', { class: 'premises' }, premises.map(premiseView))],
@@ -176,12 +176,12 @@ function commandsView(report, finding) {
   const words = (finding.replay_command ?? '').split(' ');
   if (finding.replay_command && words[1] !== 'check') command(['run', 'demo'].includes(words[1]) ? 'Run again' : 'Replay', finding.replay_command);
   const again = checkCommand(report, finding);
-  if (again) command('Decide again', again);
+  if (again) command('Check again', again);
   if (finding.fingerprint) command('Suppress', `fingerprint:${finding.fingerprint}`);
   return el('div', { class: 'commands' }, commands);
 }
 
-/** The question of the finding, as `mayhap check` takes it. */
+/** The `mayhap check` command that asks about the finding. */
 function checkCommand(report, finding) {
   const events = finding.events.map((side) => side.event);
   const whole = { race: 2, atomicity: 3, nondeterminism: 3 }[finding.kind];
@@ -200,7 +200,7 @@ function factsView(finding) {
     finding.distance > 0 && ['Events apart', grouped(finding.distance)],
     ['Engine', finding.engine],
     ['Model', finding.model],
-    finding.replay && ['Replayed', `${finding.replay.confirmed} of ${finding.replay.runs} runs showed it`],
+    finding.replay && ['Replayed', `reproduced in ${finding.replay.confirmed} of ${finding.replay.runs}`],
     finding.replay?.effect && ['Effect', finding.replay.effect],
     finding.replay?.diverged && ['Diverged', finding.replay.diverged],
   ];

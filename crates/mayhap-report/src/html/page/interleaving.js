@@ -1,8 +1,8 @@
 // One interleaving: a list of steps, some of which have not run but are next.
 //
 // A *position* is a place in the list; a *row* is a line of the picture. In the story only the steps that matter have a row
-// of their own, and what lies between them shares one, a *fold*. The steps that are next share the last row: none of them
-// has run. All of it is arrays of numbers, so that a million steps take some tens of megabytes and a fraction of a second.
+// each, and the steps between two of them share one, a *fold*. The steps that are next share the last row: none of them has
+// run. Everything is stored in arrays of numbers, so that a million steps take tens of megabytes and a fraction of a second.
 
 const NOT_A_READ = -2, INITIAL = -1;
 /** Positions between two snapshots of the open critical sections. */

@@ -1,4 +1,4 @@
-// Brings the parts together: what is selected, keys, theme, printing.
+// Connects the parts: selection, keys, theme, printing.
 
 const report = loadReport();
 const main = document.getElementById('main');
@@ -42,7 +42,7 @@ function emptyView() {
     'div',
     { class: 'empty' },
     el('h2', {}, none ? 'Nothing found' : 'No finding matches'),
-    el('p', {}, none ? summaryText() : 'Take back a filter, or search for something else.'),
+    el('p', {}, none ? summaryText() : 'Remove a filter, or search for something else.'),
     none && el('ul', {}, (report.notes ?? []).map((note) => el('li', {}, note))),
   );
 }
@@ -59,7 +59,7 @@ function remember(id) {
   try {
     history.replaceState(null, '', '#' + encodeURIComponent(id));
   } catch {
-    // A page without an address of its own has nothing to remember.
+    // A page without an address cannot remember the selection.
   }
 }
 
@@ -72,7 +72,7 @@ function remembered() {
   }
 }
 
-// Theme: what the system says, until somebody says otherwise.
+// Theme: the system's choice until the reader chooses another.
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
@@ -85,7 +85,7 @@ function toggleTheme() {
   try {
     localStorage.setItem('mayhap-theme', document.documentElement.dataset.theme);
   } catch {
-    // Storage may be off; the choice then holds for as long as the page is open.
+    // Storage may be disabled; the choice then lasts as long as the page is open.
   }
   tellTheme();
 }
@@ -98,10 +98,10 @@ try {
   const kept = localStorage.getItem('mayhap-theme');
   if (kept === 'dark' || kept === 'light') document.documentElement.dataset.theme = kept;
 } catch {
-  // As above.
+  // Storage may be disabled.
 }
 
-// Keys, unless somebody types.
+// Keys, unless the focus is in a text field.
 
 const help = document.getElementById('help');
 
@@ -140,7 +140,7 @@ function stepToEnd(side) {
   shown.picture.select(order.list[side < 0 ? 0 : order.count - 1]);
 }
 
-// Paper: the findings that match, one after the other, up to a number that a person might read.
+// Printing: the matching findings one after the other, up to a limit.
 
 const PRINTED = 40, PRINTED_ROWS = 120;
 const paper = document.getElementById('paper');

@@ -1,5 +1,5 @@
-// Interleavings from afar: shades tell how much each thread does in each stretch. Used for rows too thin to draw one by one,
-// and for the strip beside a panel that has the whole interleaving, its target and what is in sight.
+// Interleavings as an overview: shades show how much each thread does in each stretch. Used for rows too thin to draw one by
+// one, and for the strip beside a panel that shows the whole interleaving, its target and the visible part.
 
 const STRIP = 26, SLOT = 2, SHADES = 4;
 

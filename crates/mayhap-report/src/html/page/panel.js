@@ -89,7 +89,7 @@ class Panel {
     this.scrollTo(this.offset);
   }
 
-  // The exact place is `offset`; the scroll bar follows it, or leads when it is the one that moved.
+  // `offset` is the exact position; the scroll bar follows it, or sets it when the reader moves the bar.
   get span() {
     return [Math.max(this.total - this.inner, 0), Math.max(Math.min(this.total, TALLEST) - this.inner, 0)];
   }
@@ -183,7 +183,7 @@ class Panel {
     this.laneWidth = Math.max(LANE, (width - this.picture.gutter - 8) / this.picture.lanes.length);
     const height = rows * this.rowHeight + HEAD + 8;
     const drawing = svg('svg', { class: 'drawing still', 'aria-hidden': 'true' });
-    // The end is what the finding is about.
+    // The end shows the finding.
     const first = this.rows - rows;
     this.paint(drawing, first, this.rows, this.picture.gutter + this.laneWidth * this.picture.lanes.length + 8, height, first * this.rowHeight, 0);
     return el('section', { class: `panel ${this.name}` }, el('h4', {}, this.options.title, el('span', { class: 'count' }, this.options.count)), drawing);
@@ -250,7 +250,7 @@ class Panel {
     const starts = order.openAt(order.rowStart(first, this.folded));
     for (let row = first; row < last; row++) {
       const [start, end] = [order.rowStart(row, this.folded), order.rowEnd(row, this.folded)];
-      // Of what happens within a fold only what goes on after it is to be seen.
+      // Within a fold only sections that continue after it are visible.
       if (order.isFold(row, this.folded)) starts.push(...order.openAt(end).filter((at) => at >= start));
       else for (let at = start; at < end; at++) if (order.mate[at] > at) starts.push(at);
     }
@@ -266,7 +266,7 @@ class Panel {
     const startRow = order.rowOf(at, this.folded);
     const endRow = end < order.count ? order.rowOf(end, this.folded) : this.rows - 1;
     const [x, width] = this.box(lane, order.depth[at] - 1);
-    // Far ends are clipped: a box of millions of pixels is nothing a browser draws well.
+    // Far ends are clipped: browsers draw boxes of millions of pixels badly.
     const y = Math.max(this.y(startRow) + 2, -200);
     const bottom = Math.min(this.y(endRow + 1) - 2, this.viewport.clientHeight + 4000);
     const lock = picture.lockOf(step);
@@ -348,7 +348,7 @@ class Panel {
       svg('circle', { class: 'shaft', cx: x + 14, cy: y, r: 3.5 }),
       svg('path', { class: 'shaft', d: `M${x + 10.5} ${y}H${x + 6}` }),
       svg('path', { class: 'tip', d: `M${x} ${y}l7 -3.5v7z` }),
-      svg('title', {}, 'sees the value from before'),
+      svg('title', {}, 'sees the initial value'),
     );
   }
 

@@ -1,5 +1,5 @@
-// Both interleavings of a finding: what ran beside what can run. They share lanes, zoom and selection, so that a step of one
-// is easily found in the other.
+// Both interleavings of a finding, the recorded and the possible run. They share lanes, zoom and selection, so that a step of
+// one is easily found in the other.
 
 /** Panels grow with their rows up to this height. */
 const TALL = 640;
@@ -38,7 +38,7 @@ class Picture {
       list.set(finding.next, ran.length);
       this.possible = order(list, finding.next.length);
     }
-    // A story that leaves nothing out is told whole.
+    // A story that leaves nothing out is shown in full.
     this.foldable = orders.some((o) => o.folds.includes(1));
     this.folded = this.foldable;
     this.story = story;
@@ -105,7 +105,7 @@ class Picture {
     return ZOOMS[this.zoom];
   }
 
-  /** The steps in words, for the tooltip, the line below and for those who do not see the picture. */
+  /** The step in words, for the tooltip, the line below and screen readers. */
   describe(panel, step) {
     const { steps } = this;
     const order = panel.order;
@@ -119,14 +119,14 @@ class Picture {
     if (steps.op[step] === READ && !(this.kind === 'race' && at >= order.ran)) parts.push(`sees ${this.saw(order.seenAt(at))}`);
     if (this.isChanged(step)) {
       const other = order === this.observed ? this.possible : this.observed;
-      const word = order === this.observed ? 'in the possible interleaving' : 'in the observed run';
+      const word = order === this.observed ? 'in the possible run' : 'in the recorded run';
       parts.push(`${word} ${this.saw(other.seenAt(other.positions[step]))}`);
     }
     return parts.join(' · ');
   }
 
   saw(step) {
-    return step >= 0 ? `the write of event ${this.steps.event[step]} (${this.steps.threadName(step)})` : 'the value from before';
+    return step >= 0 ? `the write of event ${this.steps.event[step]} (${this.steps.threadName(step)})` : 'the initial value';
   }
 
   // The view.
@@ -137,16 +137,16 @@ class Picture {
       const left = part.left_out ? `, ${counted(part.left_out, 'further step')} not in this file` : '';
       return counted(order.ran, 'step') + left;
     };
-    const title = { observed: 'Observed', possible: finding.verdict === 'confirmed' ? 'Possible, and seen in replay' : 'Possible' };
+    const title = { observed: 'Recorded run', possible: finding.verdict === 'confirmed' ? 'Possible run, reproduced by replay' : 'Possible run' };
     this.panels.push(new Panel(this, 'observed', this.observed, {
       title: title.observed,
-      label: 'Observed interleaving, one option a step',
+      label: 'Recorded interleaving, one option per step',
       count: count(finding.observed, this.observed),
     }));
     if (this.possible) {
       this.panels.push(new Panel(this, 'possible', this.possible, {
         title: title.possible,
-        label: 'Possible interleaving, one option a step',
+        label: 'Possible interleaving, one option per step',
         count: count(finding.possible, this.possible),
       }));
     }
@@ -212,10 +212,10 @@ class Picture {
     return el(
       'ul',
       { class: 'legend', 'aria-label': 'Legend' },
-      entry('target', 'what the finding is about'),
+      entry('target', 'an event of the finding'),
       entry('section', 'a lock is held'),
       entry('seen', 'a read sees a write'),
-      this.kind !== 'race' && this.kind !== 'deadlock' && entry('changed', 'a read sees another write'),
+      this.kind !== 'race' && this.kind !== 'deadlock' && entry('changed', 'a read sees a different write'),
       this.kind === 'deadlock' && entry('waits', 'waits for the holder'),
     );
   }
@@ -278,7 +278,7 @@ class Picture {
     let at = this.selected >= 0 ? order.positions[this.selected] : by > 0 ? -1 : order.count;
     do {
       at += by;
-      // A fold is left in one stride.
+      // A fold is crossed in one step.
       if (at >= 0 && at < order.count && !shown(at)) {
         const row = order.rowOf(at, true);
         at = by > 0 ? order.rowEnd(row, true) : order.rowStart(row, true) - 1;
@@ -313,7 +313,7 @@ class Picture {
   zoomBy(by) {
     const fits = (zoom) => this.panels.every((panel) => panel.rows * ZOOMS[zoom] <= panel.inner);
     const zoom = this.zoom + by;
-    // From where all of it can be seen and read, there is nowhere further to go.
+    // There is no point in zooming beyond the size at which everything is visible and readable.
     if (zoom < 0 || zoom >= ZOOMS.length || (by < 0 && ZOOMS[zoom] < 13 && fits(this.zoom))) return;
     this.setZoom(zoom);
   }
@@ -348,7 +348,8 @@ class Picture {
     const panel = step >= 0 && this.active.order.positions[step] < 0 ? this.panels.find((p) => p.order.positions[step] >= 0) : this.active;
     const missing = this.panels.filter((p) => step >= 0 && p.order.positions[step] < 0).map((p) => p.name);
     const cut = missing.length > 0 && this.finding[missing[0]].left_out > 0;
-    const suffix = missing.length === 0 ? '' : cut ? ` · not in the part of the ${missing[0]} interleaving that is kept` : ` · does not run in the ${missing[0]} interleaving`;
-    this.inspector.textContent = step >= 0 ? visible(this.describe(panel, step) + suffix) : 'Point at a step, or go through them with j and k.';
+    const side = missing[0] === 'observed' ? 'recorded' : missing[0];
+    const suffix = missing.length === 0 ? '' : cut ? ` · not in the part of the ${side} run that this file has` : ` · does not run in the ${side} run`;
+    this.inspector.textContent = step >= 0 ? visible(this.describe(panel, step) + suffix) : 'Point at a step, or move through the steps with j and k.';
   }
 }
