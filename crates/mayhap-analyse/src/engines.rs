@@ -5,20 +5,20 @@ use mayhap_predict::{Auto, Choice, Context, Engine, Exact, Ipa, PolygraphEngine,
 /// An engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum EngineName {
-    /// Cheapest sufficient evidence first, exact at the end.
+    /// Cheapest sufficient evidence first, exact search last.
     #[default]
     Auto,
-    /// Lock histories of two threads: refutes races in `sync`.
+    /// Lock histories of two threads; refutes races in model `sync`.
     Ipa1,
-    /// Lock histories from snapshots: proves races in `sync`.
+    /// Lock histories from snapshots; proves races in model `sync`.
     Ipa2,
-    /// Universal causal graph: refutes in `sync`, and suspects what it cannot refute.
+    /// Universal causal graph; refutes, and suspects what it cannot refute.
     Ucg,
-    /// Polygraph of the whole slice, causal precedence, lookahead, then backtracking.
+    /// Polygraph of the whole slice: causal precedence, lookahead, then backtracking.
     Polygraph,
-    /// Closed sets and their greedy order, adjacency, branches.
+    /// Closed sets of events and a greedy order of them.
     Seqcheck,
-    /// Witness-order and choice graphs: nondeterministic reads.
+    /// Witness-order and choice graphs, for nondeterministic reads.
     Choice,
     /// Search with backtracking, without the shortcuts of `auto`.
     Exact,

@@ -42,7 +42,7 @@ pub fn folder() -> Result<PathBuf, Error> {
             Err(error) => failures.push(format!("{}: {error}", folder.display())),
         }
     }
-    Err(Error::new(format_args!("no place for the runtime library: {}", failures.join("; "))))
+    Err(Error::new(format_args!("cannot store the runtime library anywhere: {}", failures.join("; "))))
 }
 
 /// The folder where this executable is called `as`, for compilers to find; `None` where there can be none.

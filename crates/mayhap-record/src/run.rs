@@ -54,7 +54,9 @@ impl Run {
     /// What is to be said of a schedule that the kernel accepted, if the program may not be able to follow it.
     pub fn doubt(&self) -> Option<String> {
         let unseen = self.unseen.as_deref()?;
-        Some(format!("a schedule of what was recorded leads there, but {unseen} may prevent it, which is not seen"))
+        Some(format!(
+            "a schedule of the recorded events leads there, but {unseen}, which is not visible, may prevent it"
+        ))
     }
 
     /// What a trace file says of the run that it is of.

@@ -41,6 +41,26 @@ pub fn verb(kind: u8) -> &'static str {
     }
 }
 
+/// What a thread that is paused before a step of this kind is about to do, as the end of the sentence "it …".
+pub fn action(kind: u8) -> &'static str {
+    match kind {
+        READ => return "reads",
+        WRITE => return "writes",
+        _ => {}
+    }
+    match Tag::from_code(kind) {
+        Some(Tag::Join) => "joins",
+        Some(Tag::Acquire) => "locks",
+        Some(Tag::SharedAcquire) => "read-locks",
+        Some(Tag::Release | Tag::AnyRelease) => "unlocks",
+        Some(Tag::Atomic) => "performs an atomic operation on",
+        Some(Tag::RangeRead) => "reads a range at",
+        Some(Tag::RangeWrite) => "writes a range at",
+        Some(Tag::Free) => "frees",
+        _ => "continues with",
+    }
+}
+
 /// Where a step of the recorded run is, in the names of its files.
 pub struct Places<'a> {
     /// All steps.
@@ -123,17 +143,19 @@ impl fmt::Display for Outcome {
 impl fmt::Display for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Effect::None => f.write_str("none seen"),
-            Effect::Core => f.write_str("not looked for: the process ended with its core where the state was reached"),
+            Effect::None => f.write_str("no visible effect"),
+            Effect::Core => {
+                f.write_str("effect not examined: the process ended with a core dump when the state was reached")
+            }
             Effect::Crash { signal, message } => {
                 write!(f, "crash ({})", signal_name(*signal))?;
                 message.as_ref().map_or(Ok(()), |message| write!(f, ": {message}"))
             }
-            Effect::Hang => f.write_str("hang: the program does not go on"),
-            Effect::Deadlock => f.write_str("deadlock: the threads wait for each other for ever"),
+            Effect::Hang => f.write_str("hang: the program makes no progress"),
+            Effect::Deadlock => f.write_str("deadlock: the threads wait for each other forever"),
             Effect::Exit { code, recorded } => write!(f, "exit code {code} instead of {recorded}"),
-            Effect::Output { line } => write!(f, "other output: {line}"),
-            Effect::Unknown => f.write_str("unknown: the program was ended after its time was up"),
+            Effect::Output { line } => write!(f, "different output: {line}"),
+            Effect::Unknown => f.write_str("effect unknown: the program was stopped at its time limit"),
         }
     }
 }
@@ -149,7 +171,7 @@ pub fn suspects(sources: &[&str]) -> String {
             .into();
     }
     let all = sources.join(", ");
-    format!("the program asks for {all}, which differs from run to run: record with --inputs record")
+    format!("the program uses {all}, a nondeterministic input: record with --record-inputs")
 }
 
 /// The name of a signal that ends programs.
@@ -171,7 +193,7 @@ pub fn signal_name(signal: i32) -> String {
 /// What a replay came to, in one line.
 pub fn effect_and_outcome(replayed: &Replayed) -> String {
     match &replayed.outcome {
-        Outcome::Confirmed => format!("confirmed; effect: {}", replayed.effect),
+        Outcome::Confirmed => format!("confirmed; {}", replayed.effect),
         outcome => outcome.to_string(),
     }
 }

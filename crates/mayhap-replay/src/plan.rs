@@ -64,7 +64,7 @@ impl Plan {
             }
         };
         let step_of = |event: &EventId| {
-            steps.of(*event).ok_or_else(|| format!("event {event} is no step that the program makes by itself"))
+            steps.of(*event).ok_or_else(|| format!("event {event} is not a step of the program itself"))
         };
         let targets = events.iter().map(step_of).collect::<Result<Vec<_>, _>>()?;
         let mut position = vec![u32::MAX; trace.len()];

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use mayhap_wire::ring::Schedule;
 use mayhap_wire::schedule::{ENVIRONMENT, arrival, goal, mode, place, reason};
 
-use crate::describe::{Places, verb};
+use crate::describe::{Places, action, verb};
 use crate::image::{Divergence, Finish, Image};
 use crate::plan::Plan;
 use crate::steps::Steps;
@@ -112,7 +112,7 @@ pub enum Effect {
         /// What the recorded run ended with.
         recorded: i32,
     },
-    /// It went on for ever.
+    /// It never ended.
     Hang,
     /// A signal ended it.
     Crash {
@@ -121,7 +121,7 @@ pub enum Effect {
         /// The line in which the program says why, if it does.
         message: Option<String>,
     },
-    /// Threads wait for each other for ever.
+    /// Threads wait for each other forever.
     Deadlock,
 }
 
@@ -130,7 +130,7 @@ pub enum Effect {
 pub struct Side {
     /// The thread.
     pub thread: String,
-    /// What it was about to do, and where.
+    /// What it is about to do and where: "writes `total` at teller bank.c:70".
     pub what: String,
     /// What was there then.
     pub value: Option<Vec<u8>>,
@@ -159,7 +159,7 @@ pub struct Replayed {
 /// Replays a plan once.
 pub fn replay(program: &[OsString], steps: &Steps, plan: &Plan, mut options: Options) -> Result<Replayed, Error> {
     let finish = Finish { first: options.first, core: options.core };
-    let memory = |error| Error::new(format_args!("no shared memory for the schedule: {error}"));
+    let memory = |error| Error::new(format_args!("cannot create shared memory for the schedule: {error}"));
     let image = Image::create(steps, plan, finish).map_err(memory)?;
     let mut command = if options.debugger {
         record::command(&debugger(program)?, &options.runtime)?
@@ -225,7 +225,7 @@ fn debugger(program: &[OsString]) -> Result<Vec<OsString>, Error> {
         let commands = commands.into_iter().flat_map(|command| ["-o".to_string(), command]);
         ["lldb".to_string()].into_iter().chain(commands).chain(["--".to_string()]).collect()
     } else {
-        return Err(Error::new("no debugger: neither gdb nor lldb is there"));
+        return Err(Error::new("no debugger found: neither gdb nor lldb is installed"));
     };
     Ok(words.into_iter().map(OsString::from).chain(program.iter().cloned()).collect())
 }
@@ -392,9 +392,9 @@ impl Story<'_> {
         Ok(match mode {
             mode::DIVERGED => self.diverged(&self.image.divergence()?),
             mode::ABANDONED => self.stalled(stalled),
-            mode::FREE if self.plan.goal == goal::BLOCK && ended != Some(Ended::Deadlock) => Outcome::NotReached(
-                "all threads of the cycle stood before their locks, but did not block for good".into(),
-            ),
+            mode::FREE if self.plan.goal == goal::BLOCK && ended != Some(Ended::Deadlock) => {
+                Outcome::NotReached("all threads of the cycle reached their locks, but did not stay blocked".into())
+            }
             mode::REACHED | mode::GUIDED | mode::FREE => Outcome::Confirmed,
             _ if last => Outcome::Confirmed,
             _ if next < all => {
@@ -426,7 +426,7 @@ impl Story<'_> {
         let got = match got.reason {
             reason::BLOCKS => "it would have had to wait".into(),
             reason::ENDED => format!("{thread} ended"),
-            reason::OUTCOME => format!("{done}, with another outcome"),
+            reason::OUTCOME => format!("{done}, with a different outcome"),
             _ => done,
         };
         Outcome::Diverged { step, expected, got, sources: Vec::new() }
@@ -440,10 +440,10 @@ impl Story<'_> {
         let lane = self.places.steps.steps[self.plan.steps[next]].lane;
         let thread = self.places.steps.lane_name(lane);
         let got = match self.image.place(lane).map_or(place::NOWHERE, |(place, _)| place) {
-            place::NOWHERE => format!("{thread} did not begin"),
+            place::NOWHERE => format!("{thread} did not start"),
             place::ENDED => format!("{thread} ended"),
-            place::BLOCKING => format!("{thread} stayed in a call that blocks"),
-            _ => format!("{thread} did not come to it"),
+            place::BLOCKING => format!("{thread} stayed in a blocking call"),
+            _ => format!("{thread} did not reach it"),
         };
         Outcome::Diverged { step: next + 1, expected: self.step(next), got, sources: Vec::new() }
     }
@@ -461,7 +461,9 @@ impl Story<'_> {
             let frames = arrival.stack[skip..].iter().flat_map(|&pc| self.symbols.frames(pc));
             let known = |place: &Place| !place.line.contains("+0x") && !place.line.contains("mayhap-rt/src/");
             let stack = frames.filter(known).map(|place| place.to_string()).collect();
-            let what = [verb(step.kind).to_string(), self.places.object(step)].join(" ");
+            let object = self.places.object(step);
+            let object = if object.contains(' ') { object } else { format!("`{object}`") };
+            let what = format!("{} {object}", action(step.kind));
             sides.push(Side {
                 thread: self.places.steps.lane_name(step.lane),
                 what: format!("{what} at {}", self.symbols.place(arrival.pc)),

@@ -113,7 +113,7 @@ impl WitnessFile {
         let mut text = Vec::new();
         File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut text)).map_err(failed)?;
         if text.len() as u64 > most {
-            return Err(Error::at(path, format_args!("more than {most} bytes: no witness of this trace is so long")));
+            return Err(Error::at(path, format_args!("more than {most} bytes: too long for a witness of this trace")));
         }
         Self::parse(&text, trace, relations).map_err(|message| Error::at(path, message))
     }
@@ -122,17 +122,17 @@ impl WitnessFile {
     pub fn parse(text: &[u8], trace: &Trace, relations: &Relations) -> Result<Self, String> {
         let start: Start = serde_json::from_slice(text).map_err(|e| json_error(&e))?;
         if start.format.as_deref() != Some(FORMAT) {
-            return Err(format!("this is no witness file: it has no \"format\": \"{FORMAT}\""));
+            return Err(format!("not a witness file: \"format\": \"{FORMAT}\" is missing"));
         }
         let Some(version @ LISTED..=VERSION) = start.version else {
             let version = start.version.map_or("none".to_string(), |v| v.to_string());
-            return Err(format!("the witness file has version {version}; this program reads {LISTED} and {VERSION}"));
+            return Err(format!("unsupported witness version {version}; this program reads {LISTED} and {VERSION}"));
         };
         let file: FileJson = serde_json::from_slice(text).map_err(|e| json_error(&e))?;
         let fingerprint: Fingerprint = file.trace.fingerprint.parse()?;
         if fingerprint != trace.fingerprint() {
             return Err(format!(
-                "the witness is of another trace: that one has {} events and fingerprint {fingerprint}, \
+                "the witness belongs to another trace: that one has {} events and fingerprint {fingerprint}, \
                  this one {} and {}",
                 file.trace.events,
                 trace.len(),
@@ -484,7 +484,7 @@ mod tests {
         );
         assert_eq!(
             refuse("\"version\": 1,", "\"version\": 3,"),
-            "the witness file has version 3; this program reads 1 and 2"
+            "unsupported witness version 3; this program reads 1 and 2"
         );
         assert_eq!(
             refuse("\"version\": 1,", "\"version\": 2,"),

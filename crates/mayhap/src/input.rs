@@ -17,14 +17,14 @@ pub(crate) const NO_EVENTS: &str = "the trace has no events";
 /// The arguments of every command that reads a trace.
 #[derive(Clone, Debug, clap::Args)]
 pub struct TraceArgs {
-    /// The trace: .std (text), .mhp (native), .data (RapidBin) or .rr (RoadRunner), also .gz or .zst
+    /// The trace: .std (text), .mhp (native), .data (RapidBin) or .rr (RoadRunner), optionally followed by .gz or .zst
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
 
-    /// Drop events that break a rule of locks, threads or conditions, and say how many by rule
+    /// Drop events that break a rule of locks, threads or conditions, and report how many per rule
     ///
-    /// Without it such a trace is refused with the first broken rule and both events. Event numbers are those of the
-    /// trace after the repair.
+    /// Without this option such a trace is rejected; the message names the first broken rule and both events. Event numbers
+    /// are those of the repaired trace.
     #[arg(long)]
     pub repair: bool,
 }
@@ -116,8 +116,8 @@ impl TraceArgs {
         }
         if let Some(missing) = missing {
             let there = match missing.promised {
-                Some(promised) => format!("{} of {promised} events are there", missing.delivered),
-                None => format!("{} events are there", missing.delivered),
+                Some(promised) => format!("it has {} of {promised} events", missing.delivered),
+                None => format!("it has {} events", missing.delivered),
             };
             note(format_args!("{path}: the file is incomplete: {there}; {}", missing.reason));
         }

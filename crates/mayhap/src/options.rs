@@ -1,4 +1,4 @@
-//! `MAYHAP_OPTIONS`: what users of sanitizers expect to set from the environment, as `key=value` between colons or spaces.
+//! `MAYHAP_OPTIONS`: settings from the environment as sanitizers have them, `key=value` separated by colons or spaces.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -9,27 +9,27 @@ use clap::ValueEnum;
 use crate::Failure;
 use crate::output::When;
 
-/// What the environment asks for. Options of the command line come first.
+/// The settings of the environment. Command-line options take precedence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
-    /// Where the report goes instead of standard output: a file, whose name ends in the process id.
+    /// A file for the report instead of standard output; the process id is appended to its name.
     pub log_path: Option<PathBuf>,
-    /// The exit code of findings.
+    /// The exit code when there are findings.
     pub exitcode: Option<u8>,
-    /// Only the first finding.
+    /// Whether to stop at the first error.
     pub halt_on_error: bool,
-    /// Rules that hide findings.
+    /// Files of rules that hide findings.
     pub suppressions: Vec<PathBuf>,
-    /// Colours.
+    /// Whether to use colours.
     pub color: Option<When>,
-    /// More than 0: all findings in full.
+    /// A value above 0 prints all findings in full.
     pub verbosity: Option<u32>,
 }
 
 const KEYS: &str = "log_path, exitcode, halt_on_error, suppressions, color, verbosity";
 
 impl Environment {
-    /// What `MAYHAP_OPTIONS` says.
+    /// Reads `MAYHAP_OPTIONS`.
     pub fn read() -> Result<Environment, Failure> {
         match std::env::var("MAYHAP_OPTIONS") {
             Ok(text) => Self::parse(&text).map_err(|e| Failure::new(format_args!("MAYHAP_OPTIONS: {e}"))),
@@ -41,7 +41,7 @@ impl Environment {
     fn parse(text: &str) -> Result<Environment, String> {
         let mut all = Environment::default();
         for (key, value) in settings(text)? {
-            let wrong = |wanted: &str| format!("{key}={value}: the value is {wanted}");
+            let wrong = |wanted: &str| format!("{key}={value}: expected {wanted}");
             match key.as_str() {
                 "log_path" => all.log_path = log_path(&value),
                 "exitcode" => all.exitcode = Some(value.parse().map_err(|_| wrong("a number from 0 to 255"))?),
@@ -51,13 +51,13 @@ impl Environment {
                     all.color = Some(When::from_str(&value, true).map_err(|_| wrong("auto, always or never"))?);
                 }
                 "verbosity" => all.verbosity = Some(value.parse().map_err(|_| wrong("a number"))?),
-                _ => return Err(format!("there is no option `{key}`; there are {KEYS}")),
+                _ => return Err(format!("unknown option `{key}`; the options are {KEYS}")),
             }
         }
         Ok(all)
     }
 
-    /// Runs `print` with the place that reports go to.
+    /// Runs `print` with the destination of reports.
     pub fn with_output(
         &self,
         out: &mut dyn Write,
@@ -74,7 +74,7 @@ impl Environment {
     }
 }
 
-/// `stdout` is where reports go anyway.
+/// The log file; `stdout` is the default destination.
 fn log_path(value: &str) -> Option<PathBuf> {
     (value != "stdout").then(|| PathBuf::from(value))
 }
@@ -87,16 +87,15 @@ fn flag(value: &str) -> Option<bool> {
     }
 }
 
-/// Splits at colons, commas and white space; a value may stand in quotes, and then hold any of these.
+/// Splits at colons, commas and white space; a quoted value may contain any of these.
 fn settings(text: &str) -> Result<Vec<(String, String)>, String> {
     let separates = |c: char| c == ':' || c == ',' || c.is_whitespace();
     let mut all = Vec::new();
     let mut rest = text.trim_start_matches(separates);
     while !rest.is_empty() {
-        let (key, after) = rest
-            .split_once('=')
-            .filter(|(key, _)| !key.contains(separates))
-            .ok_or_else(|| format!("`{}` is no key=value", rest.split(separates).next().unwrap_or(rest)))?;
+        let (key, after) = rest.split_once('=').filter(|(key, _)| !key.contains(separates)).ok_or_else(|| {
+            format!("`{}` is not of the form key=value", rest.split(separates).next().unwrap_or(rest))
+        })?;
         let (value, after) = match after.chars().next().filter(|c| matches!(c, '"' | '\'')) {
             Some(quote) => after[1..].split_once(quote).ok_or_else(|| format!("{key}: the quote is not closed"))?,
             None => after.split_at(after.find(separates).unwrap_or(after.len())),
@@ -125,10 +124,10 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_an_error() {
         for (text, part) in [
-            ("exitcde=1", "there is no option `exitcde`"),
+            ("exitcde=1", "unknown option `exitcde`"),
             ("exitcode=300", "0 to 255"),
             ("halt_on_error=maybe", "0 or 1"),
-            ("verbosity", "`verbosity` is no key=value"),
+            ("verbosity", "`verbosity` is not of the form key=value"),
             ("suppressions='a", "not closed"),
             ("color=blue", "auto, always or never"),
         ] {

@@ -10,10 +10,10 @@ use crate::Failure;
 /// What a command prints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum Format {
-    /// For people.
+    /// Text for people.
     #[default]
     Text,
-    /// For programs: one JSON document on standard output and nothing else.
+    /// One JSON document on standard output and nothing else.
     Json,
 }
 
@@ -31,7 +31,7 @@ pub enum When {
 /// The option that every reporting command takes.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct FormatArgs {
-    /// What to print: text for people, or one JSON document for programs
+    /// Output format: text, or one JSON document
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
 }

@@ -85,7 +85,9 @@ pub fn described(
     }
     if let Some(left) = prediction.halted {
         let left = counted(left, "further candidate");
-        report.notes.push(format!("halt_on_error: stopped at the first error; {left} of its kind not decided"));
+        report
+            .notes
+            .push(format!("halt_on_error: stopped at the first error; {left} candidates of its kind were not decided"));
     }
     report.arrange();
     report
@@ -177,10 +179,10 @@ pub fn in_windows(
     report.arrange();
     if count > 1 {
         let size = grouped(size as u64);
-        let gap = format!("what needs events of two windows was not looked for ({count} windows of {size} events)");
+        let gap = format!("bugs that span two windows were not looked for ({count} windows of {size} events)");
         report.summary.unknown += 1;
         report.summary.first_unknown.get_or_insert(gap.clone());
-        report.notes.push(format!("in windows: {gap}"));
+        report.notes.push(format!("analysed in windows: {gap}"));
     }
     Ok(report)
 }

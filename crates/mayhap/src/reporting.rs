@@ -21,7 +21,7 @@ use mayhap_analyse::{Halt, Prediction};
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Report")]
 pub struct ReportArgs {
-    /// What to print: text for people, or one JSON document for programs
+    /// Output format: text, or one JSON document
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
 
@@ -29,7 +29,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
 
-    /// Also write one HTML page that needs nothing else
+    /// Also write the report as one self-contained HTML page
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
@@ -45,29 +45,29 @@ pub struct ReportArgs {
     #[arg(long, value_name = "FILE")]
     pub perfetto: Option<PathBuf>,
 
-    /// Hide findings by the rules in this file: ThreadSanitizer's syntax, or fingerprint:ID (may be repeated)
+    /// Hide findings that match the rules in this file: ThreadSanitizer's syntax, or fingerprint:ID (repeatable)
     #[arg(long, value_name = "FILE")]
     pub suppressions: Vec<PathBuf>,
 
-    /// Show only what this older report, saved as JSON, does not have
+    /// Show only findings that this older report, saved as JSON, does not contain
     #[arg(long, value_name = "REPORT")]
     pub baseline: Option<PathBuf>,
 
-    /// Exit with 1 if something at least so sure was found
+    /// Exit 1 on a finding of at least this certainty
     ///
-    /// By default proven; for detect, which proves nothing, suspected.
+    /// The default is proven; for detect, which proves nothing, it is suspected.
     #[arg(long, value_enum, value_name = "CERTAINTY")]
     pub fail_on: Option<FailOn>,
 
-    /// Look for source files below this folder too (may be repeated)
+    /// Also look for source files below this folder (repeatable)
     #[arg(long, value_name = "DIR")]
     pub source_root: Vec<PathBuf>,
 
-    /// A line for each finding
+    /// Print one line per finding
     #[arg(long, short, conflicts_with = "verbose")]
     pub quiet: bool,
 
-    /// All findings in full, however many there are
+    /// Print all findings in full, however many there are
     #[arg(long, short)]
     pub verbose: bool,
 

@@ -96,7 +96,7 @@ fn lock_histories_can_be_asked_as_printed() {
         ("ipa2", &third_thread, "2,11", true, 3, "unknown", "but no schedule with the other threads was found"),
     ] {
         let mut arguments = vec!["check", trace, "--race", race, "--model", "sync", "--engine", engine];
-        arguments.extend(literal.then_some("--literal"));
+        arguments.extend(literal.then_some("--as-published"));
         let (code, document) = json(&arguments);
         assert_eq!((code, document["verdict"].as_str()), (exit, Some(verdict)), "{arguments:?}: {document}");
         let said = document["reason"].as_str().unwrap_or_default();
@@ -246,6 +246,6 @@ fn what_correct_programs_do_in_two_sections_is_no_atomicity_violation() {
     let kinds = ["predict", &path, "--kinds", "race,deadlock,atomicity,order", "--model", "branch"];
     let (exit, document) = json(&kinds);
     assert_eq!((exit, document["findings"].as_array().unwrap().len()), (0, 0), "{document}");
-    let (exit, document) = json(&[&kinds[..], &["--all-patterns"]].concat());
+    let (exit, document) = json(&[&kinds[..], &["--no-intent-filter"]].concat());
     assert_eq!(exit, 1, "{document}");
 }

@@ -130,7 +130,7 @@ fn replay(program: &Path, finding: &serde_json::Value, attempts: usize) -> Resul
         return Err(format!("replayed in only {confirmed} of {} runs: {document:#}", runs.len()));
     }
     let effects = runs.iter().map(|run| run["effect"].as_str().unwrap());
-    let effect = effects.max_by_key(|&effect| effect != "none seen").unwrap();
+    let effect = effects.max_by_key(|&effect| effect != "no visible effect").unwrap();
     Ok((confirmed, runs.len(), effect.to_owned()))
 }
 

@@ -51,7 +51,7 @@ fn a_fork_join_pipeline_is_deterministic_for_this_run() {
 #[test]
 fn what_the_paper_decides_is_never_proven_or_refuted() {
     for engine in ["auto", "choice"] {
-        let run = predict("counter.std", &["--engine", engine, "--literal", "--stats"]);
+        let run = predict("counter.std", &["--engine", engine, "--as-published", "--stats"]);
         assert_eq!(run.code, Some(3), "{engine}: {}", run.stdout);
         assert!(run.stdout.contains("as published, which proves nothing: 1 of 3 reads"), "{}", run.stdout);
         assert!(run.stdout.contains("cycle in the witness-order graph"), "{}", run.stdout);
@@ -60,7 +60,7 @@ fn what_the_paper_decides_is_never_proven_or_refuted() {
         let args = [&["check", "counter.std", "--nondeterminism", "6,9,1", "--engine", "choice"], more].concat();
         mayhap_in(&examples(), &args)
     };
-    assert_eq!((check(&[]).code, check(&["--literal"]).code), (Some(1), Some(3)));
+    assert_eq!((check(&[]).code, check(&["--as-published"]).code), (Some(1), Some(3)));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The console blocks of the README show what really happens, and its links lead somewhere.
+//! Checks that the console blocks of README and docs are real output, and that links lead to files.
 
 mod common;
 
@@ -9,11 +9,11 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// The text without the seconds that a run took, and without how often a bug stayed away by itself.
+/// The text without the seconds that a run took, and without how many of the demo's plain runs succeeded.
 fn untimed(text: &str) -> String {
-    let words = |line: &str| match (line.rsplit_once("; "), line.rsplit_once("it ended well ")) {
+    let words = |line: &str| match (line.rsplit_once("; "), line.rsplit_once("it succeeded ")) {
         (Some((before, time)), _) if time.ends_with(" s") => format!("{before}; … s"),
-        (_, Some((before, _))) => format!("{before}it ended well …"),
+        (_, Some((before, _))) => format!("{before}it succeeded …"),
         _ => line.to_string(),
     };
     text.lines().map(words).collect::<Vec<_>>().join("\n")
@@ -30,7 +30,7 @@ fn console_blocks_are_true() {
         let arguments = command.strip_prefix("$ mayhap ").expect("a block begins with its command");
         let arguments: Vec<&str> = arguments.split(' ').collect();
         let mut run = common::mayhap_in(&root(), &arguments);
-        // A demo whose threads happened to meet the other way round tells the same bugs from the other side.
+        // If the demo's threads happen to run in the opposite order, it reports the same bugs from the other side.
         let attempts = if arguments == ["demo"] { 9 } else { 0 };
         for _ in 0..attempts {
             if untimed(&run.stdout) == untimed(expected) {

@@ -100,7 +100,7 @@ fn a_run_that_goes_elsewhere_is_told_where() {
 
 #[test]
 fn a_run_that_gets_the_same_inputs_goes_the_same_way() {
-    let (_, report) = run("clock", &["--inputs", "record"]);
+    let (_, report) = run("clock", &["--record-inputs"]);
     let (verdict, confirmed, runs, effect) = finding(&report, "race");
     assert_eq!((verdict.as_str(), confirmed, runs), ("confirmed", 2, 2));
     assert_eq!(effect, "other output: 0");
@@ -119,7 +119,7 @@ fn a_witness_file_is_replayed_with_the_program_it_was_recorded_from() {
     let replay = common::mayhap_in(here, &["replay", witness.to_str().unwrap(), "--order", "second", "--", "./race"]);
     assert_eq!(replay.code, Some(1), "{}", replay.stderr);
     assert!(replay.stdout.contains("confirmed race"), "{}", replay.stdout);
-    assert!(replay.stdout.contains("stands before the write of total at teller"), "{}", replay.stdout);
+    assert!(replay.stdout.contains("is paused just before it writes `total` at teller"), "{}", replay.stdout);
     assert!(replay.stdout.contains("which is 0"), "{}", replay.stdout);
     // Not the recorded program, but one that records nothing.
     let other = common::mayhap_in(here, &["replay", witness.to_str().unwrap(), "--", "true"]);

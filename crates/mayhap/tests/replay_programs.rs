@@ -117,7 +117,7 @@ fn patterns_that_nothing_minds_are_found_if_asked_for() {
     let all = |options: &[&str]| run("unminded", &[&["--kinds", "atomicity"], options].concat());
     let (code, report) = all(&[]);
     assert_eq!((code, report["findings"].as_array().unwrap().len()), (Some(0), 0), "{report:#}");
-    let (_, report) = all(&["--all-patterns"]);
+    let (_, report) = all(&["--no-intent-filter"]);
     let findings = report["findings"].as_array().unwrap();
     assert!(findings.iter().any(|finding| finding["verdict"] == "confirmed"), "{report:#}");
 }
@@ -139,7 +139,7 @@ fn what_the_recorded_run_did_too_is_no_effect() {
     assert!(notes(&report).contains("ended by signal 6"), "{report:#}");
     let of = recorded("aborts", "", None);
     let text = replay(&of, &["--order", "first"]).stdout;
-    assert!(text.contains("confirmed race") && text.contains("effect: none seen"), "{text}");
+    assert!(text.contains("confirmed race") && text.contains("no visible effect"), "{text}");
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_program_that_does_not_end_is_ended() {
     let (runs, confirmed, effect) = replayed(&report, "total");
     assert_eq!((code, runs, confirmed), (Some(1), 2, 2));
     // The recorded run hung as well.
-    assert_eq!(effect, "none seen");
+    assert_eq!(effect, "no visible effect");
     assert!(notes(&report).contains("run 1 was ended after 3 seconds (--timeout)"), "{report:#}");
 }
 
@@ -217,7 +217,7 @@ fn a_second_round_finds_what_only_the_first_ones_replays_came_to() {
 fn a_core_is_not_the_programs_effect() {
     let of = recorded("fails", "", None);
     let text = replay(&of, &["--core"]).stdout;
-    assert!(text.contains("confirmed race") && text.contains("effect: not looked for"), "{text}");
+    assert!(text.contains("confirmed race") && text.contains("effect not examined"), "{text}");
 }
 
 #[test]

@@ -77,9 +77,7 @@ fn a_refuted_question_has_its_cycle_on_the_page_and_in_the_saved_report() {
     assert_eq!(refutation["premises"][0]["given"].as_str().map(str::is_empty), Some(false));
     let shown = mayhap_in(here, &["report", "saved.json"]);
     assert_eq!(shown.code, Some(0), "{}", shown.stderr);
-    for reason in
-        ["they lead back to where they began:", "  4. T27 reads V20ee188a[10]", "  [A] lock L2a06eec4fb orders"]
-    {
+    for reason in ["they form a cycle:", "  4. T27 reads V20ee188a[10]", "  [A] lock L2a06eec4fb orders"] {
         assert!(shown.stdout.contains(reason) && run.stdout.contains(reason), "{reason}: {}", shown.stdout);
     }
     let narrow = Command::new(env!("CARGO_BIN_EXE_mayhap")).args(asked).env("COLUMNS", "60").output().unwrap();

@@ -209,7 +209,7 @@ fn keep_one(argument: OsString, notes: &mut Vec<String>) -> Option<OsString> {
             None
         }
         "-fno-sanitize=thread" | "-fno-sanitize=all" => {
-            notes.push(format!("{text} left out: recording is that"));
+            notes.push(format!("{text} left out: `mayhap cc` adds it itself"));
             None
         }
         // There is no other libtsan to choose.
@@ -321,8 +321,12 @@ impl Survey {
             "-lgomp" | "-lomp" => (self.has_input, self.open_mp) = (true, true),
             "-fopenmp" | "-fopenmp=libomp" | "-fopenmp=libgomp" => self.open_mp = true,
             "-" => (self.has_input, self.has_source) = (true, true),
-            "-m32" | "-m16" | "-mx32" => self.foreign = Some(format!("{text}: not recorded, only x86-64 code is")),
-            "-ffreestanding" => self.foreign = Some(format!("{text}: not recorded, the runtime needs a C library")),
+            "-m32" | "-m16" | "-mx32" => {
+                self.foreign = Some(format!("{text}: compiled without recording, which supports only x86-64 code"))
+            }
+            "-ffreestanding" => {
+                self.foreign = Some(format!("{text}: compiled without recording, which needs a C library"))
+            }
             _ if ["-B", "-masm=", "-mcmodel="].iter().any(|option| text.starts_with(option)) => {
                 self.other_assembly = true
             }
@@ -341,7 +345,7 @@ impl Survey {
     fn target(&mut self, text: &str) {
         let target = text.strip_prefix("--target=").or_else(|| text.strip_prefix("-target "));
         if target.is_some_and(|target| !(target.starts_with("x86_64") && target.contains("linux"))) {
-            self.foreign = Some(format!("{text}: not recorded, only code for x86-64 Linux is"));
+            self.foreign = Some(format!("{text}: compiled without recording, which supports only x86-64 Linux"));
         }
     }
 }

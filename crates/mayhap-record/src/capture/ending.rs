@@ -61,17 +61,17 @@ impl Ending {
             return notes;
         }
         if let Some(signal) = self.status().signal() {
-            notes.push(format!("the program was ended by signal {signal}; the trace has all events up to that moment"));
+            notes.push(format!("signal {signal} ended the program; the trace contains all events up to that moment"));
             if signal == SIGSYS {
                 notes.push(format!(
-                    "that signal is a seccomp filter's: it may have met a system call of the recording, which needs {SYSTEM_CALLS}"
+                    "a seccomp filter sends that signal; it may have blocked a system call that recording needs: {SYSTEM_CALLS}"
                 ));
             }
         } else if self.state & (state::EXITED | state::EXITED_AT_ONCE) == 0 {
             notes.push(if self.state & state::EXECUTED != 0 {
-                "the program replaced itself by exec; what came after that is not recorded".into()
+                "the program replaced itself by exec; what followed is not recorded".into()
             } else {
-                "the program did not end through exit; the trace has all events up to its end".into()
+                "the program did not end through exit; the trace contains all events up to its end".into()
             });
         }
         if self.state & state::FORKED != 0 {

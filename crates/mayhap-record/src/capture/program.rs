@@ -63,13 +63,13 @@ pub(crate) fn drive(
     take: &mut dyn FnMut(&[u32]),
 ) -> Result<(ExitStatus, Ring), Error> {
     let mut ring = Ring::create(UNITS, options.seed, options.schedule, options.slice, options.inputs)
-        .map_err(|error| Error::new(format_args!("no shared memory for the recording: {error}")))?;
+        .map_err(|error| Error::new(format_args!("cannot create shared memory for the recording: {error}")))?;
     command.env(ENVIRONMENT, ring.path());
     let child = command.spawn();
     let name = PathBuf::from(command.get_program());
     // Ends of pipes that the program has are closed here with the command.
     drop(command);
-    let child = child.map_err(|error| Error::at(&name, format_args!("cannot be run: {error}")))?;
+    let child = child.map_err(|error| Error::at(&name, format_args!("cannot run it: {error}")))?;
     let status = drain(child, &mut ring, monitor, take)?;
     Ok((status, ring))
 }

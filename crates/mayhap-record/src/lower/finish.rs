@@ -49,7 +49,9 @@ pub(crate) fn make(
     let mut notes = Vec::new();
     let unseen = unseen(ending.state, facts.modules.first().map(|module| module.path.as_path()));
     if let Some(unseen) = &unseen {
-        notes.push(format!("{unseen} is not seen: what only that orders looks unordered, so nothing can be proven"));
+        notes.push(format!(
+            "{unseen} is not visible: events that only it orders look unordered, so nothing can be proven"
+        ));
     }
     let symbols = Symbols::load(&facts.modules, run.folder.clone());
     let constant = constant_calls(&symbols, &facts.pcs);
@@ -82,11 +84,11 @@ fn left_out(lowering: &Lowering) -> Vec<String> {
     let mut notes: Vec<String> = lowering.unlifted().into_iter().collect();
     if lowering.left_out() > 0 {
         let n = lowering.left_out();
-        notes.push(format!("only the last steps are in the trace; {n} accesses before them are not"));
+        notes.push(format!("the trace contains only the last steps; {n} earlier accesses are not in it"));
     }
     if lowering.excluded() > 0 {
         let n = lowering.excluded();
-        notes.push(format!("{n} accesses in functions or files that were not chosen are not in the trace"));
+        notes.push(format!("{n} accesses in functions or files excluded by --only or --exclude are not in the trace"));
     }
     if lowering.dropped() > 0 {
         notes.push(format!("{} events broke a rule of locks or threads and were left out", lowering.dropped()));

@@ -1,4 +1,5 @@
-//! The assembler that `mayhap cc` has compilers call: the real one, behind [`mayhap_instrument::compile::assembly`].
+//! The assembler that `mayhap cc` makes compilers call: it rewrites the file ([`mayhap_instrument::compile::assembly`]) and runs
+//! the real assembler.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
@@ -14,9 +15,9 @@ use mayhap_instrument::runtime;
 /// Options whose value is the next argument.
 const WITH_VALUE: [&str; 6] = ["-o", "-I", "--defsym", "-MD", "--MD", "-D"];
 
-/// Assembles, with the arguments that an assembler gets.
+/// Assembles a file, given the arguments of an assembler.
 pub fn assemble(mut arguments: Vec<OsString>) -> Result<Exit, Failure> {
-    let real = real().ok_or_else(|| Failure::new("no assembler: `as` is not on the path"))?;
+    let real = real().ok_or_else(|| Failure::new("no assembler found: `as` is not on the path"))?;
     let input = input(&arguments);
     let text = match input.map(|at| arguments[at].as_os_str()) {
         Some(path) if path != "-" => std::fs::read(path).unwrap_or_default(),
@@ -31,7 +32,7 @@ pub fn assemble(mut arguments: Vec<OsString>) -> Result<Exit, Failure> {
     let rewritten = std::str::from_utf8(&text).ok().and_then(|text| rewrite(text, &in_front));
     if rewritten.is_none() && !from_stdin {
         let error = Command::new(&real).args(arguments).exec();
-        return Err(Failure::at(&real, format_args!("cannot be run: {error}")));
+        return Err(Failure::at(&real, format_args!("cannot run it: {error}")));
     }
     let text = rewritten.map_or(text, String::into_bytes);
     let mut file = tempfile::Builder::new().prefix("mayhap").suffix(".s").tempfile()?;
@@ -41,18 +42,18 @@ pub fn assemble(mut arguments: Vec<OsString>) -> Result<Exit, Failure> {
         None => arguments.push(file.path().into()),
     }
     let status = Command::new(&real).args(arguments).status();
-    let status = status.map_err(|error| Failure::at(&real, format_args!("cannot be run: {error}")))?;
+    let status = status.map_err(|error| Failure::at(&real, format_args!("cannot run it: {error}")))?;
     Ok(Exit::Program(code(status)))
 }
 
-/// Where the one file to assemble stands among the arguments; none: it is standard input.
+/// The position of the file to assemble among the arguments; `None` if it is standard input.
 fn input(arguments: &[OsString]) -> Option<usize> {
     let is_value = |at: usize| at > 0 && WITH_VALUE.iter().any(|option| arguments[at - 1] == *option);
     let is_file = |text: &OsStr| text == "-" || !text.as_encoded_bytes().starts_with(b"-");
     (0..arguments.len()).find(|&at| is_file(&arguments[at]) && !is_value(at))
 }
 
-/// The first assembler on the path that is not this.
+/// The first assembler on the path that is not this executable.
 pub(super) fn real() -> Option<PathBuf> {
     let own = std::env::current_exe().ok().and_then(|path| path.canonicalize().ok());
     let path = std::env::var_os("PATH")?;

@@ -1,8 +1,8 @@
-//! `mayhap cargo`: cargo, with recording built in.
+//! `mayhap cargo`: cargo with recording built in.
 //!
-//! Cargo does everything, with an environment that instruments: a target directory of its own, the compiler's options, the
-//! target named (so that build scripts and procedural macros are not instrumented), `mayhap cc` for C code. To record, it gets this
-//! executable as the runner of what it built ([`runner`]).
+//! Cargo does all the work in an environment that instruments: a separate target folder, compiler options, an explicit target
+//! (so that build scripts and procedural macros are not instrumented), `mayhap cc` for C code. To record, cargo runs what it
+//! built through this executable ([`runner`]).
 
 pub mod runner;
 
@@ -20,11 +20,11 @@ use mayhap_instrument::runtime;
 
 /// Build, run or test a Rust workspace with recording
 ///
-/// All arguments go to cargo, so `mayhap cargo test`, `run`, `build`, `bench` and `nextest run` do what they do without
-/// mayhap, on a build of their own in target/mayhap. With -o the program's run, or each test, is recorded:
-/// `mayhap cargo run -o trace.mhp`, `mayhap cargo test -o traces` (a folder, one trace for each test).
+/// All arguments go to cargo, so `mayhap cargo test`, `run`, `build`, `bench` and `nextest run` work as without mayhap, on a
+/// separate build in target/mayhap. With -o, the run or each test is recorded: `mayhap cargo run -o trace.mhp`,
+/// `mayhap cargo test -o traces` (a folder with one trace per test).
 ///
-/// Before a `--`, these arguments are mayhap's: -o/--output, --per test|binary, --seed N,
+/// Before a `--`, these arguments belong to mayhap: -o/--output, --per test|binary, --seed N,
 /// --schedule free|random|pct, --slice N.
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true, disable_version_flag = true)]
@@ -34,7 +34,7 @@ pub struct Args {
     arguments: Vec<OsString>,
 }
 
-/// The arguments that are mayhap's.
+/// The arguments that belong to mayhap.
 #[derive(Default, PartialEq, Debug)]
 struct Own {
     output: Option<PathBuf>,
@@ -49,12 +49,12 @@ impl Args {
         let choice = arguments.first().filter(|first| first.to_string_lossy().starts_with('+')).cloned();
         let at = usize::from(choice.is_some());
         let Some(command) = arguments.get(at).map(|command| command.to_string_lossy().into_owned()) else {
-            return Err(Failure::new("which of cargo's commands? For example `mayhap cargo test`"));
+            return Err(Failure::new("a cargo command is missing, for example `mayhap cargo test`"));
         };
         if let Some(target) = option(&arguments, "--target")
             && target != TARGET
         {
-            return Err(Failure::new(format_args!("recording is for {TARGET}, not for {}", target.display())));
+            return Err(Failure::new(format_args!("recording supports {TARGET}, not {}", target.display())));
         }
         let toolchain = Toolchain::find(choice.as_deref())?;
         let mut cargo = Cargo { choice: choice.as_deref(), arguments: &arguments };
@@ -63,7 +63,7 @@ impl Args {
         if let Some(output) = &own.output {
             environment.extend(runner::environment(&command, output, own.per.as_deref(), &own.record, &folder)?);
         } else if own != Own::default() {
-            return Err(Failure::new("--per, --seed, --schedule and --slice are about recording: -o says where to"));
+            return Err(Failure::new("--per, --seed, --schedule and --slice need -o, which turns recording on"));
         }
         if option(&arguments, "--target-dir").is_none() {
             environment.push(("CARGO_TARGET_DIR".into(), folder.into_os_string()));
@@ -73,7 +73,7 @@ impl Args {
         let status = cargo_command().args(std::mem::take(&mut arguments)).envs(environment).status();
         match status {
             Ok(status) => Ok(Exit::Program(code(status))),
-            Err(error) => Err(Failure::new(format_args!("cargo cannot be run: {error}"))),
+            Err(error) => Err(Failure::new(format_args!("cannot run cargo: {error}"))),
         }
     }
 }
@@ -82,7 +82,7 @@ fn cargo_command() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Takes mayhap's arguments out of cargo's.
+/// Separates mayhap's arguments from cargo's.
 fn split(arguments: Vec<OsString>) -> Result<(Own, Vec<OsString>), Failure> {
     let (mut own, mut rest) = (Own::default(), Vec::new());
     let mut arguments = arguments.into_iter();
@@ -109,12 +109,14 @@ fn split(arguments: Vec<OsString>) -> Result<(Own, Vec<OsString>), Failure> {
         match name {
             "-o" | "--output" => own.output = Some(value.into()),
             "--per" if matches!(value_text.as_str(), "test" | "binary") => own.per = Some(value_text),
-            "--per" => return Err(Failure::new(format_args!("--per is `test` or `binary`, not `{value_text}`"))),
+            "--per" => return Err(Failure::new(format_args!("--per must be `test` or `binary`, not `{value_text}`"))),
             "--schedule" if How::named(&value_text).is_none() => {
-                return Err(Failure::new(format_args!("--schedule is `free`, `random` or `pct`, not `{value_text}`")));
+                return Err(Failure::new(format_args!(
+                    "--schedule must be `free`, `random` or `pct`, not `{value_text}`"
+                )));
             }
             "--seed" | "--slice" if value_text.parse::<u64>().is_err() => {
-                return Err(Failure::new(format_args!("{name} is a number, not `{value_text}`")));
+                return Err(Failure::new(format_args!("{name} must be a number, not `{value_text}`")));
             }
             _ => own.record.extend([name.to_string(), value_text]),
         }
@@ -136,14 +138,14 @@ fn option(arguments: &[OsString], name: &str) -> Option<OsString> {
     None
 }
 
-/// What is needed to ask cargo.
+/// What is needed to query cargo.
 struct Cargo<'a> {
     choice: Option<&'a OsStr>,
     arguments: &'a [OsString],
 }
 
 impl Cargo<'_> {
-    /// What cargo answers to a question about the user's workspace.
+    /// Asks cargo about the user's workspace.
     fn ask(&self, question: &[&str]) -> Option<serde_json::Value> {
         let mut cargo = cargo_command();
         cargo.args(self.choice).args(question).env("RUSTC_BOOTSTRAP", "1");
@@ -154,7 +156,7 @@ impl Cargo<'_> {
         if output.status.success() { serde_json::from_slice(&output.stdout).ok() } else { None }
     }
 
-    /// Where to build: a folder of our own in the workspace's target directory, or the one that the user names.
+    /// Where to build: a separate folder in the workspace's target folder, or the one that the user names.
     fn target_folder(&self) -> Result<PathBuf, Failure> {
         if let Some(folder) = option(self.arguments, "--target-dir") {
             return std::path::absolute(&folder).map_err(|error| Failure::at(Path::new(&folder), error));
@@ -162,11 +164,11 @@ impl Cargo<'_> {
         let metadata = self.ask(&["metadata", "--no-deps", "--format-version", "1"]);
         match metadata.as_ref().and_then(|metadata| metadata["target_directory"].as_str()) {
             Some(folder) => Ok(Path::new(folder).join("mayhap")),
-            None => Err(Failure::new("there is no Cargo.toml here or in a folder above, or cargo cannot read it")),
+            None => Err(Failure::new("no Cargo.toml here or in a parent folder, or cargo cannot read it")),
         }
     }
 
-    /// The compiler options that the user has set, from wherever cargo would take them.
+    /// The compiler options that the user has set, from all places that cargo reads them from.
     fn user_flags(&self, kind: &str) -> Vec<String> {
         let (plain, encoded) = (kind.to_uppercase(), format!("CARGO_ENCODED_{}", kind.to_uppercase()));
         if let Ok(flags) = std::env::var(encoded) {
@@ -190,7 +192,7 @@ impl Cargo<'_> {
             .unwrap_or_default()
     }
 
-    /// What makes cargo instrument.
+    /// The environment variables that make cargo instrument.
     fn environment(&mut self, toolchain: &Toolchain, folder: &Path) -> Result<Vec<(OsString, OsString)>, Failure> {
         let library = runtime::folder()?;
         let stubs = toolchain.stubs(&folder.join("mayhap-std"))?;
@@ -211,8 +213,8 @@ impl Cargo<'_> {
             }
             environment.push((format!("CARGO_ENCODED_{}", kind.to_uppercase()).into(), flags.join("\x1f").into()));
         }
-        // Without optimisation the compiler inlines nothing, and the fast paths of locks cannot be told apart. Optimisation
-        // across crates removes the calls that the linker is to redirect.
+        // Without optimisation the compiler inlines nothing, and the fast paths of locks cannot be recognised. Optimisation
+        // across crates removes calls that the linker must redirect.
         for (name, value) in [("DEV_OPT_LEVEL", "1"), ("DEV_LTO", "off"), ("RELEASE_LTO", "off")] {
             let name = format!("CARGO_PROFILE_{name}");
             if std::env::var_os(&name).is_none() {
@@ -224,7 +226,7 @@ impl Cargo<'_> {
     }
 }
 
-/// A compiler option of the user's that cannot be combined with recording.
+/// Removes compiler options that cannot be combined with recording.
 fn conflicts(flag: &str) -> bool {
     let compact = flag.replace(' ', "");
     let conflicting =
@@ -236,7 +238,7 @@ fn conflicts(flag: &str) -> bool {
     found
 }
 
-/// Has C and C++ code of crates built with recording: links to this executable, which tell it what is meant.
+/// Makes crates build their C and C++ code with recording, through links to this executable.
 fn c_compilers(folder: &Path) -> Result<Vec<(OsString, OsString)>, Failure> {
     let links = folder.join("mayhap-bin");
     let failed = |error| Failure::at(&links, error);

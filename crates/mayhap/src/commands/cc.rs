@@ -1,6 +1,6 @@
-//! `mayhap cc` and `mayhap c++`: the compiler, with recording built in.
+//! `mayhap cc` and `mayhap c++`: the compiler with recording built in.
 //!
-//! Which compiler, and becoming it; what it is called with is [`crate::compile`]'s.
+//! This file chooses the compiler and becomes it; [`crate::compile`] computes its arguments.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -14,11 +14,11 @@ pub use mayhap_instrument::compile::Language;
 use mayhap_instrument::compile::{Family, translate};
 use mayhap_instrument::runtime;
 
-/// Compile and link with recording, as a drop-in for the compiler
+/// Compile and link with recording, as a drop-in replacement for the compiler
 ///
-/// All arguments go to the compiler: gcc or g++, clang or clang++ where there is no gcc, or what MAYHAP_CC or MAYHAP_CXX
-/// says. Works as CC="mayhap cc", CXX="mayhap c++" and, for tools that dislike spaces, through links to this
-/// executable called mayhap-cc and mayhap-c++.
+/// All arguments go to the compiler: gcc or g++, clang or clang++ if there is no gcc, or the one that MAYHAP_CC or
+/// MAYHAP_CXX names. Use it as CC="mayhap cc" and CXX="mayhap c++"; for tools that do not accept spaces, create links to
+/// this executable named mayhap-cc and mayhap-c++.
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true, disable_version_flag = true)]
 pub struct Args {
@@ -31,22 +31,22 @@ impl Args {
     pub(super) fn run(self, language: Language) -> Result<Exit, Failure> {
         let Compiler { program, arguments, family } = Compiler::find(language)?;
         let folder = runtime::folder()?;
-        // clang may be there without any assembler but its own.
+        // clang may be installed without a separate assembler.
         let assembler = assemble::real().and_then(|_| runtime::assembler(&folder));
         let call = translate(self.arguments, language, family, &folder, assembler.as_deref());
         for line in call.notes {
             note(line);
         }
-        // Becomes the compiler: exit code, signals and terminal are its own.
+        // Become the compiler, so that exit code, signals and terminal are its own.
         let error = Command::new(&program).args(arguments).args(call.arguments).exec();
-        Err(Failure::at(Path::new(&program), format_args!("cannot be run: {error}")))
+        Err(Failure::at(Path::new(&program), format_args!("cannot run it: {error}")))
     }
 }
 
-/// The compiler behind the wrapper.
+/// The real compiler that the wrapper calls.
 struct Compiler {
     program: String,
-    /// What stands between it and the user's arguments, as in `MAYHAP_CC="ccache gcc"`.
+    /// Words before the user's arguments, as in `MAYHAP_CC="ccache gcc"`.
     arguments: Vec<String>,
     family: Family,
 }
@@ -64,7 +64,9 @@ impl Compiler {
         }
         let Some(last) = words.last() else {
             let names = names.join(", ");
-            return Err(Failure::new(format_args!("no compiler: none of {names} is there; {variable} may name one")));
+            return Err(Failure::new(format_args!(
+                "no compiler found: none of {names} is installed; set {variable} to name one"
+            )));
         };
         if words.iter().any(|word| base(word).starts_with("mayhap")) {
             return Err(Failure::new(format_args!("{variable}={chosen} names the wrapper, not a compiler")));
@@ -75,7 +77,7 @@ impl Compiler {
     }
 }
 
-/// Names mostly tell; `cc` and others are asked.
+/// Recognises the compiler family by its name; runs `cc` and others to find out.
 fn family(compiler: &str) -> Family {
     let is_clang = match base(compiler) {
         name if name.contains("clang") => true,

@@ -1,4 +1,4 @@
-//! `mayhap check`: one question, one verdict.
+//! `mayhap check`: answer one question about given events.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -27,10 +27,10 @@ use mayhap_analyse as predict;
 use mayhap_analyse::engines::EngineName;
 use mayhap_replay::witness_file::{TargetJson, WitnessFile};
 
-/// Decide one question: does some reordering of the trace reach this state?
+/// Answer one question: can another interleaving of the recorded run reach this state?
 ///
-/// Events are given by their numbers: positions in the trace, from 1. The answer is proven, with a schedule that the kernel
-/// accepted; refuted, with a reason; or unknown, if the budget ran out or the engine does not decide such questions.
+/// Events are given by number: their position in the trace, from 1. The answer is proven, with a schedule that the proof
+/// checker (kernel) accepted; refuted, with a reason; or unknown, if the budget ran out or the engine cannot decide it.
 ///
 /// Exit codes: 0 refuted, 1 proven, 2 bad usage or bad input, 3 unknown.
 #[derive(Debug, clap::Args)]
@@ -47,7 +47,7 @@ pub struct Args {
     #[command(flatten)]
     engine: EngineArgs,
 
-    /// Save the witness of a proof to this file, for `mayhap verify` and `mayhap replay`
+    /// Save the proof's schedule (witness) to this file, for `mayhap verify` and `mayhap replay`
     #[arg(long, value_name = "FILE")]
     witness: Option<PathBuf>,
 
@@ -55,15 +55,15 @@ pub struct Args {
     report: ReportArgs,
 }
 
-/// What is asked.
+/// The question.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 pub(super) struct Question {
-    /// Can both accesses be next at once?
+    /// Can both accesses happen at the same time?
     #[arg(long, value_name = "A,B")]
     race: Option<Numbers>,
 
-    /// Can each of these acquires be next, its lock held by another of the threads?
+    /// Can these lock acquires all block, each waiting for a lock that another of the threads holds?
     #[arg(long, value_name = "A,B[,..]")]
     deadlock: Option<Numbers>,
 
@@ -75,12 +75,12 @@ pub(super) struct Question {
     #[arg(long, value_name = "A,B,..")]
     sequence: Option<Numbers>,
 
-    /// Can the read R, which saw W, be next when C took W's place? W and C may be `init`
+    /// Can the read R, which saw the write W, see the write C instead? W and C may be `init`
     #[arg(long, value_name = "W,R,C")]
     nondeterminism: Option<Numbers>,
 }
 
-/// A question that need not be asked.
+/// An optional question.
 #[derive(Debug)]
 pub(super) struct Asked(pub(super) Option<Question>);
 
@@ -106,52 +106,52 @@ impl clap::Args for Asked {
     }
 }
 
-/// What a sequence may be asked besides.
+/// Further conditions on a sequence.
 #[derive(Debug, clap::Args)]
 pub(super) struct Adjacent {
-    /// With --sequence: two neighbours of the sequence with nothing in between (may be repeated)
+    /// With --sequence: no other event may run between these two neighbours (repeatable)
     #[arg(long, value_name = "A,B", requires = "sequence", conflicts_with_all = ["race", "deadlock", "atomicity", "nondeterminism"])]
     adjacent: Vec<Numbers>,
 }
 
-/// Which engine answers, in which model, at which cost.
+/// The engine, its model and its budget.
 #[derive(Clone, Debug, clap::Args)]
 pub struct EngineArgs {
-    /// The engine
+    /// Engine that decides the question
     #[arg(long, default_value = EngineName::default().name(), value_parser = engine_parser())]
     pub engine: EngineName,
 
-    /// Take the engine as its paper has it, errors included, where that differs
-    #[arg(long)]
-    pub literal: bool,
+    /// Use the engine's algorithm exactly as published, known errors included
+    #[arg(long, alias = "literal")]
+    pub as_published: bool,
 
-    /// What a reordering must preserve of reads: data, value, branch, causal or sync [default: causal if the trace has branches, else value if it has values, else data]
+    /// What reads must keep seeing: data, value, branch, causal or sync [default: causal if the trace has branches, else
+    /// value if it has values, else data]
     #[arg(long)]
     pub model: Option<Model>,
 
-    /// Decisions that the search for one answer may take
+    /// Maximum number of search decisions per answer
     #[arg(long, value_name = "N", default_value_t = Budget::default().nodes)]
     pub budget_nodes: u64,
 
-    /// Seconds that one answer may take [default: no limit]
+    /// Time limit per answer, in seconds [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub budget_seconds: Option<Duration>,
 
-    /// Events that may have to be taken out of their observed order for one answer [default: predict and run 2,000,000,
-    /// check no limit]
+    /// Maximum number of events to reorder per answer [default: 2,000,000 for predict and run, no limit for check]
     #[arg(long, value_name = "N")]
     pub budget_region: Option<u32>,
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let number: f64 = text.parse().map_err(|_| format!("`{text}` is not a number of seconds"))?;
-    Duration::try_from_secs_f64(number).map_err(|_| format!("`{text}` is not a time span"))
+    Duration::try_from_secs_f64(number).map_err(|_| format!("`{text}` is not a valid time"))
 }
 
 impl Default for EngineArgs {
     fn default() -> Self {
         let (engine, budget_nodes) = (EngineName::default(), Budget::default().nodes);
-        EngineArgs { engine, literal: false, model: None, budget_nodes, budget_seconds: None, budget_region: None }
+        EngineArgs { engine, as_published: false, model: None, budget_nodes, budget_seconds: None, budget_region: None }
     }
 }
 
@@ -163,24 +163,24 @@ fn engine_parser() -> impl TypedValueParser<Value = EngineName> {
 }
 
 impl EngineArgs {
-    /// The budget of one answer.
+    /// The budget of a single answer.
     pub fn budget(&self) -> Budget {
         let region = self.budget_region.unwrap_or(u32::MAX);
         Budget { nodes: self.budget_nodes, time: self.budget_seconds, region }
     }
 
-    /// The budget of each of many answers: no single one may take for ever.
+    /// The budget of one answer among many, which bounds the time that any single one takes.
     pub fn budget_of_many(&self) -> Budget {
         Budget { region: self.budget_region.unwrap_or(predict::Options::REGION), ..self.budget() }
     }
 
-    /// The model asked for, or the one that fits the trace.
+    /// The requested model, or the default for the trace.
     pub fn model(&self, trace: &Trace) -> Model {
         self.model.unwrap_or_else(|| Model::default_for(trace))
     }
 }
 
-/// Event numbers, or `init`, between commas.
+/// Event numbers, or `init`, separated by commas.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Numbers(Vec<Option<u64>>);
 
@@ -212,13 +212,13 @@ impl Numbers {
 
     fn events(&self, option: &str, trace: &Trace) -> Result<Vec<EventId>, Failure> {
         let resolved = self.resolve(option, trace)?;
-        let init = || Failure::new(format_args!("{option}: `init` is no event; only --nondeterminism takes it"));
+        let init = || Failure::new(format_args!("{option}: `init` is not an event; only --nondeterminism accepts it"));
         resolved.into_iter().map(|e| e.ok_or_else(init)).collect()
     }
 }
 
 impl Question {
-    /// The target asked about, checked to make sense for the trace.
+    /// The target of the question, checked against the trace.
     pub(super) fn target(&self, adjacent: &Adjacent, trace: &Trace, relations: &Relations) -> Result<Target, Failure> {
         let target = self.resolve(adjacent, trace)?;
         target.validate(trace, relations).map_err(Failure::new)?;
@@ -267,7 +267,7 @@ impl Args {
         let target = self.question.target(&self.adjacent, trace, relations)?;
         let model = self.engine.model(trace);
         let context = Context::new(trace, relations);
-        let mut engine = self.engine.engine.engine(&context, self.engine.literal);
+        let mut engine = self.engine.engine.engine(&context, self.engine.as_published);
         engine.explain();
         let verdict = engine.decide(&target, model, &self.engine.budget());
         if let (Some(path), Verdict::Proven(checked, _)) = (&self.witness, &verdict) {
@@ -354,7 +354,7 @@ impl Args {
     }
 }
 
-/// Rows of schedule that the finding keeps.
+/// How many rows of the schedule the finding keeps.
 const STEPS: usize = 1_000;
 
 #[derive(Serialize)]
@@ -366,9 +366,9 @@ struct Answer {
     reason: String,
     rung: Option<&'static str>,
     suspected: bool,
-    /// Of a refutation: the events that would have to run in a cycle, and why each comes before the next.
+    /// For a refutation: the events that would have to run in a cycle, and why each must come before the next.
     cycle: Vec<Needed>,
-    /// Why the steps hold that are derived.
+    /// The justifications of derived steps.
     premises: Vec<Premise>,
     witness: Vec<u64>,
     counters: serde_json::Map<String, serde_json::Value>,
@@ -411,12 +411,12 @@ impl Answer {
     }
 }
 
-/// Why what is proven of the trace is not proven of the program.
+/// Why a proof about the trace may not hold for the program, if there is a reason.
 fn doubt(report: &Report) -> Option<&str> {
     report.findings.iter().find_map(|finding| finding.reason.as_deref())
 }
 
-/// What a verdict rests on, in a sentence.
+/// The evidence for a verdict, in one sentence.
 fn reason(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Proven(checked, rung) => {
@@ -427,7 +427,7 @@ fn reason(verdict: &Verdict) -> String {
     }
 }
 
-/// Steps of a witness that are shown at most; a file has them all.
+/// How many steps of a witness are printed at most; the witness file contains all of them.
 const SHOWN: usize = 20;
 
 fn print(

@@ -1,4 +1,4 @@
-//! `mayhap convert`: a trace from one format into another.
+//! `mayhap convert`: convert a trace to another format.
 
 use std::fs::File;
 use std::io::{BufReader, Write};
@@ -12,11 +12,11 @@ use crate::notes::note;
 use crate::transfer::transfer;
 use crate::{Exit, Failure};
 
-/// Write a trace in another format
+/// Convert a trace to another format
 ///
-/// The names decide the formats: .std (text), .mhp (native), .data (RapidBin), .rr (RoadRunner's log, only read), each
-/// also compressed as .gz or .zst. Events are converted as they are read and never held, unless --repair asks for it. A
-/// note says what the format of OUT cannot carry. A failure leaves no half-written file.
+/// The file names select the formats: .std (text), .mhp (native), .data (RapidBin), .rr (RoadRunner log, read only), each
+/// optionally compressed as .gz or .zst. Events are converted one by one, so memory use is small except with --repair. A
+/// note lists what the format of OUT cannot represent. A failure leaves no half-written file.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -36,7 +36,7 @@ impl Args {
         Ok(Exit::Nothing)
     }
 
-    /// What goes with a recorded trace, as far as OUT can carry it; a note says what it cannot.
+    /// Copies the attachments of a recorded trace, as far as OUT can store them; a note lists the others.
     fn attached(&self) -> Vec<(u8, Vec<u8>)> {
         let (input, output) = (&self.input.trace, &self.output);
         let attached = |code| native::attachments(BufReader::new(File::open(input).ok()?), code).ok()?;
@@ -45,7 +45,7 @@ impl Args {
         let (mut kept, mut lost) = (Vec::new(), Vec::new());
         for (code, name) in attachment::ALL {
             match attached(code) {
-                // What is told by the numbers of events, which repairs change.
+                // These refer to event numbers, which a repair changes.
                 Some(bytes) if is_native && !(self.input.repair && numbered.contains(&code)) => {
                     kept.push((code, bytes))
                 }
@@ -54,7 +54,11 @@ impl Args {
             }
         }
         if !lost.is_empty() {
-            note(format_args!("{}: without {}: it cannot be replayed", output.display(), lost.join(", ")));
+            note(format_args!(
+                "{}: the format cannot store {}, so the trace cannot be replayed",
+                output.display(),
+                lost.join(", ")
+            ));
         }
         kept
     }

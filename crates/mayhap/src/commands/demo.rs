@@ -1,4 +1,4 @@
-//! `mayhap demo`: the main job on a small program that comes with mayhap, explained step by step.
+//! `mayhap demo`: `mayhap run` on a small bundled program, explained step by step.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -18,18 +18,18 @@ use crate::reporting::ReportArgs;
 use crate::{Exit, Failure};
 use mayhap_replay::{Outcome, Replayed};
 
-/// The program.
+/// The source of the bundled program.
 static BANK: &str = include_str!("../../demo/bank.c");
 
-/// How often it is run by itself.
+/// How often the program runs alone.
 const PLAIN_RUNS: u32 = 50;
 
-/// Watch mayhap find, prove and trigger three bugs in a small program whose tests pass
+/// Watch mayhap find, prove and reproduce three bugs in a small program whose tests pass
 ///
-/// Compiles a bundled C program (gcc or clang is all it takes), records one run in which all goes well, and finds a race,
-/// a deadlock and a violation of atomicity in it; each is then made to happen.
+/// Compiles a bundled C program (this needs gcc or clang), records one successful run, finds a race, a deadlock and an
+/// atomicity violation in it, and reproduces each of them.
 ///
-/// Exit codes: 0 all three bugs happened, 1 one of them did not, 2 there is no compiler or no place for files.
+/// Exit codes: 0 all three bugs were reproduced, 1 at least one was not, 2 no compiler, or files cannot be written.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Keep the program, the trace and the witnesses in this folder
@@ -43,22 +43,24 @@ pub struct Args {
 impl Args {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
         let temporary = tempfile::Builder::new().prefix("mayhap-demo-").tempdir();
-        let temporary = temporary.map_err(|error| Failure::new(format_args!("no temporary folder: {error}")))?;
+        let temporary =
+            temporary.map_err(|error| Failure::new(format_args!("cannot create a temporary folder: {error}")))?;
         let folder = self.keep.clone().unwrap_or_else(|| temporary.path().to_path_buf());
         std::fs::create_dir_all(&folder).map_err(|error| Failure::at(&folder, error))?;
         let source = folder.join("bank.c");
         std::fs::write(&source, BANK).map_err(|error| Failure::at(&source, error))?;
 
         section(out, "1. A program that works")?;
-        say(out, "bank.c is a small bank: seven threads move money, pay it out and count it.")?;
-        // The program is shown by its own name, wherever it was put.
+        say(out, "bank.c is a small bank: seven threads transfer money, pay it out and count it.")?;
+        // Messages show the program's own name, not the folder that it was built in.
         let mut shown = OsString::from("-ffile-prefix-map=");
         shown.push(&folder);
         shown.push("/=");
         let program = compile("cc", &[source.into_os_string()], &folder, &[shown])?;
-        say(out, "`mayhap cc` has compiled it, as gcc would have, with recording built in.")?;
+        say(out, "`mayhap cc` compiled it: like gcc, but with recording built in.")?;
         let good = plain_runs(&program);
-        say(out, &format!("Run {PLAIN_RUNS} times by itself, it ended well {good} times."))?;
+        let how_often = if good == PLAIN_RUNS { "every time".to_string() } else { format!("{good} times") };
+        say(out, &format!("Run alone {PLAIN_RUNS} times, it succeeded {how_often}."))?;
 
         let job = Job {
             program,
@@ -88,12 +90,12 @@ impl Args {
         })?;
         failed?;
         let confirmed = done.report.findings.iter().filter(|f| f.verdict == Verdict::Confirmed).count();
-        section(out, "5. What you have seen")?;
-        say(out, &format!("{confirmed} bugs that no run had shown, each proven first and then made to happen."))?;
-        say(out, "Do the same with a program of yours:")?;
+        section(out, "5. Summary")?;
+        say(out, &format!("{confirmed} bugs that no test run had shown, each proven and then reproduced."))?;
+        say(out, "To do the same with your own program:")?;
         writeln!(out, "\n    mayhap run prog.c\n    mayhap cc -g prog.c -o prog -pthread && mayhap run -- ./prog")?;
         if let Some(folder) = &self.keep {
-            say(out, &format!("\nProgram, trace and witnesses are in {}.", folder.display()))?;
+            say(out, &format!("\nThe program, the trace and the witnesses are in {}.", folder.display()))?;
         }
         Ok(if confirmed >= 3 { Exit::Nothing } else { Exit::Found })
     }
@@ -108,12 +110,12 @@ fn say(out: &mut dyn Write, text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// How many of some plain runs ended well.
+/// Counts the successful runs among some plain runs.
 fn plain_runs(program: &[OsString]) -> u32 {
     (0..PLAIN_RUNS).filter(|_| ends_well(program).unwrap_or(false)).count() as u32
 }
 
-/// Runs the program by itself. It has a deadlock, which may show one day: nobody waits for that.
+/// Runs the program alone. It can deadlock, so the run has a time limit.
 fn ends_well(program: &[OsString]) -> io::Result<bool> {
     let mut command = Command::new(&program[0]);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
@@ -133,19 +135,19 @@ fn tell(out: &mut dyn Write, stage: &Stage<'_>) -> io::Result<()> {
     match stage {
         Stage::Recording { .. } => {
             section(out, "2. One run is recorded")?;
-            say(out, "Every access to memory that threads share, every lock, every wait: one total order of events.")
+            say(out, "Every access to shared memory, every lock, every wait, in one total order of events.")
         }
         Stage::Recorded { trace, run } => {
-            let ended =
-                if run.code == Some(0) { "This run, too, ended well." } else { "This run went wrong by itself." };
+            let ended = if run.code == Some(0) { "This run succeeded, too." } else { "This run failed." };
             say(out, &format!("{} threads. {ended}", trace.tables().threads.len()))?;
             section(out, "3. What else could have happened")?;
             say(
                 out,
-                "The same events in another order are still a run of this program, as long as locks exclude each other,",
+                "The same events in another order are still a run of this program, as long as critical sections do not",
             )?;
-            say(out, "threads wait for what they waited for, and values that decided something stay the same.")?;
-            say(out, "mayhap looks for such orders that end badly; a small independent kernel checks each one.")?;
+            say(out, "overlap, waits still get their wake-ups, and values that steer control flow are unchanged.")?;
+            say(out, "mayhap searches for such orders that contain a bug. A small, independent proof checker (the")?;
+            say(out, "kernel) verifies each of them.")?;
             suspicions(out, trace)
         }
         Stage::Predicting => Ok(()),
@@ -154,8 +156,8 @@ fn tell(out: &mut dyn Write, stage: &Stage<'_>) -> io::Result<()> {
             for finding in *new {
                 say(out, &format!("- {}", finding.title))?;
             }
-            section(out, "4. Proof is good, watching it happen is better")?;
-            say(out, "The program runs again and again, its threads held back so that they follow each proven order.")
+            section(out, "4. Reproducing the bugs")?;
+            say(out, "The program runs again, and its threads are paused so that they follow each proven order.")
         }
         Stage::Replaying { finding } => {
             writeln!(out)?;
@@ -166,7 +168,7 @@ fn tell(out: &mut dyn Write, stage: &Stage<'_>) -> io::Result<()> {
     }
 }
 
-/// What a tool would say that asks only whether the same lock protects all accesses.
+/// What a lockset-based tool would report, which only checks whether one lock protects all accesses.
 fn suspicions(out: &mut dyn Write, trace: &Trace) -> io::Result<()> {
     let mut input: &Trace = trace;
     let Ok(found) = detect(&mut input, Order::Lockset, &mayhap_detect::Options::default()) else { return Ok(()) };
@@ -181,33 +183,36 @@ fn suspicions(out: &mut dyn Write, trace: &Trace) -> io::Result<()> {
         .collect();
     names.sort_unstable();
     names.dedup();
-    say(out, &format!("(A tool that only asks which locks protect what would complain about: {}.", names.join(", ")))?;
-    say(out, " `rate` is used correctly: semaphores make one thread wait for the other.)")
+    say(
+        out,
+        &format!("(A tool that only checks which locks protect which variables would report {}.", names.join(", ")),
+    )?;
+    say(out, " But `rate` is used correctly: semaphores make one thread wait for the other.)")
 }
 
-/// What the program's author overlooked. Which findings there are depends a little on how the recorded run went.
+/// The mistake in the program. Which findings there are depends a little on the recorded run.
 fn explanation(kind: Kind) -> Option<&'static str> {
     Some(match kind {
         Kind::Race => {
-            "In the recorded run the journal's lock happened to put the two in order; that is why other tools see nothing."
+            "In the recorded run the journal's lock happened to order the two accesses, so other tools report nothing."
         }
         Kind::Deadlock => {
-            "One takes the locks in one order, one in the other. In the recorded run the first was done before the second began."
+            "The threads take the two locks in opposite orders. In the recorded run one finished before the other began."
         }
-        Kind::Atomicity => "Each step holds the lock, but between the two another thread can do its own.",
-        Kind::Order => "Nothing makes the one wait for the other; in the recorded run the write came first by chance.",
+        Kind::Atomicity => "Each access holds the lock, but another thread can run between the two.",
+        Kind::Order => "Nothing makes the reader wait; in the recorded run the write came first by chance.",
         _ => return None,
     })
 }
 
-/// What a replay showed.
+/// Prints what a replay showed.
 fn happened(out: &mut dyn Write, finding: &mayhap_report::Finding, last: &Replayed) -> io::Result<()> {
     if last.outcome != Outcome::Confirmed {
         return say(out, &format!("=> {}", last.outcome));
     }
     for side in &last.sides {
-        say(out, &format!("{} stands before the {}", side.thread, side.what))?;
+        say(out, &format!("{} is paused just before it {}", side.thread, side.what))?;
     }
-    let effect = finding.replay.as_ref().and_then(|replay| replay.effect.as_deref()).unwrap_or("none seen");
-    say(out, &format!("=> It happened. Effect: {effect}"))
+    let effect = finding.replay.as_ref().and_then(|replay| replay.effect.as_deref()).unwrap_or("no visible effect");
+    say(out, &format!("=> Reproduced; {effect}"))
 }

@@ -1,4 +1,4 @@
-//! `mayhap detect`: suspected races by one-pass detectors.
+//! `mayhap detect`: find suspected races with one-pass detectors.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -23,21 +23,21 @@ use crate::stacks;
 use crate::table::{grouped, shortened};
 use crate::{Exit, Failure};
 
-/// Suspect races in one pass: conflicting accesses that an order leaves unordered
+/// Find suspected races in one pass: conflicting accesses that a partial order leaves unordered
 ///
-/// Nothing here is proven. What an order leaves unordered may still be impossible; `mayhap predict` tells, and shows a
-/// schedule for what it proves. An event is racy if some earlier conflicting access is unordered with it. Of each unordered
-/// pair of source locations the first instance is listed.
+/// Detectors prove nothing: a suspected race may be impossible. `mayhap predict` decides that and shows a schedule for
+/// each proof. An event is racy if an earlier conflicting access is unordered with it. For each pair of source locations,
+/// the first unordered instance is listed.
 ///
-/// lockset: accesses of a variable that no lock protects as a whole. hb: happens-before. shb: schedulable happens-before, all of
-/// whose races can happen. cp, wcp: causal and weak causal precedence, which see races that locks hide; the first is a race or
-/// there is a deadlock. syncp: all races that can happen with each lock's critical sections in their observed order.
+/// lockset: variables that no single lock protects. hb: happens-before. shb: schedulable happens-before; each of its races
+/// can happen. cp, wcp: causal and weak causal precedence, which find races that locks hide; the first one is a race or
+/// there is a deadlock. syncp: the races that can happen while each lock's critical sections keep their recorded order.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     trace: TraceArgs,
 
-    /// What to compare accesses by: lockset, hb, shb, cp, wcp or syncp
+    /// Order to use: lockset, hb, shb, cp, wcp or syncp
     #[arg(long, value_name = "ORDER")]
     order: Order,
 
@@ -45,15 +45,15 @@ pub struct Args {
     #[arg(long)]
     first: bool,
 
-    /// Tell how many events apart the two accesses of each race are at least, and the largest and mean of that
+    /// Print how many events lie at least between the two accesses of each race, and the maximum and mean
     #[arg(long)]
     distance: bool,
 
-    /// cp: look at so many events at a time, and compare no accesses across; default is 10M
+    /// With cp: window size in events; accesses in different windows are not compared [default: 10M]
     #[arg(long, value_name = "EVENTS", value_parser = count::<u64>)]
     window: Option<u64>,
 
-    /// lockset: Eraser's state machine, which lets a variable's first thread and mere reading pass
+    /// With lockset: use Eraser's state machine, which ignores accesses by the first thread and pure reading
     #[arg(long)]
     eraser: bool,
 
@@ -61,14 +61,14 @@ pub struct Args {
     report: ReportArgs,
 }
 
-/// What a pass over a file leaves to be said.
+/// What a pass over a file leaves to be reported.
 #[derive(Default)]
 struct End {
     missing: Option<Missing>,
     notes: Vec<String>,
 }
 
-/// A source that leaves word when it ends.
+/// A source of events that stores its final state when it ends.
 struct Watched {
     inner: Opened,
     end: Rc<RefCell<End>>,
@@ -99,17 +99,17 @@ impl Source for Watched {
 impl Args {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
         if self.window.is_some() && self.order != Order::Cp {
-            return Err(Failure::new("--window goes with --order cp only: the other orders look at the whole trace"));
+            return Err(Failure::new("--window works only with --order cp; the other orders use the whole trace"));
         }
         if self.window == Some(0) {
-            return Err(Failure::new("--window needs at least one event"));
+            return Err(Failure::new("--window must be at least 1"));
         }
         if self.eraser && self.order != Order::Lockset {
-            return Err(Failure::new("--eraser goes with --order lockset only"));
+            return Err(Failure::new("--eraser works only with --order lockset"));
         }
         let environment = Environment::read()?;
         let begin = Instant::now();
-        // With rules that may hide the first race, all are wanted.
+        // A suppression may hide the first race, so all races are needed then.
         let hides = !self.report.suppressions.is_empty()
             || !environment.suppressions.is_empty()
             || self.report.baseline.is_some();
@@ -154,7 +154,8 @@ impl Args {
         })
     }
 
-    /// The races as a report. Detecting holds no events; saying what threads hold and how they began needs the whole trace.
+    /// Builds a report of the races. Detection keeps no events in memory, but the report needs the whole trace: it says which
+    /// locks the threads hold and how they were started.
     fn describe(&self, found: &Detection, seconds: f64, environment: &Environment) -> Result<Report, Failure> {
         let loaded = self.trace.load()?;
         let mut report = Report::new(env!("CARGO_PKG_VERSION"), trace_info(&self.trace.trace, &loaded.trace), "none");
@@ -188,7 +189,7 @@ impl Args {
         self.trace.finish()?;
         let Args { distance, eraser, window, .. } = *self;
         let options = Options { first, distance, eraser, window };
-        // What cannot be read twice, and what must be known to its end for a repair, is read whole.
+        // Input that cannot be read twice, or that must be repaired as a whole, is read into memory.
         let again = std::fs::metadata(&self.trace.trace).is_ok_and(|m| m.is_file());
         if self.trace.repair || !again {
             let loaded = self.trace.load()?;
@@ -297,7 +298,7 @@ impl<'a> EventJson<'a> {
     }
 }
 
-/// The queues' length as a part of the events.
+/// The queues' length as a fraction of the events.
 fn part(queues: mayhap_detect::Queues) -> f64 {
     queues.longest as f64 / queues.events.max(1) as f64
 }
@@ -369,13 +370,13 @@ fn print_race(out: &mut dyn Write, number: usize, race: &Race, tables: &Tables) 
     }
 }
 
-/// What a report by this order is worth.
+/// What a race reported by this order means.
 fn meaning(order: Order) -> &'static str {
     match order {
-        Order::Lockset => "no lock protects all accesses of these variables; something else may order them.",
-        Order::Hb => "the first race is real, later ones may depend on it.",
-        Order::Shb => "no schedule is shown here, though each of these races has one.",
+        Order::Lockset => "no single lock protects these variables; something else may order the accesses.",
+        Order::Hb => "the first race is real; later ones may depend on it.",
+        Order::Shb => "each of these races has a schedule, but a detector does not compute it.",
         Order::Cp | Order::Wcp => "the first is a race or there is a deadlock; later ones may be neither.",
-        Order::SyncP => "no schedule is shown here, though each of these races has one.",
+        Order::SyncP => "each of these races has a schedule, but a detector does not compute it.",
     }
 }

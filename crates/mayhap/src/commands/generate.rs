@@ -11,19 +11,19 @@ use mayhap_generate::{Generator, Shape};
 
 /// Write a random trace of a given shape
 ///
-/// The trace is that of a program whose shared variables each have one lock that guards them, whose critical sections
-/// nest in one global order of locks, and whose scheduler takes the processor away now and then, inside critical sections
-/// too. Main forks all other threads at the start and joins them at the end. Unless --protected is below 1, its only races
-/// and deadlocks are the planted ones, and those are real: each has a correct reordering, in every model, that shows it.
+/// The trace looks like that of a program in which one lock guards each shared variable, critical sections nest in one
+/// global lock order, and the scheduler switches threads now and then, even inside critical sections. The main thread
+/// forks all other threads at the start and joins them at the end. Unless --protected is below 1, the only races and
+/// deadlocks are the planted ones, and each of them can happen in every model.
 ///
-/// The same options give the same bytes. Events are written as they are made and never held.
+/// The same options always give the same bytes. Events are written as they are generated, so memory use is small.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The file to write: .std, .mhp or .data, also .gz or .zst
+    /// File to write: .std, .mhp or .data, optionally followed by .gz or .zst
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 
-    /// Number of events, exactly; 10M and 2k are understood
+    /// Exact number of events; suffixes such as 10M and 2k are accepted
     #[arg(long, value_name = "N", value_parser = count::<u64>, default_value_t = Shape::default().events)]
     events: u64,
 
@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = count::<u32>, default_value_t = Shape::default().locks)]
     locks: u32,
 
-    /// Number of variables, half of them shared, the rest divided among the threads
+    /// Number of variables; half of them are shared, the rest are divided among the threads
     #[arg(long, value_name = "N", value_parser = count::<u32>, default_value_t = Shape::default().variables)]
     variables: u32,
 
@@ -43,31 +43,31 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
-    /// Races to plant, each on a variable of its own that is accessed just twice
+    /// Number of races to plant, each on a separate variable that is accessed exactly twice
     #[arg(long, value_name = "N", value_parser = count::<u64>, default_value_t = 0, help_heading = "Planted bugs")]
     races: u64,
 
-    /// Part of the planted races that happens-before misses: a lock orders the accesses in the observed run only
+    /// Fraction of the planted races that happens-before misses because a lock orders the accesses in this run
     #[arg(long, value_name = "PART", default_value_t = Shape::default().hidden, help_heading = "Planted bugs")]
     hidden: f64,
 
-    /// Deadlocks to plant, each of two threads that nest two locks of its own in opposite orders
+    /// Number of deadlocks to plant, each by two threads that nest two separate locks in opposite orders
     #[arg(long, value_name = "N", value_parser = count::<u64>, default_value_t = 0, help_heading = "Planted bugs")]
     deadlocks: u64,
 
-    /// Part of the accesses that goes to shared variables
+    /// Fraction of the accesses that go to shared variables
     #[arg(long, value_name = "PART", default_value_t = Shape::default().sharing, help_heading = "Shape")]
     sharing: f64,
 
-    /// Part of the accesses to shared variables that holds the lock; the others race with anything
+    /// Fraction of the accesses to shared variables that hold the lock; the others may race
     #[arg(long, value_name = "PART", default_value_t = Shape::default().protected, help_heading = "Shape")]
     protected: f64,
 
-    /// Part of the accesses that reads
+    /// Fraction of the accesses that are reads
     #[arg(long, value_name = "PART", default_value_t = Shape::default().reads, help_heading = "Shape")]
     reads: f64,
 
-    /// Deepest nesting of critical sections
+    /// Maximum nesting depth of critical sections
     #[arg(long, value_name = "N", default_value_t = Shape::default().nesting, help_heading = "Shape")]
     nesting: u32,
 
@@ -75,7 +75,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = Shape::default().section, help_heading = "Shape")]
     section: u32,
 
-    /// Part of the critical sections that takes its lock as a reader, and only reads
+    /// Fraction of the critical sections that take their lock as a reader, and only read
     #[arg(long, value_name = "PART", default_value_t = Shape::default().readers, help_heading = "Shape")]
     readers: f64,
 
@@ -83,15 +83,15 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = Shape::default().run, help_heading = "Shape")]
     run: u32,
 
-    /// Part of the thread switches due inside a critical section that happen there, not at its end
+    /// Fraction of the thread switches due inside a critical section that happen there instead of at its end
     #[arg(long, value_name = "PART", default_value_t = Shape::default().preemption, help_heading = "Shape")]
     preemption: f64,
 
-    /// Part of the reads that a branch follows
+    /// Fraction of the reads that are followed by a branch
     #[arg(long, value_name = "PART", default_value_t = Shape::default().branches, help_heading = "Shape")]
     branches: f64,
 
-    /// Part of the events outside critical sections that waits for a condition or notifies one
+    /// Fraction of the events outside critical sections that wait for or notify a condition
     #[arg(long, value_name = "PART", default_value_t = Shape::default().signals, help_heading = "Shape")]
     signals: f64,
 }
@@ -123,7 +123,9 @@ impl Args {
     pub(super) fn run(self, _out: &mut dyn Write) -> Result<Exit, Failure> {
         let shape = self.shape();
         if shape.hidden > 0.0 && (shape.locks == 0 || shape.sharing == 0.0) && shape.races > 0 {
-            note("no race can be hidden without locks and shared variables: all are planted in the open");
+            note(
+                "without locks and shared variables no race can be hidden from happens-before: all are planted as plain races",
+            );
         }
         let generator = Generator::new(shape).map_err(Failure::new)?;
         let mut generator = Opened::new("generating", Box::new(generator)).of_events(self.events);
@@ -132,7 +134,7 @@ impl Args {
     }
 }
 
-/// A count, with `k`, `M` or `G` for thousands, millions, thousands of millions.
+/// Parses a count, with an optional `k`, `M` or `G` for thousands, millions or billions.
 pub(super) fn count<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     let (digits, unit) = match text.char_indices().last() {
         Some((at, 'k')) => (&text[..at], 1_000),

@@ -1,4 +1,4 @@
-//! `mayhap completions` and `mayhap man`: what shells and `man` want to know of the command line.
+//! `mayhap completions` and `mayhap man`: shell completions and manual pages.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use clap_complete::Shell;
 use super::Cli;
 use crate::{Exit, Failure};
 
-/// Print the completions for a shell
+/// Print completions for a shell
 ///
 /// For bash: mayhap completions bash > ~/.local/share/bash-completion/completions/mayhap
 #[derive(Debug, clap::Args)]
@@ -22,7 +22,7 @@ pub struct Completions {
 /// Write the manual pages into a folder
 #[derive(Debug, clap::Args)]
 pub struct Man {
-    /// The folder; it is made if it is not there
+    /// The folder, created if it does not exist
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }

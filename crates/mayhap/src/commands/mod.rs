@@ -30,7 +30,7 @@ pub mod run;
 pub mod stats;
 pub mod verify;
 
-/// Predicts concurrency bugs from one recorded run, and proves each with a schedule that shows it.
+/// Finds bugs that a different thread timing would have triggered, from one recorded run, with proof
 #[derive(Debug, Parser)]
 #[command(
     name = "mayhap",
@@ -64,7 +64,7 @@ enum Command {
     Report(report::Args),
     Completions(manual::Completions),
     Man(manual::Man),
-    /// What cargo runs programs through
+    /// Runs a program for cargo
     #[command(hide = true)]
     Runner {
         /// The program and its arguments
@@ -74,7 +74,7 @@ enum Command {
 }
 
 impl Cli {
-    /// Runs the command; what it prints goes to `out`.
+    /// Runs the command; its output goes to `out`.
     pub fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
         match self.command {
             Command::Predict(args) => args.run(out),

@@ -1,5 +1,5 @@
-//! The part of a `predict` report that is about nondeterministic reads: by the location of the read, which writes it can
-//! see instead, with the shortest schedule; then the verdict on the program and the columns of the paper's Table A1.
+//! The part of a `predict` report about nondeterministic reads: for each location of a read, the writes that it can see
+//! instead, with the shortest schedule; then the verdict on the program and the columns of the paper's Table A1.
 
 use std::io::{self, Write};
 
@@ -52,12 +52,12 @@ fn steps(finding: &Finding) -> usize {
     finding.proof.as_ref().map_or(0, |proof| proof.witness().schedule.len())
 }
 
-/// The verdict on the program, in a sentence.
+/// The verdict on the program, in one sentence.
 pub(super) fn verdict(reads: &Reads) -> String {
     let all = format!("{} triplets of {} reads", grouped(reads.triplets), grouped(reads.reads));
     if reads.literal {
         let reads_called = format!("{} of {} reads", grouped(reads.nondeterministic), grouped(reads.reads));
-        return format!("as published, which proves nothing: {reads_called} can see another write");
+        return format!("as published, without proof: {reads_called} can see another write");
     }
     if reads.deterministic() {
         return format!("deterministic for this run: all {all} are refuted");
@@ -104,7 +104,7 @@ pub(super) fn print_table(out: &mut dyn Write, reads: &Reads) -> io::Result<()> 
 pub(super) struct ReadsJson {
     /// `deterministic`, `nondeterministic` or `undecided`.
     verdict: &'static str,
-    /// As published: nothing is proven.
+    /// Whether the published algorithm was used, which proves nothing.
     literal: bool,
     reads: u64,
     nondeterministic_reads: u64,
@@ -123,7 +123,7 @@ struct PlaceJson {
     sees: Vec<SeenJson>,
     /// The shortest schedule, after which the read is next.
     witness: Vec<u64>,
-    /// If it is long: it comes after this many events of the trace, which run as they were recorded.
+    /// For a long schedule: it continues after this many events of the trace, which run as recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     witness_after: Option<u64>,
 }
@@ -132,9 +132,9 @@ struct PlaceJson {
 struct SeenJson {
     finding: String,
     read: u64,
-    /// What it saw; null is the initial value.
+    /// The write that it saw; null is the initial value.
     saw: Option<EventJson>,
-    /// What it can see; null is the initial value.
+    /// The write that it can see; null is the initial value.
     sees: Option<EventJson>,
     occurrences: u64,
     steps: usize,

@@ -1,4 +1,4 @@
-//! `mayhap predict`: what other interleavings of the run contain.
+//! `mayhap predict`: find bugs in other interleavings of the recorded run.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -25,11 +25,11 @@ use crate::{Exit, Failure, notes};
 use mayhap_analyse::{Options, Prediction, predict};
 use mayhap_replay::witness_file::WitnessFile;
 
-/// Find what other interleavings of the recorded run contain, and prove each finding with a schedule
+/// Find bugs that a different thread timing would have triggered, and prove each with a schedule
 ///
-/// Candidates are grouped by the locations of their events; the instances of a group are tried nearest first until one is
-/// proven. Every proof is a schedule that the kernel accepted. What only weak causal precedence points to is listed as
-/// suspected, apart from what is proven.
+/// Candidates are grouped by the source locations of their events; the instances of a group are tried, nearest first,
+/// until one is proven. A proof is a schedule that the proof checker (kernel) accepted. Races without a proof that weak
+/// causal precedence leaves unordered are listed separately as suspected.
 ///
 /// Exit codes: 0 nothing found, 1 something proven, 2 bad usage or bad input, 3 undecided and nothing proven.
 #[derive(Debug, clap::Args)]
@@ -37,48 +37,48 @@ pub struct Args {
     #[command(flatten)]
     trace: TraceArgs,
 
-    /// What to look for
+    /// Kinds of bugs to look for
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [KindName::Race, KindName::Deadlock])]
     kinds: Vec<KindName>,
 
     #[command(flatten)]
     engine: EngineArgs,
 
-    /// Decide every pair of accesses, not some of each pair of locations (races only)
+    /// Decide every pair of accesses instead of some per pair of locations (races only)
     #[arg(long)]
     all_instances: bool,
 
-    /// Instances of each group of candidates that are tried at most
+    /// Maximum number of instances to try per group of candidates
     #[arg(long, value_name = "N", default_value_t = Limits::default().instances)]
     instances: usize,
 
-    /// Events of its thread that may lie between two accesses which are taken to be meant as one (atomicity)
+    /// Maximum number of events of the same thread between two accesses that count as one atomic step (atomicity)
     #[arg(long, value_name = "N", default_value_t = Limits::default().distance)]
     distance: usize,
 
-    /// Threads of a deadlock at most
+    /// Maximum number of threads in a deadlock
     #[arg(long, value_name = "N", default_value_t = Limits::default().cycle)]
     cycle: usize,
 
-    /// Report every pattern of atomicity and order violations, also where the program does not look as if it minded
-    #[arg(long)]
-    all_patterns: bool,
+    /// Report all atomicity and order violations, including probably benign ones
+    #[arg(long = "no-intent-filter", alias = "all-patterns")]
+    no_intent_filter: bool,
 
-    /// Worker threads [default: as many as the machine runs at once]
+    /// Number of worker threads [default: the number of processors]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 
-    /// Take the trace in windows of N events, so that memory is bounded; what needs events of two windows counts as unknown
+    /// Analyse the trace in windows of N events to bound memory; bugs that span two windows count as unknown
     ///
-    /// 0: as a whole, whatever it takes. By default a native trace that would not fit into memory is taken in windows.
+    /// 0 analyses the whole trace at once. By default, windows are used only for a native trace that does not fit into memory.
     #[arg(long, value_name = "N", value_parser = count::<usize>)]
     window: Option<usize>,
 
-    /// Save a witness file of each proven finding in this directory
+    /// Save a witness file for each proven finding in this folder
     #[arg(long, value_name = "DIR")]
     witnesses: Option<PathBuf>,
 
-    /// Also print which stage settled how many candidates
+    /// Also print how many candidates each stage decided
     #[arg(long)]
     stats: bool,
 
@@ -89,15 +89,15 @@ pub struct Args {
 /// A kind of finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum KindName {
-    /// Two conflicting accesses at once.
+    /// Two conflicting accesses at the same time.
     Race,
-    /// Threads that wait for each other.
+    /// Threads that wait for each other's locks.
     Deadlock,
-    /// An access between two that look meant as one.
+    /// An access between two that appear intended to be atomic.
     Atomicity,
-    /// A read that can run before the first write.
+    /// A read that can happen before the first write.
     Order,
-    /// A read that can see another write.
+    /// A read that can see a different write.
     Nondeterminism,
 }
 
@@ -138,7 +138,7 @@ impl Args {
         Ok(exit)
     }
 
-    /// How large windows are to be, if there are to be any.
+    /// The window size, if the trace is to be analysed in windows.
     fn window(&self) -> Result<Option<usize>, Failure> {
         let size = match self.window {
             Some(0) => None,
@@ -151,12 +151,12 @@ impl Args {
         let whole = self.kinds.iter().any(|kind| matches!(kind, KindName::Order | KindName::Nondeterminism));
         match size {
             Some(_) if whole => Err(Failure::new(
-                "order violations and nondeterministic reads need the trace as a whole (--window 0): whether a write is the \
-                 first, and which writes a read can see, is not to be seen in a part of it",
+                "order violations and nondeterministic reads need the whole trace (--window 0): a window does not show \
+                 whether a write is the first one or which writes a read can see",
             )),
-            Some(_) if self.witnesses.is_some() => Err(Failure::new(
-                "--witnesses needs the trace as a whole (--window 0): witness files are of whole traces",
-            )),
+            Some(_) if self.witnesses.is_some() => {
+                Err(Failure::new("--witnesses needs the whole trace (--window 0): witness files describe whole traces"))
+            }
             size => Ok(size),
         }
     }
@@ -170,13 +170,13 @@ impl Args {
             instances: self.instances.max(1),
             distance: self.distance,
             cycle: self.cycle,
-            all_patterns: self.all_patterns,
+            all_patterns: self.no_intent_filter,
         };
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
         Options {
             kinds,
             engine: self.engine.engine,
-            literal: self.engine.literal,
+            literal: self.engine.as_published,
             model: self.engine.model(trace),
             limits,
             all_instances: self.all_instances,
@@ -188,10 +188,10 @@ impl Args {
     }
 }
 
-/// Memory that predicting takes for an event, tables and the schedules of some twenty findings included.
+/// Memory per event while predicting, including tables and the schedules of about twenty findings.
 const BYTES_AN_EVENT: u64 = 160;
 
-/// How many events fit into half of the memory that is free, if the trace has more than fit into all of it.
+/// The number of events that fit into half of the free memory, if the whole trace does not fit into all of it.
 fn fitting(path: &Path) -> Option<usize> {
     let events = format::open(path).ok()?.summary()?.events;
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;

@@ -1,4 +1,4 @@
-//! `mayhap record`: run a program once, keep the trace.
+//! `mayhap record`: run a program once and save its trace.
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -13,40 +13,39 @@ use crate::{Exit, Failure};
 use mayhap_instrument::runtime;
 use mayhap_record::{self as record, Limits, Options};
 
-/// Run a program once and keep its trace
+/// Run a program once and save its trace
 ///
-/// The program is one built with `mayhap cc`, `mayhap c++` or plain -fsanitize=thread. It runs as it would by itself;
-/// the exit code is the program's own (128 and the signal's number if a signal ended it).
+/// The program must be built with `mayhap cc`, `mayhap c++`, `mayhap cargo` or plain -fsanitize=thread. Its input, output
+/// and exit code are its own (the exit code is 128 plus the signal number if a signal ended it).
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The trace to write; its extension decides the format: .mhp .std .std.gz .std.zst
+    /// Trace to write; the extension selects the format: .mhp .std .std.gz .std.zst
     #[arg(short, long, value_name = "TRACE")]
     output: PathBuf,
 
-    /// Seed of the scheduler: other seeds, other interleavings
+    /// Seed of the scheduler; another seed gives another interleaving
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
-    /// How threads take turns: in order of arrival, at random and often, or by random priorities
+    /// How threads take turns: first come first served, randomly and often, or by random priorities
     #[arg(long, value_name = "HOW", default_value = "free")]
     schedule: How,
 
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help = slice_help())]
     slice: Option<u32>,
 
-    /// Record what differs from run to run by itself (clock, random numbers, what is read), for replays
-    #[arg(long, value_name = "WHAT", default_value = "none")]
-    inputs: Inputs,
+    #[command(flatten)]
+    inputs: InputArgs,
 
-    /// Leave out accesses in functions or files that match; `*` stands for any text (may be repeated)
+    /// Leave out accesses in functions or files that match; `*` matches any text (repeatable)
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
 
-    /// Keep only accesses in functions or files that match (may be repeated)
+    /// Keep only accesses in functions or files that match (repeatable)
     #[arg(long, value_name = "GLOB")]
     only: Vec<String>,
 
-    /// Record no more once the recording takes this much on the disk: bytes, or with K, M or G behind the number
+    /// Stop recording when the file reaches this size: a number of bytes, optionally followed by K, M or G
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_size: Option<u64>,
 
@@ -54,7 +53,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     last: Option<u64>,
 
-    /// Make the trace at once, not when it is first read: it then needs the program's files no more
+    /// Build the trace now instead of on first use; the binaries are then no longer needed
     #[arg(long)]
     finish: bool,
 
@@ -67,16 +66,35 @@ pub struct Args {
 fn slice_help() -> String {
     let [free, random, pct] = [How::Free, How::Random, How::Pct].map(|how| record::usual_slice(how.into()));
     format!(
-        "Mean number of steps that a thread takes in a turn (default: {free} for free, {random} for random, {pct} for pct)"
+        "Mean number of steps per turn [default: {free} for free, {random} for random, {pct} for pct]"
     )
 }
 
-/// What is done about what differs from run to run.
+/// Whether to record nondeterministic inputs.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct InputArgs {
+    /// Record nondeterministic inputs (clock, random numbers, data read), so that replays get the same ones
+    #[arg(long)]
+    record_inputs: bool,
+
+    /// The older spelling of --record-inputs: `--inputs record`
+    #[arg(long, value_name = "WHAT", default_value = "none", hide = true)]
+    inputs: Inputs,
+}
+
+impl InputArgs {
+    /// Whether either spelling asks for it.
+    pub(super) fn recorded(self) -> bool {
+        self.record_inputs || self.inputs == Inputs::Record
+    }
+}
+
+/// The values of the older option `--inputs`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub(super) enum Inputs {
-    /// Nothing.
+enum Inputs {
+    /// Do not record nondeterministic inputs.
     None,
-    /// It is recorded, and replays get the same.
+    /// Record them.
     Record,
 }
 
@@ -102,7 +120,7 @@ impl How {
         <How as clap::ValueEnum>::from_str(name, false).ok()
     }
 
-    /// Options with this schedule, and its own slice unless one is given.
+    /// Recording options with this schedule, and its default slice unless one is given.
     pub(super) fn options(self, output: PathBuf, seed: u64, slice: Option<u32>) -> Options {
         Options {
             output,
@@ -119,10 +137,11 @@ impl How {
 impl Args {
     pub(super) fn run(self) -> Result<Exit, Failure> {
         let mut options = self.schedule.options(self.output, self.seed, self.slice);
-        options.inputs = self.inputs == Inputs::Record;
+        options.inputs = self.inputs.recorded();
         options.finish = self.finish;
         options.limits = Limits { exclude: self.exclude, only: self.only, max_size: self.max_size, last: self.last };
-        let folder = tempfile::tempdir().map_err(|error| Failure::new(format_args!("no temporary folder: {error}")))?;
+        let folder = tempfile::tempdir()
+            .map_err(|error| Failure::new(format_args!("cannot create a temporary folder: {error}")))?;
         let stdin = Stdin::look(folder.path())?;
         let mut command = record::command(&self.program, &runtime::folder()?)?;
         command.stdin(stdin.only()?);
@@ -136,7 +155,7 @@ impl Args {
             note(line);
         }
         if more {
-            note(format_args!("standard input: its first {} MiB are kept, and replays get no more", KEPT >> 20));
+            note(format_args!("standard input: only the first {} MiB are saved for replays", KEPT >> 20));
         }
         if let Some(hint) = recording.is_empty().then(|| of_cargo(&self.program)).flatten() {
             note(hint);
@@ -145,13 +164,13 @@ impl Args {
     }
 }
 
-/// What to do instead where the program is cargo, which starts the programs that were meant.
+/// A hint for users who record cargo itself instead of the program that it starts.
 fn of_cargo(program: &[OsString]) -> Option<String> {
     let is_cargo = Path::new(&program[0]).file_name().is_some_and(|name| name == "cargo");
     let command = program.get(1).map_or("test".into(), |command| command.to_string_lossy());
     let output = if command == "run" { "TRACE.mhp" } else { "FOLDER" };
     is_cargo.then(|| {
-        format!("cargo itself is not built for recording: mayhap cargo {command} -o {output} builds and records")
+        format!("cargo itself is not built for recording; use `mayhap cargo {command} -o {output}`, which builds and records")
     })
 }
 
@@ -172,6 +191,6 @@ fn size(text: &str) -> Result<u64, String> {
         Some((at, 'g' | 'G')) => (&text[..at], 30),
         _ => (text, 0),
     };
-    let number: u64 = digits.parse().map_err(|_| "a size is a number of bytes, or one with K, M or G behind it")?;
-    number.checked_mul(1 << unit).ok_or_else(|| "that is too much".into())
+    let number: u64 = digits.parse().map_err(|_| "expected a number of bytes, optionally followed by K, M or G")?;
+    number.checked_mul(1 << unit).ok_or_else(|| "the size is too large".into())
 }

@@ -1,4 +1,4 @@
-//! A refutation as a person can follow it: the orders that would all be needed, each with its reason, and the cycle they form.
+//! Explains a refutation: the orders that would all be needed, each with its reason, and the cycle that they form.
 
 use mayhap_predict::explain::chain;
 use mayhap_predict::{Context, Premise, Refutation, Rung, Step, Why};
@@ -9,20 +9,20 @@ use mayhap_witness::Model;
 
 use crate::table::shortened;
 
-/// A refutation told in steps.
+/// A refutation as a list of steps.
 pub(super) struct Told<'c, 'a> {
     context: &'c Context<'a>,
     cycle: Vec<Step>,
     premises: Vec<Premise>,
-    /// The question is about a state, not about an order.
+    /// Whether the question is about a state, not about an order.
     of_state: bool,
 }
 
-/// How long names may be.
+/// The maximum length of a name.
 const NAME: usize = 40;
 
 impl<'c, 'a> Told<'c, 'a> {
-    /// Spells out what the model demands.
+    /// Explains a cycle in the given model.
     pub(super) fn new(context: &'c Context<'a>, model: Model, refutation: &'c Refutation) -> Self {
         let spelled = |step: &Step| match step.why {
             Why::Demand => chain(context, model, step.before, step.after).unwrap_or_else(|| vec![*step]),
@@ -39,7 +39,7 @@ impl<'c, 'a> Told<'c, 'a> {
         told
     }
 
-    /// Steps within one thread are program order, whatever else they are; successive ones are one.
+    /// Joins successive steps within one thread into one, justified by program order.
     fn shortened(&self, steps: &[Step]) -> Vec<Step> {
         let thread = |id: EventId| self.context.trace.event(id).thread;
         let mut short: Vec<Step> = Vec::new();
@@ -56,7 +56,7 @@ impl<'c, 'a> Told<'c, 'a> {
         short
     }
 
-    /// The premises that the cycle rests on, in their order.
+    /// The premises that the cycle depends on, in order.
     fn needed(&self, all: &[Premise]) -> Vec<Premise> {
         let mut needed = vec![false; all.len()];
         let mut open: Vec<Step> = self.cycle.clone();
@@ -69,7 +69,7 @@ impl<'c, 'a> Told<'c, 'a> {
         all.iter().zip(&needed).filter(|(_, needed)| **needed).map(|(premise, _)| premise.clone()).collect()
     }
 
-    /// The cycle and the premises, as a report has them.
+    /// The cycle and the premises in the form of the report.
     pub(super) fn report(&self) -> mayhap_report::Refutation {
         let premise = |premise: &Premise| mayhap_report::Premise {
             before: premise.step.before.number(),
@@ -150,7 +150,7 @@ impl<'c, 'a> Told<'c, 'a> {
         }
     }
 
-    /// Why the step holds.
+    /// The reason for a step.
     fn reason(&self, step: &Step) -> String {
         let tables = self.context.trace.tables();
         let thread = |id: EventId| self.thread(self.context.trace.event(id).thread);
@@ -159,25 +159,25 @@ impl<'c, 'a> Told<'c, 'a> {
             ("fork", _) => format!("{} starts {}", thread(step.before), thread(step.after)),
             ("join", _) => format!("{} waits for the end of {}", thread(step.after), thread(step.before)),
             ("notify", _) => format!("{} is woken by {}", thread(step.after), thread(step.before)),
-            (_, Why::ReadsFrom(_)) => "the read must see this write, as it did in the recorded run".to_string(),
+            (_, Why::ReadsFrom(_)) => "the read must see this write, as in the recorded run".to_string(),
             (_, Why::Interference(variable)) => {
                 let name = shortened(tables.variables.get(variable.index()), NAME);
                 format!("no other write of {name} may come between a write and the read that sees it")
             }
             (_, Why::Lock(lock)) => {
                 let name = shortened(tables.locks.get(lock.index()), NAME);
-                format!("lock {name}: its sections exclude each other, and this one must come first")
+                format!("lock {name}: its critical sections cannot overlap, and this one must come first")
             }
             (_, Why::Target) if self.of_state => format!(
                 "the question: event {} has not run in a state in which event {} is reached",
                 step.after, step.before
             ),
             (_, Why::Target) => "the question asks for this order".to_string(),
-            _ => "fork, join, notify or what reads saw".to_string(),
+            _ => "fork, join, notify, or the write that a read saw".to_string(),
         }
     }
 
-    /// The order that a derived step states.
+    /// A derived order in words.
     fn order(&self, step: &Step) -> String {
         match step.why {
             Why::Lock(lock) => {
@@ -188,13 +188,14 @@ impl<'c, 'a> Told<'c, 'a> {
         }
     }
 
-    /// Why a derived step holds that follows from no path.
+    /// The reason for a derived order that does not follow from other orders.
     fn given(&self, step: &Step) -> String {
         match step.why {
             Why::Lock(_) => {
-                "the later section is not closed when the state is reached, so all others come before it".into()
+                "the later critical section is still open when the state is reached, so all others come before it"
+                    .into()
             }
-            _ => "the read sees a value from before all of these writes".into(),
+            _ => "the read sees the value from before all of these writes".into(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `mayhap replay`: force a witness onto the program.
+//! `mayhap replay`: run the program again in the order of a witness.
 
 use std::ffi::OsString;
 use std::io::{self, Seek, Write};
@@ -22,21 +22,22 @@ use mayhap_replay::plan::Plan;
 use mayhap_replay::session::recorded;
 use mayhap_replay::steps::Steps;
 use mayhap_replay::witness_file::WitnessFile;
-use mayhap_replay::{Options, Outcome, Replayed, Side, replay};
+use mayhap_replay::{Effect, Options, Outcome, Replayed, Side, replay};
 
-/// Force a witness onto the program, and say whether the bug happened
+/// Run the program again in the order of a proven schedule (witness), and report whether the bug happens
 ///
-/// Instead of a witness there may be a recorded trace and a question about it, as of `mayhap check`: it is decided again, and
-/// its schedule is what is forced. Reports have that command of each finding.
+/// Instead of a witness, give a recorded trace and a question as for `mayhap check`: the question is decided again and its
+/// schedule is replayed. Reports print that command with each finding.
 ///
-/// The program that was recorded runs again, its threads held back so that everything happens in the order of the witness.
-/// For a race both threads are then shown as they stand before their accesses, and go on one after the other; a deadlock is
-/// run into. After that the program runs on to its end, and what came of it is compared with the recorded run.
+/// The recorded program runs again, and its threads are paused so that everything happens in the order of the witness. For
+/// a race, both threads are shown paused just before their accesses, which then happen one after the other; for a
+/// deadlock, all threads of the cycle really block. Then the program runs to its end, and the result is compared with the
+/// recorded run.
 ///
 /// Exit codes: 0 not confirmed, 1 confirmed, 2 bad usage or bad input, 3 the question could not be decided.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The witness, as `mayhap predict --witnesses` saves them; with a question, the recorded trace
+    /// Witness file, as saved by `mayhap predict --witnesses`; with a question, the recorded trace
     #[arg(value_name = "WITNESS|TRACE")]
     witness: PathBuf,
 
@@ -46,42 +47,42 @@ pub struct Args {
     #[command(flatten)]
     adjacent: Adjacent,
 
-    /// Of a question: what the schedule must preserve of reads [default: branch if the trace has branches, else data]
+    /// With a question: what reads must keep seeing [default: branch if the trace has branches, else data]
     #[arg(long)]
     model: Option<Model>,
 
-    /// The recorded trace that the witness is of [default: the one that the witness names]
+    /// The recorded trace of the witness [default: the path in the witness file]
     #[arg(long, value_name = "TRACE", conflicts_with = "Question")]
     trace: Option<PathBuf>,
 
-    /// Which of two racing accesses is made first, in the order of the witness
+    /// Which of two racing accesses happens first, counted in the order of the witness
     #[arg(long, value_enum, default_value_t = Order::Both)]
     order: Order,
 
-    /// Replay so many times and say how many runs confirmed it
+    /// Replay N times and report how many replays confirmed the bug
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
 
-    /// End the process with a core where the state is reached
+    /// End the process with a core dump when the state is reached
     #[arg(long)]
     core: bool,
 
-    /// Replay in gdb (or lldb), which stops when all threads stand where they are to stand
+    /// Replay in gdb (or lldb), which stops when all threads are paused at the bug
     #[arg(long, conflicts_with_all = ["repeat", "core", "format"])]
     gdb: bool,
 
-    /// Seconds without progress before the replay is given up, or the program is taken to hang
+    /// Seconds without progress before a run counts as hung
     #[arg(long, value_name = "S", default_value_t = 5.0)]
     patience: f64,
 
-    /// Seconds that one run may take
+    /// Time limit for one run, in seconds
     #[arg(long, value_name = "S", default_value_t = 120.0)]
     timeout: f64,
 
     #[command(flatten)]
     format: FormatArgs,
 
-    /// The program and its arguments, as they were recorded
+    /// The program and its arguments, if they differ from the recorded ones
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROG")]
     program: Vec<OsString>,
 }
@@ -92,7 +93,7 @@ enum Order {
     First,
     /// The second access.
     Second,
-    /// Two runs, one each way.
+    /// Both orders, in two runs.
     Both,
 }
 
@@ -105,7 +106,7 @@ impl Args {
             Some(question) => match self.decide(question, trace, relations)? {
                 Verdict::Proven(checked, _) => checked,
                 Verdict::Refuted(refutation) => {
-                    writeln!(out, "nothing to replay: {} (mayhap check says more)", refutation.reason)?;
+                    writeln!(out, "nothing to replay: {} (see mayhap check for details)", refutation.reason)?;
                     return Ok(Exit::Nothing);
                 }
                 Verdict::Unknown(undecided) => {
@@ -121,7 +122,7 @@ impl Args {
         let recorded = recorded(&path);
         let program = match (&self.program[..], &recorded) {
             ([], Some(recorded)) => recorded.run.program.iter().map(OsString::from).collect(),
-            ([], None) => return Err(Failure::new("no program to replay: give it after --")),
+            ([], None) => return Err(Failure::new("no program to replay; name it after --")),
             (program, _) => program.to_vec(),
         };
         let kind = checked.target().kind();
@@ -185,18 +186,18 @@ impl Args {
         let confirmed = runs.iter().filter(|run| run.outcome == "confirmed").count();
         match self.format.format {
             Format::Json => json(out, &Document { kind: kind.name(), confirmed, runs: &runs })?,
-            Format::Text if runs.len() > 1 => writeln!(out, "confirmed in {confirmed} of {} runs", runs.len())?,
+            Format::Text if runs.len() > 1 => writeln!(out, "reproduced in {confirmed} of {} replays", runs.len())?,
             Format::Text => {}
         }
         Ok(if confirmed > 0 { Exit::Found } else { Exit::Nothing })
     }
 
-    /// The witness of the file, if the kernel accepts it: what it does not is not worth a run.
+    /// Reads the witness and has the kernel check it: a rejected witness is not replayed.
     fn accepted(&self, trace: &Trace, relations: &Relations) -> Result<Checked, Failure> {
         let file = WitnessFile::load(&self.witness, trace, relations)?;
-        Checker::new(trace, relations)
-            .check(&file.target, file.model, file.witness)
-            .map_err(|rejection| Failure::at(&self.witness, format_args!("the kernel rejects it: {rejection}")))
+        Checker::new(trace, relations).check(&file.target, file.model, file.witness).map_err(|rejection| {
+            Failure::at(&self.witness, format_args!("the proof checker (kernel) rejects the witness: {rejection}"))
+        })
     }
 
     /// Decides the question.
@@ -213,7 +214,7 @@ impl Args {
             _ if self.asked.0.is_some() => Ok(self.witness.clone()),
             Some(path) => Ok(path.clone()),
             None => WitnessFile::trace_path(&self.witness)?
-                .ok_or_else(|| Failure::at(&self.witness, "it does not say where its trace is: name it with --trace")),
+                .ok_or_else(|| Failure::at(&self.witness, "the witness does not name its trace; use --trace")),
         }
     }
 }
@@ -236,10 +237,10 @@ struct RunJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     got: Option<String>,
     effect: String,
-    /// What may have led it elsewhere.
+    /// What may have made it diverge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sources: Vec<&'static str>,
-    /// Of a read that can see another write: what it sees in the order of the recorded run, and here.
+    /// For a read that can see another write: the value in the recorded order, and the value here.
     #[serde(skip_serializing_if = "Option::is_none")]
     recorded_value: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -309,29 +310,32 @@ fn print(
         print_side(out, side)?;
     }
     if let (Some(before), Outcome::Confirmed) = (before, &replayed.outcome) {
-        writeln!(out, "  in the order of the recorded run it is {} there", number(before))?;
+        writeln!(out, "  in the recorded order it is {} there", number(before))?;
     }
-    writeln!(out, "  effect: {}\n", replayed.effect)
+    match replayed.effect {
+        Effect::None => writeln!(out, "  {}\n", replayed.effect),
+        _ => writeln!(out, "  effect: {}\n", replayed.effect),
+    }
 }
 
 fn print_side(out: &mut dyn Write, side: &Side) -> io::Result<()> {
     let value = side.value.as_deref().map_or(String::new(), |bytes| format!(", which is {}", number(bytes)));
-    writeln!(out, "  {} stands before the {}{value}", side.thread, side.what)?;
+    writeln!(out, "  {} is paused just before it {}{value}", side.thread, side.what)?;
     for frame in side.stack.iter().skip(1) {
         writeln!(out, "    called from {frame}")?;
     }
     Ok(())
 }
 
-/// What the recorded run was given to read.
+/// The standard input of the recorded run.
 fn given(bytes: &[u8]) -> Result<Stdio, Failure> {
-    let failed = |error| Failure::new(format_args!("no temporary file for standard input: {error}"));
+    let failed = |error| Failure::new(format_args!("cannot create a temporary file for standard input: {error}"));
     let mut file = tempfile::tempfile().map_err(failed)?;
     file.write_all(bytes).and_then(|()| file.rewind()).map_err(failed)?;
     Ok(Stdio::from(file))
 }
 
-/// A value as a number, where it is as long as one.
+/// A value as a number, if it has the size of one.
 fn number(bytes: &[u8]) -> String {
     let mut wide = [0; 16];
     wide[..bytes.len().min(16)].copy_from_slice(&bytes[..bytes.len().min(16)]);

@@ -1,4 +1,4 @@
-//! `mayhap report`: a saved report in other forms.
+//! `mayhap report`: show a saved report in another form.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use crate::reporting::{ReportArgs, load};
 use crate::{Exit, Failure};
 
-/// Show a saved report, or turn it into HTML, SARIF, JUnit or a Chrome trace
+/// Show a saved report, or convert it to HTML, SARIF, JUnit or a Chrome trace
 ///
-/// Reports are saved by `--save FILE` or `--format json` of predict and run. Suppressions and a baseline are applied anew.
+/// `--save FILE` and `--format json` of predict and run save reports. Suppressions and the baseline are applied again.
 ///
-/// Exit codes: as of the command that made the report.
+/// Exit codes are those of the command that wrote the report.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The report: JSON as `--save` writes it
+    /// The report, a JSON file as written by `--save`
     #[arg(value_name = "REPORT")]
     saved: PathBuf,
 

@@ -1,4 +1,4 @@
-//! `mayhap run`: the main job.
+//! `mayhap run`: record, predict, prove, replay and report in one command.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -12,7 +12,7 @@ use mayhap_witness::Kind;
 
 use super::check::EngineArgs;
 use super::predict::KindName;
-use super::record::{How, Inputs};
+use super::record::{How, InputArgs};
 use crate::job::{Job, Stage};
 use crate::options::Environment;
 use crate::reporting::ReportArgs;
@@ -22,19 +22,19 @@ use crate::{Exit, Failure};
 use mayhap_analyse as predict;
 use mayhap_replay::describe::effect_and_outcome;
 
-/// Record a program, predict what other interleavings contain, prove it and make it happen
+/// Record a program, find bugs that another thread timing would trigger, prove and reproduce them
 ///
-/// The program is one built with `mayhap cc`, `mayhap c++`, `mayhap cargo` or -fsanitize=thread; a single C or C++ file is
-/// compiled first. What the program prints goes to standard error.
+/// The program must be built with `mayhap cc`, `mayhap c++`, `mayhap cargo` or -fsanitize=thread; a single C or C++ file
+/// is compiled first. The program's output goes to standard error, the report to standard output.
 ///
 /// Exit codes: 0 nothing found, 1 something proven, 2 bad usage or bad input, 3 undecided and nothing proven.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Runs to record, each with another interleaving
+    /// Number of runs to record, each with a different interleaving
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
 
-    /// Seed of the first run's scheduler; the others count up from it
+    /// Seed of the scheduler in the first run; it is increased by one for each further run
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
@@ -42,19 +42,18 @@ pub struct Args {
     #[arg(long, value_name = "HOW")]
     schedule: Option<How>,
 
-    /// Record what differs from run to run by itself (clock, random numbers, what is read), so that replays get the same
-    #[arg(long, value_name = "WHAT", default_value = "none")]
-    inputs: Inputs,
+    #[command(flatten)]
+    inputs: InputArgs,
 
-    /// Rounds of analysis: from the second on, replays that took a new path are analysed
+    /// Rounds of analysis; from the second round on, replays that reached new code are analysed too
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// Prove, but do not replay
+    /// Prove findings without replaying them
     #[arg(long)]
     no_replay: bool,
 
-    /// Replays of each finding (of each order of a race)
+    /// Number of replays per finding (for a race: per order of its two accesses)
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     replays: u32,
 
@@ -62,22 +61,22 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
 
-    /// Seconds that one run of the program may take
+    /// Time limit for one run of the program, in seconds
     #[arg(long, value_name = "S", default_value_t = 120.0)]
     timeout: f64,
 
-    /// Seconds without progress before a replay is given up, or the program is taken to hang
+    /// Seconds without progress before a run counts as hung
     #[arg(long, value_name = "S", default_value_t = 5.0)]
     patience: f64,
 
-    /// What to look for
+    /// Kinds of bugs to look for
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND",
         default_values_t = [KindName::Race, KindName::Deadlock, KindName::Atomicity, KindName::Order])]
     kinds: Vec<KindName>,
 
-    /// Report every pattern of atomicity and order violations, also where the program does not look as if it minded
-    #[arg(long)]
-    all_patterns: bool,
+    /// Report all atomicity and order violations, including probably benign ones
+    #[arg(long = "no-intent-filter", alias = "all-patterns")]
+    no_intent_filter: bool,
 
     #[command(flatten)]
     engine: EngineArgs,
@@ -85,7 +84,7 @@ pub struct Args {
     #[command(flatten)]
     report: ReportArgs,
 
-    /// The program and its arguments, or a C or C++ file and the arguments for the program made of it
+    /// The program and its arguments, or a C or C++ file and the arguments of the compiled program
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROG")]
     program: Vec<OsString>,
 }
@@ -93,7 +92,8 @@ pub struct Args {
 impl Args {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
         let temporary = tempfile::Builder::new().prefix("mayhap-").tempdir();
-        let temporary = temporary.map_err(|error| Failure::new(format_args!("no temporary folder: {error}")))?;
+        let temporary =
+            temporary.map_err(|error| Failure::new(format_args!("cannot create a temporary folder: {error}")))?;
         let folder = self.keep.clone().unwrap_or_else(|| temporary.path().to_path_buf());
         std::fs::create_dir_all(&folder).map_err(|error| Failure::at(&folder, error))?;
         let program = match language(&self.program[0]) {
@@ -107,12 +107,12 @@ impl Args {
             runs: self.runs,
             seed: self.seed,
             schedule: self.schedule.map(Schedule::from),
-            inputs: self.inputs == Inputs::Record,
+            inputs: self.inputs.recorded(),
             rounds: if self.no_replay { 1 } else { self.rounds },
             replays: if self.no_replay { 0 } else { self.replays },
             predict: Box::new(move |trace: &Trace| predict::Options {
                 halt: halt.clone(),
-                limits: Limits { all_patterns: self.all_patterns, ..Limits::default() },
+                limits: Limits { all_patterns: self.no_intent_filter, ..Limits::default() },
                 ..search(trace, &kinds, &engine)
             }),
             folder,
@@ -132,14 +132,14 @@ impl Args {
         self.report.finish(out, done.report, done.undecided)
     }
 
-    /// The command that does the same and keeps what is needed to replay it.
+    /// The same command with `--keep`, which saves what replays need.
     fn again(&self) -> String {
         let words = self.program.iter().map(|word| shell_word(Path::new(word)));
         format!("mayhap run --keep DIR -- {}", words.collect::<Vec<_>>().join(" "))
     }
 }
 
-/// How a trace is searched.
+/// The options for analysing a trace.
 pub(super) fn search(trace: &Trace, kinds: &[KindName], engine: &EngineArgs) -> predict::Options {
     let mut kinds: Vec<Kind> = kinds.iter().map(|kind| kind.kind()).collect();
     // Races come first: what they cover is not reported again.
@@ -148,7 +148,7 @@ pub(super) fn search(trace: &Trace, kinds: &[KindName], engine: &EngineArgs) -> 
     predict::Options {
         kinds,
         engine: engine.engine,
-        literal: engine.literal,
+        literal: engine.as_published,
         model: engine.model(trace),
         limits: Limits::default(),
         all_instances: false,
@@ -159,7 +159,7 @@ pub(super) fn search(trace: &Trace, kinds: &[KindName], engine: &EngineArgs) -> 
     }
 }
 
-/// Says on the terminal what is going on.
+/// Prints progress to the terminal.
 fn progress(stage: &Stage<'_>) {
     let line = match stage {
         Stage::Recording { run, of } => format!("recording run {run} of {of}"),
@@ -167,18 +167,18 @@ fn progress(stage: &Stage<'_>) {
             let threads = trace.tables().threads.len() as u64;
             format!("recorded {} events of {} threads", grouped(trace.len() as u64), grouped(threads))
         }
-        Stage::Predicting => "looking for what other interleavings contain".into(),
+        Stage::Predicting => "looking for bugs in other interleavings".into(),
         Stage::Predicted { prediction, new } => {
             format!("{} candidates, {} new findings", grouped(prediction.tally.candidates), new.len())
         }
         Stage::Replaying { finding } => format!("replaying: {}", finding.title),
         Stage::Replayed { last, .. } => effect_and_outcome(last),
     };
-    // Where standard error is closed there is nobody to tell.
+    // Ignore a closed standard error: there is no other place to report to.
     let _ = writeln!(std::io::stderr(), "mayhap: {line}");
 }
 
-/// The subcommand that compiles a file, if it is one to be compiled.
+/// The subcommand that compiles a file, if it is C or C++ source.
 fn language(file: &OsString) -> Option<&'static str> {
     match Path::new(file).extension()?.to_str()? {
         "c" => Some("cc"),
@@ -187,7 +187,7 @@ fn language(file: &OsString) -> Option<&'static str> {
     }
 }
 
-/// Compiles a single file with these further options, and puts the program in its place.
+/// Compiles a single file with these further options; returns the command line with the program in place of the file.
 pub(super) fn compile(
     language: &str,
     program: &[OsString],
@@ -196,9 +196,10 @@ pub(super) fn compile(
 ) -> Result<Vec<OsString>, Failure> {
     let file = Path::new(&program[0]);
     if !file.is_file() {
-        return Err(Failure::at(file, "there is no such file to compile"));
+        return Err(Failure::at(file, "no such file"));
     }
-    let own = std::env::current_exe().map_err(|error| Failure::new(format_args!("this executable: {error}")))?;
+    let own =
+        std::env::current_exe().map_err(|error| Failure::new(format_args!("cannot find this executable: {error}")))?;
     let built = std::path::absolute(folder.join(file.file_stem().unwrap_or_default()))
         .map_err(|error| Failure::at(folder, error))?;
     let status = std::process::Command::new(own)
@@ -212,7 +213,7 @@ pub(super) fn compile(
         .status()
         .map_err(|error| Failure::at(file, error))?;
     if !status.success() {
-        return Err(Failure::at(file, "it does not compile"));
+        return Err(Failure::at(file, "compilation failed"));
     }
     Ok(std::iter::once(built.into_os_string()).chain(program[1..].iter().cloned()).collect())
 }

@@ -1,4 +1,4 @@
-//! `mayhap stats`: what is in a trace.
+//! `mayhap stats`: summarise a trace.
 
 use std::io::{self, Write};
 
@@ -11,17 +11,17 @@ use crate::table::Align::{Left, Right};
 use crate::table::{Table, grouped, shortened};
 use crate::{Exit, Failure};
 
-/// Say what is in a trace: threads, events by kind, locks, variables, critical sections
+/// Summarise a trace: threads, events by kind, locks, variables, critical sections
 ///
-/// A critical section is as long as its thread makes events between the acquire and the release. A variable is shared if
-/// more than one thread accesses it. Lock operations on a lock that the thread holds already count as re-entrant and open
-/// no section.
+/// The length of a critical section is the number of events of its thread between acquire and release. A variable is
+/// shared if more than one thread accesses it. Operations on a lock that the thread already holds count as re-entrant and
+/// open no section.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     trace: TraceArgs,
 
-    /// How many of the longest critical sections to list; in text also twice as many threads
+    /// Number of longest critical sections to list; the text output lists twice as many threads
     #[arg(long, value_name = "N", default_value_t = 5)]
     top: usize,
 

@@ -1,4 +1,4 @@
-//! `mayhap verify`: the kernel alone.
+//! `mayhap verify`: check a witness with the proof checker (kernel) alone.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,18 +13,19 @@ use crate::output::{Format, FormatArgs, json};
 use crate::{Exit, Failure};
 use mayhap_replay::witness_file::{TargetJson, WitnessFile};
 
-/// Check a witness against its trace, with nothing but the kernel
+/// Check a witness against its trace, using only the proof checker (kernel)
 ///
-/// The kernel runs the schedule step by step: each thread in its order, no lock taken while another thread holds it, forks,
-/// joins and waits in their places, every read as the model demands; then the target's state must be reached.
+/// The kernel simulates the schedule step by step: each thread keeps its program order, no thread takes a lock that another
+/// one holds, forks, joins and waits are respected, and every read satisfies the model. At the end, the target state must
+/// be reached.
 ///
-/// Exit codes: 0 accepted, 1 rejected, 2 bad usage or bad input, such as a witness of another trace.
+/// Exit codes: 0 accepted, 1 rejected, 2 bad usage or bad input, such as a witness for another trace.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     trace: TraceArgs,
 
-    /// The witness: JSON as `docs/formats/witness.md` specifies it
+    /// The witness, a JSON file as specified in `docs/formats/witness.md`
     #[arg(value_name = "WITNESS")]
     witness: PathBuf,
 
@@ -38,7 +39,7 @@ struct Answer<'a> {
     target: TargetJson,
     model: &'static str,
     steps: usize,
-    /// Of a rejection: what the kernel says, the step, its event and the rule.
+    /// For a rejection: the kernel's message, the step, its event and the rule.
     reason: Option<&'a str>,
     step: Option<usize>,
     event: Option<u64>,
@@ -88,16 +89,16 @@ impl Args {
     }
 }
 
-/// What the schedule of an accepted witness leads to.
+/// The state that the schedule of an accepted witness reaches.
 fn state(target: &Target) -> String {
     match target {
-        Target::Race(a, b) => format!("a race: events {a} and {b} are both next"),
+        Target::Race(a, b) => format!("a race: events {a} and {b} can happen at the same time"),
         Target::UnorderedRace(a, b) => format!("a race: events {a} and {b} run, and nothing orders them"),
         Target::Deadlock(requests) => format!("a deadlock: {} threads wait for each other", requests.len()),
         Target::Atomicity { first, remote, second } => {
             format!("an atomicity violation: event {remote} runs between events {first} and {second}")
         }
-        Target::Sequence { events, .. } => format!("the order asked for, of {} events", events.len()),
+        Target::Sequence { events, .. } => format!("the requested order of {} events", events.len()),
         Target::Nondeterminism { read, .. } => format!("a state in which event {read} would read another write"),
     }
 }

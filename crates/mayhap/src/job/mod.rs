@@ -264,7 +264,7 @@ impl Work<'_> {
         let options = (self.job.predict)(&trace);
         (self.tell)(Stage::Predicting);
         let Some(prediction) = self.predict(&trace, &relations, &options)? else {
-            self.notes.push("stopped before the trace was analysed to its end".into());
+            self.notes.push("stopped before the whole trace was analysed".into());
             return Ok(());
         };
         self.undecided |= prediction.tally.unknown > 0;
@@ -461,7 +461,7 @@ impl Work<'_> {
 
     fn finish(mut self) -> Result<Done, Failure> {
         if self.interrupt.is_set() {
-            self.notes.push("interrupted: what is here was found until then".into());
+            self.notes.push("interrupted; partial results".into());
         }
         let nothing = || Report::new(env!("CARGO_PKG_VERSION"), Default::default(), "branch");
         let mut report = self.report.take().unwrap_or_else(nothing);

@@ -89,7 +89,7 @@ impl Stdin {
     pub fn excuse(&self) -> &'static str {
         match self {
             Stdin::Terminal if std::io::stdin().is_terminal() => {
-                "; the recorded run had a terminal to read from, replays in this job have nothing (mayhap replay passes the terminal on)"
+                "; the recorded run read from a terminal, but replays in this job have no input (mayhap replay passes the terminal on)"
             }
             _ => "",
         }
