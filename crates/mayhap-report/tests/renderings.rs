@@ -162,12 +162,12 @@ fn chrome_trace_has_both_runs() {
 }
 
 #[test]
-fn many_findings_are_told_in_full_only_where_asked_for() {
+fn many_findings_are_printed_in_full_only_on_request() {
     let mut report = cases().remove(0).report;
     let one = report.findings[0].clone();
     report.findings = (0..25).map(|i| mayhap_report::Finding { id: format!("race-{i:016x}"), ..one.clone() }).collect();
     let count = |detail| text(&report, 100, false, detail).matches("possible run").count();
     assert_eq!((count(Detail::Quiet), count(Detail::Normal), count(Detail::Verbose)), (0, 20, 25));
     let normal = text(&report, 100, false, Detail::Normal);
-    assert!(normal.contains("the last 5 findings in a line each; --verbose tells all in full"), "{normal}");
+    assert!(normal.contains("the last 5 findings in one line each; --verbose prints all in full"), "{normal}");
 }
