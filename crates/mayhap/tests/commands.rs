@@ -269,5 +269,8 @@ fn an_endless_witness_file_is_not_read_to_its_end() {
     fs::File::create(here.join("endless.json")).unwrap().set_len(1 << 32).unwrap();
     let run = common::mayhap_within(400, here, &["verify", "account.std", "endless.json"]);
     assert_eq!(run.code, Some(2));
-    assert_eq!(run.stderr, "mayhap: error: endless.json: more than 66108 bytes: too long for a witness of this trace\n");
+    assert_eq!(
+        run.stderr,
+        "mayhap: error: endless.json: more than 66108 bytes: too long for a witness of this trace\n"
+    );
 }
