@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 
 use mayhap_wire::ring::{SiteKind, Tag};
 
+use crate::channels::services;
 use crate::replay::{self, Decision};
 use crate::sched::{Grant, Token};
 use crate::thread::Thread;
@@ -146,7 +147,7 @@ impl Hook {
         let site = self.site(pc);
         access::put_branch(self.token(), self.thread);
         // Memory, inputs and failures are no events and have no stack.
-        if !matches!(tag, Tag::Alloc | Tag::Renew | Tag::Input | Tag::Failed) {
+        if !matches!(tag, Tag::Alloc | Tag::Renew | Tag::Input | Tag::Failed | Tag::Channel | Tag::SendEnd) {
             calls::record_frames(self.token(), self.thread);
         }
         ring::record(self.token(), tag, site, following);
@@ -166,7 +167,15 @@ impl Hook {
             | Tag::Failed
             | Tag::Blocked
             | Tag::Input
-            | Tag::Tried => {}
+            | Tag::Tried
+            | Tag::Channel
+            | Tag::SendEnd
+            | Tag::SignalSent
+            | Tag::SignalTaken
+            | Tag::Unmap
+            | Tag::Doubt => {}
+            // What is found ready depends on how fast others are.
+            Tag::Ready if !replay::is_next(self.thread, tag as u8, pc, object) => {}
             // Rust's library reports these as steps where it had a hook of its own, and not at all where it had none.
             Tag::StdLocked | Tag::StdUnlocked | Tag::Parked | Tag::ScopeLeft
                 if !replay::is_next(self.thread, tag as u8, pc, object) => {}
@@ -180,6 +189,22 @@ impl Hook {
         release(self.thread);
         let result = call();
         self.grant = reacquire(self.thread);
+        result
+    }
+
+    /// Runs a call that is not expected to block and keeps the token, so that what follows is recorded before anything of another thread.
+    /// If the call blocks all the same, [`crate::watch`] takes the token away.
+    pub(crate) fn exposed<R>(&mut self, call: impl FnOnce() -> R) -> R {
+        let thread = self.thread;
+        let held_back = thread.replay.held_back.load(Ordering::Relaxed);
+        thread.own.announced.store(0, Ordering::Relaxed);
+        thread.own.busy.store(0, Ordering::Relaxed);
+        signals::deliver(thread);
+        let result = call();
+        thread.own.busy.store(1, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        self.grant = sched::ensure(thread, false);
+        thread.replay.held_back.store(held_back, Ordering::Relaxed);
         result
     }
 
@@ -317,6 +342,7 @@ fn first_hook() -> Option<Hook> {
     let thread = threads::adopt()?;
     let hook = Hook::of(thread, sched::ensure(thread, true));
     threads::begin(hook.token(), thread);
+    services::begins(&hook);
     Some(hook)
 }
 

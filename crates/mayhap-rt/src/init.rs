@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use mayhap_wire::ring::ENVIRONMENT;
 
 use crate::hook::{self, Hook};
-use crate::{conditions, inline_hooks, modules, process, real, replay, ring, sched, sys, threads, tls};
+use crate::{channels, conditions, inline_hooks, modules, process, real, replay, ring, sched, sys, threads, tls};
 
 static DONE: AtomicBool = AtomicBool::new(false);
 
@@ -48,6 +48,7 @@ extern "C" fn init() {
     process::prepare();
     threads::prepare();
     conditions::prepare();
+    channels::descriptors::inherit();
     if let Some(header) = ring::header() {
         sched::configure(header.seed, header.schedule, header.slice);
     }

@@ -31,6 +31,7 @@ mod annotations;
 mod atomics;
 mod blocking;
 mod calls;
+mod channels;
 mod conditions;
 mod fast_path;
 mod heap;

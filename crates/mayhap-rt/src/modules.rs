@@ -20,10 +20,11 @@ static KNOWN: AtomicU64 = AtomicU64::new(0);
 mod opening {
     use libc::{c_char, c_int, c_void};
 
+    use crate::channels::services;
     use crate::hook::{self, Hook};
     use crate::inline_hooks;
     use crate::real::real;
-    use crate::tls::exports;
+    use crate::tls::{self, exports};
 
     mod libc_real {
         use super::*;
@@ -39,11 +40,13 @@ mod opening {
     }
 
     unsafe extern "C-unwind" fn open(path: *const c_char, flags: c_int) -> *mut c_void {
+        let pc = tls::caller();
         // Constructors of the library run in there, hooks and all.
         // SAFETY: the caller's own arguments.
         let module = unsafe { libc_real::dlopen(path, flags) };
         if let Some(hook) = Hook::enter() {
             super::record_all(hook.token());
+            services::loaded(&hook, pc, module);
             drop(hook);
         }
         module

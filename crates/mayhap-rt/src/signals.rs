@@ -11,6 +11,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_f
 
 use libc::{c_int, sigaction as Action, siginfo_t, ucontext_t};
 
+use crate::channels::signals as sent;
 use crate::inline_hooks::{self, Registers};
 use crate::real::real;
 use crate::thread::Thread;
@@ -43,6 +44,25 @@ exports! {
 
 /// The program's own handler of each signal, where it has one that is called through [`arrive`].
 static HANDLERS: [AtomicUsize; SIGNALS] = [const { AtomicUsize::new(0) }; SIGNALS];
+
+/// Calls that the handler of each signal interrupts begin anew.
+static RESTARTS: [AtomicU32; SIGNALS] = [const { AtomicU32::new(0) }; SIGNALS];
+
+fn set_restarts(signal: c_int, restarts: bool) {
+    if let Some(entry) = RESTARTS.get(signal as usize) {
+        entry.store(restarts.into(), Ordering::Relaxed);
+    }
+}
+
+/// From here on handlers are noted that end the call the thread is in.
+pub(crate) fn watch_interruptions(thread: &Thread) {
+    thread.own.interrupted.store(0, Ordering::Relaxed);
+}
+
+/// A handler has come since that ends the call.
+pub(crate) fn ends_calls(thread: &Thread) -> bool {
+    thread.own.interrupted.load(Ordering::Relaxed) != 0
+}
 
 /// Handlers with other numbers are no functions.
 const LAST_NUMBER: usize = 2;
@@ -86,6 +106,7 @@ unsafe extern "C-unwind" fn set_action(signal: c_int, action: *const Action, old
             }
             return result;
         };
+        set_restarts(signal, action.sa_flags & libc::SA_RESTART != 0);
         let mut before: Action = core::mem::zeroed();
         let mut result = 0;
         let handler = exchange(signal, action.sa_sigaction, |handler| {
@@ -101,11 +122,13 @@ unsafe extern "C-unwind" fn set_action(signal: c_int, action: *const Action, old
 }
 
 unsafe extern "C-unwind" fn set_handler(signal: c_int, handler: usize) -> usize {
+    set_restarts(signal, true);
     // SAFETY: as the caller vouches.
     exchange(signal, handler, |handler| unsafe { libc_real::signal(signal, handler) })
 }
 
 unsafe extern "C-unwind" fn set_handler_once(signal: c_int, handler: usize) -> usize {
+    set_restarts(signal, false);
     // SAFETY: as the caller vouches.
     exchange(signal, handler, |handler| unsafe { libc_real::__sysv_signal(signal, handler) })
 }
@@ -135,6 +158,10 @@ unsafe extern "C-unwind" fn arrive(signal: c_int, info: *mut siginfo_t, context:
     thread.own.outside.store(0, Ordering::Relaxed);
     thread.own.handlers.store(handlers + 1, Ordering::Relaxed);
     thread.own.patience.store(PATIENCE, Ordering::Relaxed);
+    if RESTARTS.get(signal as usize).is_none_or(|restarts| restarts.load(Ordering::Relaxed) == 0) {
+        thread.own.interrupted.store(1, Ordering::Relaxed);
+    }
+    sent::arrived(signal, handler as *const () as usize);
     // SAFETY: as the kernel would.
     unsafe { handler(signal, info, context) };
     thread.own.handlers.store(handlers, Ordering::Relaxed);

@@ -84,6 +84,8 @@ pub(crate) struct Own {
     pub(crate) team: AtomicPtr<c_void>,
     /// The OpenMP team whose threads this thread is starting; the creator gives a new thread its own.
     pub(crate) starts: AtomicPtr<c_void>,
+    /// Not 0: a signal handler has come that ends the call in which the thread waits (see [`crate::channels`]).
+    pub(crate) interrupted: AtomicU32,
     /// How many rounds of destructors have run (see [`crate::threads`]).
     pub(crate) rounds: AtomicU32,
 }

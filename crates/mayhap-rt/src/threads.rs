@@ -136,7 +136,7 @@ fn mark(thread: &Thread, bit: u32) {
 }
 
 /// Under the token: the thread that the program knows by this handle.
-fn by_handle(handle: pthread_t) -> Option<&'static Thread> {
+pub(crate) fn by_handle(handle: pthread_t) -> Option<&'static Thread> {
     all().find(|thread| {
         thread.guarded.pthread.load(Ordering::Relaxed) == handle as usize
             && thread.shared.life.load(Ordering::Relaxed) & FREE == 0

@@ -10,6 +10,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod channel;
 pub mod events;
 pub mod fast_path;
 pub mod frame;

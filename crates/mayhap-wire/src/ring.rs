@@ -306,6 +306,30 @@ codes! {
         ScopeLeft = 53,
         /// The lock that the current thread takes next, it would not have waited for, or not for ever.
         Tried = 60,
+        /// At site `arg` a channel of the kernel or of a library comes into use: [[`crate::channel`] key, kind, bytes of its name, name...].
+        Channel = 70,
+        /// At site `arg` something is put into a channel: [key, amount, [`crate::channel::mark`], [`crate::channel::flag`]].
+        Send = 71,
+        /// The latest send of this amount into a channel by the current thread moved less: [key, amount announced, amount moved].
+        SendEnd = 72,
+        /// At site `arg` something was taken from a channel: [key, amount, [`crate::channel::mark`], [`crate::channel::flag`]].
+        Receive = 73,
+        /// At site `arg` the thread found channels ready, and took nothing: [two words for each: key, [`crate::channel::flag`]].
+        Ready = 74,
+        /// At site `arg` no more comes through a channel from this end: [key].
+        HangUp = 75,
+        /// At site `arg` a signal is sent: [signal, thread, or [`crate::channel::PROCESS`]].
+        SignalSent = 76,
+        /// At site `arg` the current thread has got a signal: [signal, or 0 for any].
+        SignalTaken = 77,
+        /// At site `arg` a lock of the kernel or the C library was taken: [key, 1 if shared, its owner].
+        KeyedAcquire = 78,
+        /// At site `arg` such a lock is given up: [key, its owner].
+        KeyedRelease = 79,
+        /// At site `arg` memory is given back to the kernel: [address, bytes].
+        Unmap = 80,
+        /// At site `arg` something happens that the recording cannot see into: [a [`crate::channel::doubt`]].
+        Doubt = 81,
     }
 }
 

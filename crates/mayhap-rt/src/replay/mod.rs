@@ -144,12 +144,17 @@ pub(crate) unsafe fn fed(source: u8, place: *mut c_void, room: usize) -> Option<
 fn is_synchronisation(kind: u8) -> bool {
     kind != READ
         && kind != WRITE
-        && !matches!(Tag::from_code(kind), Some(Tag::Atomic | Tag::RangeRead | Tag::RangeWrite | Tag::Free) | None)
+        && !matches!(
+            Tag::from_code(kind),
+            Some(Tag::Atomic | Tag::RangeRead | Tag::RangeWrite | Tag::Free)
+                | Some(Tag::Send | Tag::Receive | Tag::Ready | Tag::HangUp)
+                | None
+        )
 }
 
 fn is(step: &Step, kind: u8, pc: u64, object: u64) -> bool {
     let takes =
-        |kind| matches!(Tag::from_code(kind), Some(Tag::Acquire | Tag::SharedAcquire | Tag::SemWait | Tag::Join));
+        |kind| matches!(Tag::from_code(kind), Some(Tag::Acquire | Tag::SharedAcquire | Tag::SemWait | Tag::Join | Tag::Receive | Tag::KeyedAcquire));
     let same = step.kind == kind || (step.kind == Tag::Failed as u8 && takes(kind));
     same && map::is_site(step, pc) && map::is_object(step, object)
 }
