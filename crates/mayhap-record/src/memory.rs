@@ -122,6 +122,31 @@ impl Blocks {
         gone
     }
 
+    /// Allocated blocks that lie in a range at least in part.
+    pub(crate) fn within(&self, start: u64, end: u64) -> Vec<Block> {
+        let blocks = self.live.range(..end).rev().map(|(_, block)| *block).take_while(|block| block.end > start);
+        blocks.filter(|block| matches!(block.kind, BlockKind::Heap { .. })).collect()
+    }
+
+    /// A part of the memory is given back. Blocks that lose only a part end their lives, and what is left of them goes on as
+    /// blocks of its own: the ones that end, and the others. A block that is given back whole stays, as one that is freed.
+    pub(crate) fn cut(&mut self, start: u64, end: u64) -> (Vec<Block>, Vec<Block>) {
+        let is_cut = |block: &Block| {
+            !(start <= block.start && block.end <= end)
+        };
+        let gone: Vec<Block> = self.within(start, end).into_iter().filter(is_cut).collect();
+        let mut left = Vec::new();
+        for block in &gone {
+            self.live.remove(&block.start);
+            for (from, to) in [(block.start, start), (end, block.end)] {
+                if from < to {
+                    left.push(self.enter(block.thread, block.kind, from, to));
+                }
+            }
+        }
+        (gone, left)
+    }
+
     /// The block that starts at `start`. Freed blocks stay until their memory is used again, so that an access after the
     /// free, or a second free, still belongs to the block.
     pub(crate) fn starting(&self, start: u64) -> Option<Block> {

@@ -36,6 +36,13 @@ pub fn verb(kind: u8) -> &'static str {
         Some(Tag::RangeWrite) => "write of a range at",
         Some(Tag::Free) => "free of",
         Some(Tag::Failed) => "failed attempt at",
+        Some(Tag::Send) => "write to a channel",
+        Some(Tag::Receive) => "read from a channel",
+        Some(Tag::Ready) => "channel found ready",
+        Some(Tag::HangUp) => "close of a channel",
+        Some(Tag::KeyedAcquire) => "lock of a file or stream",
+        Some(Tag::KeyedRelease) => "unlock of a file or stream",
+        Some(Tag::Unmap) => "unmapping of",
         Some(Tag::End) => "the end of the thread",
         _ => "something else",
     }

@@ -41,6 +41,7 @@ mod inline_hooks;
 mod inputs;
 mod lock;
 mod locks;
+mod mappings;
 mod memory;
 mod modules;
 mod openmp;

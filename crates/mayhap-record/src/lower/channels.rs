@@ -11,13 +11,14 @@
 //!
 //! So operations at the same end of a channel keep their observed order, and a channel from which nobody takes orders nothing.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use mayhap_trace::{ConditionKind, LockKind, NameError, Op};
-use mayhap_wire::channel::{self, ALL, flag, mark};
+use mayhap_wire::channel::{self, ALL, doubt, flag, mark};
+use mayhap_wire::ring::Tag;
 
-use super::super::names;
-use super::Lowering;
+use super::{Lowering, names};
+use crate::ring_words::following;
 
 /// Something that was put into a channel and not yet taken.
 #[derive(Clone, Copy)]
@@ -42,7 +43,6 @@ enum Part {
 
 #[derive(Default)]
 struct Channel {
-    kind: u8,
     name: String,
     sends: u64,
     last: Option<(u64, u16)>,
@@ -66,6 +66,8 @@ pub(super) struct Channels {
     locks: HashMap<u64, Keyed>,
     /// Conditions of signals, by signal and target.
     signals: HashMap<(u64, u64), u32>,
+    /// What the recording could not see into: kind and place.
+    doubts: BTreeSet<(u8, String)>,
 }
 
 impl Channel {
@@ -115,11 +117,45 @@ fn noun(kind: u8) -> &'static str {
 }
 
 impl Lowering {
+    pub(super) fn channel_record(&mut self, tag: Tag, site: u32, body: &[u64]) -> Result<(), NameError> {
+        let (first, second, third) = (following(body, 0), following(body, 1), following(body, 2));
+        match tag {
+            Tag::Channel => self.channel_opened(site, first, second as u8),
+            Tag::Send => self.sent(site, body)?,
+            Tag::SendEnd => self.sent_less(first, second, third),
+            Tag::Receive => self.received(site, body)?,
+            Tag::Ready => self.found_ready(site, body)?,
+            Tag::HangUp => self.hung_up(site, first)?,
+            Tag::SignalSent => self.signal_sent(site, first, second)?,
+            Tag::SignalTaken => self.signal_taken(site, first)?,
+            Tag::KeyedAcquire => self.keyed_acquire(site, body)?,
+            Tag::KeyedRelease => self.keyed_release(site, first, second)?,
+            Tag::Doubt => self.doubted(site, first as u8),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn doubted(&mut self, site: u32, kind: u8) {
+        let place = self.symbols.place(self.sites.get(site).pc).to_string();
+        self.channels.doubts.insert((kind, place));
+    }
+
+    /// What the recording could not see into, as notes on the run.
+    pub(crate) fn doubts(&self) -> Vec<String> {
+        let noun = |kind: u8| match kind {
+            doubt::ASSEMBLY => "inline assembly that could not be read",
+            doubt::THREAD => "a thread that was not seen to start",
+            _ => "something that could not be seen into",
+        };
+        self.channels.doubts.iter().map(|(kind, place)| format!("{} at {place}", noun(*kind))).collect()
+    }
+
     /// A channel comes into use at a site, which names it.
     pub(super) fn channel_opened(&mut self, site: u32, key: u64, kind: u8) {
         let name = self.channel_name(site, kind, "created");
         // Its number may have been another one's before.
-        self.channels.channels.insert(key, Channel { kind, name, ..Channel::default() });
+        self.channels.channels.insert(key, Channel { name, ..Channel::default() });
     }
 
     fn channel_name(&mut self, site: u32, kind: u8, how: &str) -> String {
@@ -372,20 +408,6 @@ impl Lowering {
         }
         let (thread, _, shared, _) = keyed.holders.remove(at);
         self.release_of(thread, site, lock, shared)
-    }
-}
-
-/// Channels that something is taken from, or found ready: the others order nothing.
-#[derive(Default, Debug)]
-pub(in super::super) struct Received(HashSet<u64>);
-
-impl Received {
-    pub(in super::super) fn contains(&self, key: &u64) -> bool {
-        self.0.contains(key)
-    }
-
-    pub(in super::super) fn insert(&mut self, key: u64) {
-        self.0.insert(key);
     }
 }
 

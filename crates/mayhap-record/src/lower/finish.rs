@@ -81,7 +81,7 @@ pub(crate) fn make(
 
 /// What is not in the trace, in words.
 fn left_out(lowering: &Lowering) -> Vec<String> {
-    let mut notes: Vec<String> = lowering.unlifted().into_iter().collect();
+    let mut notes: Vec<String> = lowering.unlifted().into_iter().chain(lowering.doubts()).collect();
     if lowering.left_out() > 0 {
         let n = lowering.left_out();
         notes.push(format!("the trace contains only the last steps; {n} earlier accesses are not in it"));

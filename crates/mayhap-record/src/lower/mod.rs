@@ -25,6 +25,7 @@
 
 mod atomics;
 pub(crate) mod finish;
+pub(crate) mod channels;
 mod items;
 mod names;
 mod naming;
@@ -103,6 +104,7 @@ pub(crate) struct Lowering {
     sites: Sites,
     blocks: Blocks,
     objects: Objects,
+    channels: channels::Channels,
     threads: Vec<Thread>,
     current: u16,
     symbols: Symbols,
@@ -169,6 +171,7 @@ impl Lowering {
             sites: Sites::default(),
             blocks: Blocks::default(),
             objects: Objects::default(),
+            channels: channels::Channels::default(),
             threads: Vec::new(),
             current: 0,
             symbols,
@@ -361,6 +364,18 @@ impl Lowering {
             Tag::StdUnlocked => self.std_released(arg, first)?,
             Tag::Parked => self.parked(arg, first)?,
             Tag::ScopeLeft => self.scope_left(arg, first)?,
+            Tag::Unmap => self.unmapped(arg, first, second)?,
+            Tag::Channel
+            | Tag::Send
+            | Tag::SendEnd
+            | Tag::Receive
+            | Tag::Ready
+            | Tag::HangUp
+            | Tag::SignalSent
+            | Tag::SignalTaken
+            | Tag::KeyedAcquire
+            | Tag::KeyedRelease
+            | Tag::Doubt => self.channel_record(tag, arg, body)?,
         }
         Ok(())
     }
@@ -545,6 +560,29 @@ impl Lowering {
         };
         for granule in granules {
             self.access(site, granule, 8, Op::Write)?;
+        }
+        Ok(())
+    }
+
+    /// Memory is given back to the kernel, by a call that need not know how it was allocated.
+    fn unmapped(&mut self, site: u32, start: u64, bytes: u64) -> Result<(), NameError> {
+        self.stacks.frees(site);
+        let end = start.saturating_add(bytes);
+        for block in self.blocks.within(start, end) {
+            let kept = self.facts.kept.get(block.number).map(|kept| kept.to_vec()).unwrap_or_default();
+            for (granule, _) in kept {
+                let address = (block.start / 8 + u64::from(granule)) * 8;
+                if (start..end).contains(&address) {
+                    self.access(site, address, 8, Op::Write)?;
+                }
+            }
+        }
+        let (gone, left) = self.blocks.cut(start, end);
+        for block in gone {
+            self.retire(&block);
+        }
+        for block in left {
+            self.revive(&block);
         }
         Ok(())
     }

@@ -342,6 +342,7 @@ impl Steps {
                 outcome = second as u8;
                 match following(body, 2) {
                     attempted if attempted == Tag::Join as u64 => self.lane_object(first),
+                    attempted if [Tag::Receive as u64, Tag::KeyedAcquire as u64].contains(&attempted) => Object::default(),
                     _ => self.object(view, first),
                 }
             }
@@ -357,12 +358,15 @@ impl Steps {
                 }
                 self.object(view, first)
             }
-            Tag::RangeRead | Tag::RangeWrite | Tag::Free if events > 0 => {
+            Tag::RangeRead | Tag::RangeWrite | Tag::Free | Tag::Unmap if events > 0 => {
                 size = second.min(u8::MAX.into()) as u8;
                 self.object(view, first)
             }
             // Those that became nothing are the library's own. Where a thread was parked differs from run to run.
             Tag::Parked if events > 0 => Object::default(),
+            // Keys of channels differ from run to run.
+            Tag::Send | Tag::Receive | Tag::Ready | Tag::HangUp if events > 0 => Object::default(),
+            Tag::KeyedAcquire | Tag::KeyedRelease => Object::default(),
             Tag::StdLocked | Tag::StdUnlocked | Tag::ScopeLeft if events > 0 => self.object(view, first),
             Tag::Acquire
             | Tag::Release

@@ -52,6 +52,7 @@ struct FirstPass {
     pages: HashSet<u64, foldhash::fast::FixedState>,
     thread: u16,
     atomics: Atomics,
+    received: HashSet<u64>,
 }
 
 /// What the second pass needs of the first.
@@ -66,6 +67,8 @@ pub(crate) struct Facts {
     /// The run tells its basic blocks.
     pub(crate) tells_branches: bool,
     pub(crate) atomics: Atomics,
+    /// Channels that something is taken from, or found ready: the others order nothing.
+    pub(crate) received: HashSet<u64>,
 }
 
 /// Where atomic operations are, and which of them read which addresses without changing them.
@@ -166,6 +169,7 @@ impl Default for FirstPass {
             pages: HashSet::default(),
             thread: 0,
             atomics: Atomics::default(),
+            received: HashSet::new(),
         }
     }
 }
@@ -271,6 +275,9 @@ impl FirstPass {
                     self.owners.write_touched(block.start..block.end);
                 }
             }
+            Tag::Unmap => self.unmap(first, first.saturating_add(second)),
+            Tag::Receive => _ = self.received.insert(first),
+            Tag::Ready => self.received.extend(body.iter().step_by(2)),
             Tag::RangeRead => self.touch(first, second, false),
             Tag::RangeWrite => self.touch(first, second, true),
             Tag::Atomic => {
@@ -280,6 +287,15 @@ impl FirstPass {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Memory is given back to the kernel: what was touched of it is written, and what is left of blocks goes on as others.
+    fn unmap(&mut self, start: u64, end: u64) {
+        self.owners.write_touched(start..end);
+        let (gone, _) = self.blocks.cut(start, end);
+        for block in gone {
+            self.retire(block);
         }
     }
 
@@ -324,6 +340,7 @@ impl FirstPass {
             pcs: self.pcs.into_iter().filter(|pc| !self.waits.contains(pc)).collect(),
             tells_branches,
             atomics: self.atomics,
+            received: self.received,
         };
         (facts, Filter { kept: self.ever, pages: self.pages, sites: self.sites })
     }
