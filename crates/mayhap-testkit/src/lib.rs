@@ -13,6 +13,7 @@ mod hard;
 mod judge;
 mod notation;
 mod oracle;
+pub mod program;
 mod random;
 pub mod reference;
 pub mod shrink;

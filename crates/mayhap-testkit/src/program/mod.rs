@@ -1,0 +1,29 @@
+//! The program-level oracle: a tiny language, an interpreter that runs every interleaving of its programs with real
+//! values, and the judgement whether what is said of a recorded run is true of the program.
+//!
+//! It shares no code with what it judges: neither the kernel nor the engines, nor the oracle of traces, nor
+//! [`mayhap_trace::Relations`].
+
+mod clocks;
+mod code;
+mod explore;
+mod facts;
+mod follow;
+mod generate;
+mod interpreter;
+pub mod language;
+mod print_c;
+mod queue;
+mod recording;
+mod shrink;
+mod state;
+
+pub use explore::{Failed, Rules, explore};
+pub use facts::{Facts, Outcome, Side, Waiting};
+pub use generate::{Profile, generate};
+pub use interpreter::{Choice, Machine, Misuse, Next, Touch};
+pub use language::Program;
+pub use print_c::{Printed, print_c, print_outcome};
+pub use recording::Recording;
+pub use shrink::shrink;
+pub use state::{Attempt, Block, Cell, Decision, Effect, Happened, Part, State, UpdateSort, Value};
