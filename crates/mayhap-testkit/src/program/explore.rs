@@ -11,7 +11,7 @@
 
 use hashbrown::HashSet;
 
-use super::clocks::{Clocks, THREADS, parts};
+use super::clocks::{Clocks, THREADS};
 use super::facts::{Facts, Outcome, Waiting, sorted};
 use super::follow::{Follow, Step};
 use super::interpreter::{Choice, Machine, Misuse, Touch};
@@ -116,8 +116,8 @@ impl Explorer<'_> {
                 });
             }
         }
-        // What a compare-exchange that went the other way wrote is no part of the schedule: nothing may follow it.
-        let leaves = matches!(verdict, Step::LastRead(..)) && parts(&happened.effect).is_some_and(|(_, _, w, _)| w);
+        // Whether a compare-exchange that may go another way writes is not known, so nothing may follow it.
+        let leaves = matches!(verdict, Step::LastRead(..));
         Ok((!leaves).then_some(next))
     }
 

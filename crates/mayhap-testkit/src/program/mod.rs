@@ -11,10 +11,13 @@ mod facts;
 mod follow;
 mod generate;
 mod interpreter;
+mod judge;
 pub mod language;
+mod lower;
 mod print_c;
 mod queue;
 mod recording;
+mod replay;
 mod shrink;
 mod state;
 
@@ -22,8 +25,13 @@ pub use explore::{Failed, Rules, explore};
 pub use facts::{Facts, Outcome, Side, Waiting};
 pub use generate::{Profile, generate};
 pub use interpreter::{Choice, Machine, Misuse, Next, Touch};
+pub use judge::{Claim, ProgramJudge};
 pub use language::Program;
+pub use lower::{Lowered, Origin, lower};
 pub use print_c::{Printed, print_c, print_outcome};
 pub use recording::Recording;
 pub use shrink::shrink;
 pub use state::{Attempt, Block, Cell, Decision, Effect, Happened, Part, State, UpdateSort, Value};
+
+#[cfg(test)]
+mod tests;

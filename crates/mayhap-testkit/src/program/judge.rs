@@ -1,0 +1,152 @@
+//! Is what is said of a recorded run true of the program?
+//!
+//! *Proven* must be shown by an execution of the program. The schedule that comes with it is forced onto the program; if
+//! that goes wrong, all executions are searched, to tell a wrong schedule from a wrong claim.
+//! *Refuted* must not be reached by an execution that the recorded run shows to be possible ([`Rules::Feasible`]).
+
+use std::cell::OnceCell;
+
+use mayhap_trace::{EventId, Op};
+use mayhap_witness::Target;
+
+use super::explore::{Failed, Rules, explore};
+use super::facts::{Facts, Side, sorted};
+use super::interpreter::Machine;
+use super::lower::Lowered;
+use super::recording::Recording;
+use super::replay::Replay;
+
+/// Judges verdicts on one recorded run.
+pub struct ProgramJudge<'a> {
+    machine: &'a Machine,
+    recording: &'a Recording,
+    lowered: &'a Lowered,
+    feasible: Facts,
+    limit: usize,
+    along: OnceCell<Result<Facts, Failed>>,
+}
+
+/// What a claim that a target can be reached is worth.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Claim {
+    /// The schedule shows it.
+    Shown,
+    /// The schedule does not show it, for this reason, but another execution does.
+    OtherSchedule(String),
+    /// No execution shows it; why the schedule does not.
+    False(String),
+    /// There are too many executions to tell.
+    TooBig,
+}
+
+impl<'a> ProgramJudge<'a> {
+    /// A judge for one recorded run; explores at most `limit` states.
+    pub fn new(
+        machine: &'a Machine,
+        recording: &'a Recording,
+        lowered: &'a Lowered,
+        limit: usize,
+    ) -> Result<Self, Failed> {
+        let feasible = explore(machine, Rules::Feasible(recording), true, limit)?;
+        Ok(ProgramJudge { machine, recording, lowered, feasible, limit, along: OnceCell::new() })
+    }
+
+    /// What the executions show that the recorded run shows to be possible. Names are recorded steps.
+    pub fn feasible(&self) -> &Facts {
+        &self.feasible
+    }
+
+    /// Judges the claim that this schedule reaches the target.
+    pub fn proven(&self, target: &Target, schedule: impl Iterator<Item = EventId>) -> Claim {
+        let schedule: Vec<usize> = schedule.map(EventId::index).collect();
+        let replay = Replay::run(self.machine, self.recording, self.lowered, &schedule);
+        let why = match replay.and_then(|replay| self.reached(&replay, target)) {
+            Ok(()) => return Claim::Shown,
+            Err(why) => why,
+        };
+        let along = self.along.get_or_init(|| explore(self.machine, Rules::Along(self.recording), true, self.limit));
+        match along {
+            Err(_) => Claim::TooBig,
+            Ok(facts) if self.holds(facts, target) => Claim::OtherSchedule(why),
+            Ok(_) => Claim::False(why),
+        }
+    }
+
+    /// Judges the claim that the target cannot be reached: true if so.
+    pub fn refuted(&self, target: &Target) -> bool {
+        !self.holds(&self.feasible, target)
+    }
+
+    fn step(&self, event: EventId) -> u32 {
+        self.lowered.origins[event.index()].step().expect("targets name no branches")
+    }
+
+    fn side(&self, event: EventId) -> Side {
+        (self.step(event), self.lowered.trace.event(event).op == Op::Write)
+    }
+
+    /// Some of the executions reach the target.
+    fn holds(&self, facts: &Facts, target: &Target) -> bool {
+        match target {
+            Target::Race(a, b) => facts.both_next.contains(&sorted(self.side(*a), self.side(*b))),
+            Target::UnorderedRace(a, b) => facts.unordered.contains(&sorted(self.side(*a), self.side(*b))),
+            Target::Deadlock(requests) => {
+                let mut steps: Vec<u32> = requests.iter().map(|&request| self.step(request)).collect();
+                steps.sort_unstable();
+                facts.deadlocks.contains(&steps)
+            }
+            Target::Nondeterminism { read, other, .. } => {
+                facts.last_writes.contains(&(self.step(*read), other.map(|other| self.step(other))))
+            }
+            // Nothing is claimed of other targets.
+            Target::Atomicity { .. } | Target::Sequence { .. } => true,
+        }
+    }
+
+    /// The state that a schedule led to is the target's.
+    fn reached(&self, replay: &Replay<'_>, target: &Target) -> Result<(), String> {
+        let next = |event: EventId| {
+            let step = self.step(event);
+            let thread = self.recording.steps[step as usize].thread;
+            let is_there = replay.next(thread) == Some(step) && {
+                let recorded = &self.recording.steps[step as usize];
+                let next = self.machine.next(&replay.state, thread);
+                next.is_some_and(|next| (next.site, next.part) == (recorded.site, recorded.part))
+            };
+            if is_there { Ok(thread) } else { Err(format!("event {event} is not next")) }
+        };
+        let fail = |holds: bool, what: &str| if holds { Ok(()) } else { Err(what.to_string()) };
+        match target {
+            Target::Race(a, b) => {
+                let touch = |event: EventId| {
+                    let touch = self.machine.touch(&replay.state, next(event)?).ok_or("the next step is no access")?;
+                    let write = self.lowered.trace.event(event).op == Op::Write;
+                    fail(if write { touch.writes } else { touch.reads }, "the access would do something else")?;
+                    Ok::<_, String>(touch)
+                };
+                let (first, second) = (touch(*a)?, touch(*b)?);
+                fail(first.cell == second.cell && !(first.atomic && second.atomic), "the accesses do not conflict")
+            }
+            Target::UnorderedRace(a, b) => {
+                fail(replay.unordered.contains(&sorted(self.side(*a), self.side(*b))), "the accesses are ordered")
+            }
+            Target::Deadlock(requests) => {
+                let threads = requests.iter().map(|&request| next(request)).collect::<Result<Vec<_>, _>>()?;
+                let kept = |thread: &usize| {
+                    let request = self.machine.request(&replay.state, *thread);
+                    request.is_some_and(|(lock, shared)| {
+                        let mut holders = replay.state.locks[lock].against(shared);
+                        holders.any(|holder| holder != *thread && threads.contains(&holder))
+                    })
+                };
+                fail(threads.iter().all(kept), "a thread does not wait for the others")
+            }
+            Target::Nondeterminism { write, read, .. } => {
+                let touch = self.machine.touch(&replay.state, next(*read)?).ok_or("the next step is no access")?;
+                let saw = write.map(|write| self.step(write));
+                fail(replay.last_write(touch.cell) != saw, "the read would see what it saw")
+            }
+            Target::Atomicity { .. } | Target::Sequence { .. } => Ok(()),
+        }
+    }
+}

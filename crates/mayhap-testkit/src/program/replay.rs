@@ -1,0 +1,127 @@
+//! Forces a schedule of a trace onto the program that it was recorded of, step by step.
+
+use std::collections::BTreeSet;
+
+use super::clocks::{Clocks, parts};
+use super::facts::{Side, sorted};
+use super::interpreter::{Choice, Machine};
+use super::lower::{Lowered, Origin};
+use super::recording::Recording;
+use super::state::{Cell, Effect, State};
+
+/// What a forced run led to.
+#[derive(Clone, Debug)]
+pub(crate) struct Replay<'a> {
+    machine: &'a Machine,
+    recording: &'a Recording,
+    lowered: &'a Lowered,
+    pub(crate) state: State,
+    clocks: Clocks,
+    /// How many of its recorded steps each thread has run.
+    steps: Vec<usize>,
+    /// Pairs of accesses that ran and are unordered.
+    pub(crate) unordered: BTreeSet<(Side, Side)>,
+    /// The last write of each cell, as a recorded step.
+    writes: Vec<(Cell, u32)>,
+}
+
+impl<'a> Replay<'a> {
+    /// Runs a schedule, given as places of events in the trace. Says where the program does something else.
+    pub(crate) fn run(
+        machine: &'a Machine,
+        recording: &'a Recording,
+        lowered: &'a Lowered,
+        schedule: &[usize],
+    ) -> Result<Replay<'a>, String> {
+        let program = &machine.program;
+        let mut replay = Replay {
+            machine,
+            recording,
+            lowered,
+            state: machine.start(),
+            clocks: Clocks::new(program.locks.len(), program.conditions, program.semaphores.len(), program.pipes),
+            steps: vec![0; program.threads.len()],
+            unordered: BTreeSet::new(),
+            writes: Vec::new(),
+        };
+        (0..program.threads.len()).try_for_each(|thread| replay.silent(thread))?;
+        for (place, &event) in schedule.iter().enumerate() {
+            let fail = |what: String| format!("at event {}: {what}", event + 1);
+            match lowered.origins[event] {
+                Origin::Step(step) => {
+                    let last = place + 1 == schedule.len();
+                    // A read-modify-write whose write is not in the schedule has not run yet, but it may as the last.
+                    if !replay.is_cut_short(step, schedule) || last {
+                        replay.step(step, last).map_err(fail)?;
+                    }
+                }
+                Origin::Further(_) | Origin::Decision => {}
+            }
+        }
+        Ok(replay)
+    }
+
+    /// The recorded step that the thread comes to next.
+    pub(crate) fn next(&self, thread: usize) -> Option<u32> {
+        self.recording.by_thread[thread].get(self.steps[thread]).copied()
+    }
+
+    /// The last write of a cell.
+    pub(crate) fn last_write(&self, cell: Cell) -> Option<u32> {
+        self.writes.iter().rev().find(|(c, _)| *c == cell).map(|(_, write)| *write)
+    }
+
+    fn is_cut_short(&self, step: u32, schedule: &[usize]) -> bool {
+        let joined = |place: usize| self.lowered.trace.columns().flags_at(place).is_joined();
+        let origins = self.lowered.origins.iter().enumerate();
+        origins
+            .filter(|(place, origin)| origin.step() == Some(step) && joined(*place))
+            .any(|(place, _)| !schedule.contains(&place))
+    }
+
+    fn step(&mut self, step: u32, last: bool) -> Result<(), String> {
+        let recorded = &self.recording.steps[step as usize];
+        let thread = recorded.thread;
+        if self.next(thread) != Some(step) {
+            return Err(format!("statement {} is not what its thread comes to", recorded.site));
+        }
+        let next = self.machine.next(&self.state, thread).ok_or("the thread has ended")?;
+        if (next.site, next.part) != (recorded.site, recorded.part) {
+            return Err(format!("the thread comes to statement {} instead of {}", next.site, recorded.site));
+        }
+        let choice = if matches!(recorded.effect, Effect::TimedOut { .. }) { Choice::TimeOut } else { Choice::Go };
+        if !self.machine.choices(&self.state, thread).any(|c| c == choice) {
+            return Err(format!("statement {} has to wait", recorded.site));
+        }
+        let happened = self.machine.step(&mut self.state, thread, choice).map_err(|misuse| misuse.to_string())?;
+        let compares = matches!(happened.effect, Effect::FailedCompare { .. })
+            || matches!(recorded.effect, Effect::FailedCompare { .. });
+        if happened.effect.shape() != recorded.effect.shape() && !(last && compares) {
+            return Err(format!("{:?} instead of {:?}", happened.effect, recorded.effect));
+        }
+        self.steps[thread] += 1;
+        self.clocks.observe(thread, &happened.effect);
+        let unordered = &mut self.unordered;
+        self.clocks.access(thread, step, &happened.effect, |(a, b)| {
+            unordered.insert(sorted(a, b));
+        });
+        if let Some((cell, _, true, _)) = parts(&happened.effect) {
+            self.writes.push((cell, step));
+        }
+        if let Effect::Forked(child) = happened.effect {
+            self.silent(child)?;
+        }
+        self.silent(thread)
+    }
+
+    /// Runs steps that no event stands for.
+    fn silent(&mut self, thread: usize) -> Result<(), String> {
+        let Some(step) = self.next(thread) else { return Ok(()) };
+        let is_silent = !self.lowered.origins.iter().any(|origin| origin.step() == Some(step));
+        let effect = self.recording.steps[step as usize].effect;
+        if is_silent && effect != Effect::Aborted && self.machine.next(&self.state, thread).is_some() {
+            self.step(step, false)?;
+        }
+        Ok(())
+    }
+}
