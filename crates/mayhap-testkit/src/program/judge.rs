@@ -51,6 +51,12 @@ impl<'a> ProgramJudge<'a> {
         Ok(ProgramJudge { machine, recording, lowered, feasible, limit, along: OnceCell::new() })
     }
 
+    /// The same judge for another trace of the same run.
+    pub fn of_trace(mut self, lowered: &'a Lowered) -> Self {
+        self.lowered = lowered;
+        self
+    }
+
     /// What the executions show that the recorded run shows to be possible. Names are recorded steps.
     pub fn feasible(&self) -> &Facts {
         &self.feasible
