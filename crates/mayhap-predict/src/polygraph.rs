@@ -347,9 +347,7 @@ impl Builder {
                 acquire.and(numbered(&self.lock_seen)).map(|_| Role::Release(NONE))
             }
             Op::Write => numbered(&self.variable_seen).map(|v| Role::Write(NONE, v)),
-            Op::Read if plan.is_settled_read(id) => {
-                numbered(&self.variable_seen).map(|v| Role::Read(NIL, v))
-            }
+            Op::Read if plan.is_settled_read(id) => numbered(&self.variable_seen).map(|v| Role::Read(NIL, v)),
             _ => None,
         };
         role.or_else(|| self.forced.binary_search(&id).ok().map(|_| Role::Plain))

@@ -126,8 +126,7 @@ impl<'c, 'a> Problem<'c, 'a> {
         if let Some(repair) = settled {
             return repair.supplier;
         }
-        let open =
-            self.pairing == Pairing::Open && self.model.compares_values() && self.context.values().is_open(read);
+        let open = self.pairing == Pairing::Open && self.model.compares_values() && self.context.values().is_open(read);
         (!open).then(|| Supplier::of(self.context.relations.read_from(read)))
     }
 

@@ -275,13 +275,7 @@ impl<'c, 'a> Solver<'c, 'a> {
         None
     }
 
-    fn solve_leaf(
-        &mut self,
-        problem: &Problem,
-        query: &Query,
-        slice: &mut Slice,
-        remaining: &mut Remaining,
-    ) -> Leaf {
+    fn solve_leaf(&mut self, problem: &Problem, query: &Query, slice: &mut Slice, remaining: &mut Remaining) -> Leaf {
         if let Err(clash) = slice.settle(problem) {
             return Leaf::Refuted(clash.refutation(self.context));
         }

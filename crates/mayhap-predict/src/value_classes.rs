@@ -76,13 +76,7 @@ impl ValueClasses {
     }
 
     /// The read would see an equal value if it saw `write` (`None`: the initial value).
-    pub(crate) fn is_equal(
-        &self,
-        trace: &Trace,
-        relations: &Relations,
-        read: EventId,
-        write: Option<EventId>,
-    ) -> bool {
+    pub(crate) fn is_equal(&self, trace: &Trace, relations: &Relations, read: EventId, write: Option<EventId>) -> bool {
         if self.initial.is_empty() {
             return false;
         }

@@ -131,9 +131,7 @@ impl Blocks {
     /// A part of the memory is given back. Blocks that lose only a part end their lives, and what is left of them goes on as
     /// blocks of its own: the ones that end, and the others. A block that is given back whole stays, as one that is freed.
     pub(crate) fn cut(&mut self, start: u64, end: u64) -> (Vec<Block>, Vec<Block>) {
-        let is_cut = |block: &Block| {
-            !(start <= block.start && block.end <= end)
-        };
+        let is_cut = |block: &Block| !(start <= block.start && block.end <= end);
         let gone: Vec<Block> = self.within(start, end).into_iter().filter(is_cut).collect();
         let mut left = Vec::new();
         for block in &gone {

@@ -4,25 +4,36 @@
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
 use libc::c_int;
-use mayhap_wire::ring::{AtomicKind, Tag, atomic_word};
+use mayhap_wire::ring::{AtomicForm, AtomicKind, Tag, atomic_word};
 
 use crate::hook::Hook;
 use crate::replay;
 use crate::tls::{self, exports};
 
-/// Runs an atomic operation under the token and records what kind it turned out to be.
+/// What an atomic operation turned out to do, with the values before and after it (their low halves if they are wider than a word).
+struct Done<T> {
+    kind: AtomicKind,
+    form: AtomicForm,
+    order: c_int,
+    found: u64,
+    written: u64,
+    result: T,
+}
+
+/// Runs an atomic operation under the token and records what it turned out to do.
 #[inline(always)]
-fn atomic<T>(address: u64, order: c_int, size: u8, operate: impl FnOnce() -> (AtomicKind, T)) -> T {
+fn atomic<T>(address: u64, size: u8, operate: impl FnOnce() -> Done<T>) -> T {
     let pc = tls::caller();
     let hook = Hook::enter_for(Tag::Atomic, pc, address).map(|(hook, _)| hook);
-    let (kind, result) = operate();
+    let done = operate();
     if let Some(hook) = &hook {
-        replay::check_atomic(hook.thread(), kind as u8, pc, address);
+        replay::check_atomic(hook.thread(), done.kind as u8, pc, address);
         // Bits above the order are hints (`__ATOMIC_HLE_…`).
-        hook.record(Tag::Atomic, pc, &[address, atomic_word(kind, (order & 7) as u8, size)]);
+        let word = done.form.in_word(atomic_word(done.kind, (done.order & 7) as u8, size));
+        hook.record(Tag::Atomic, pc, &[address, word, done.found, done.written]);
         hook.sync_point();
     }
-    result
+    done.result
 }
 
 macro_rules! widths {
@@ -41,44 +52,55 @@ macro_rules! widths {
                 unsafe extern "C" fn load(p: *mut $type, order: c_int) -> $type {
                     // SAFETY: the program's own place.
                     let place = unsafe { at(p) };
-                    atomic(p as u64, order, $size, || (AtomicKind::Load, place.load(Ordering::SeqCst)))
+                    atomic(p as u64, $size, || {
+                        let result = place.load(Ordering::SeqCst);
+                        let found = result as u64;
+                        Done { kind: AtomicKind::Load, form: AtomicForm::Plain, order, found, written: found, result }
+                    })
                 }
 
                 unsafe extern "C" fn store(p: *mut $type, value: $type, order: c_int) {
                     // SAFETY: the program's own place.
                     let place = unsafe { at(p) };
-                    atomic(p as u64, order, $size, || (AtomicKind::Store, place.store(value, Ordering::SeqCst)))
+                    atomic(p as u64, $size, || {
+                        let found = place.load(Ordering::SeqCst) as u64;
+                        place.store(value, Ordering::SeqCst);
+                        let (kind, form) = (AtomicKind::Store, AtomicForm::Plain);
+                        Done { kind, form, order, found, written: value as u64, result: () }
+                    })
                 }
 
                 #[inline(always)]
-                unsafe fn update(p: *mut $type, order: c_int, f: impl Fn(&$atomic) -> $type) -> $type {
+                unsafe fn update(p: *mut $type, order: c_int, form: AtomicForm, f: impl Fn(&$atomic) -> $type) -> $type {
                     // SAFETY: the program's own place.
                     let place = unsafe { at(p) };
-                    atomic(p as u64, order, $size, || (AtomicKind::Update, f(place)))
+                    atomic(p as u64, $size, || {
+                        let result = f(place);
+                        let written = place.load(Ordering::SeqCst) as u64;
+                        Done { kind: AtomicKind::Update, form, order, found: result as u64, written, result }
+                    })
                 }
 
-                widths!(@updates $type: exchange swap, add fetch_add, sub fetch_sub, and fetch_and, or fetch_or,
-                    xor fetch_xor, nand fetch_nand);
+                widths!(@updates $type: exchange swap Exchange, add fetch_add Plain, sub fetch_sub Plain,
+                    and fetch_and Plain, or fetch_or Plain, xor fetch_xor Plain, nand fetch_nand Plain);
 
                 /// What was found, and whether it was what was expected and so replaced.
                 unsafe fn compare(p: *mut $type, expected: $type, new: $type, orders: (c_int, c_int)) -> ($type, bool) {
-                    let pc = tls::caller();
-                    let hook = Hook::enter_for(Tag::Atomic, pc, p as u64).map(|(hook, _)| hook);
                     // SAFETY: the program's own place.
-                    let result = unsafe { at(p) }.compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst);
-                    let (kind, order) = match result {
-                        Ok(_) => (AtomicKind::Update, orders.0),
-                        Err(_) => (AtomicKind::Load, orders.1),
-                    };
-                    if let Some(hook) = &hook {
-                        replay::check_atomic(hook.thread(), kind as u8, pc, p as u64);
-                        hook.record(Tag::Atomic, pc, &[p as u64, atomic_word(kind, (order & 7) as u8, $size)]);
-                        hook.sync_point();
-                    }
-                    match result {
-                        Ok(found) => (found, true),
-                        Err(found) => (found, false),
-                    }
+                    let place = unsafe { at(p) };
+                    atomic(p as u64, $size, || {
+                        let form = AtomicForm::Compare;
+                        match place.compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst) {
+                            Ok(found) => {
+                                let (kind, order, result) = (AtomicKind::Update, orders.0, (found, true));
+                                Done { kind, form, order, found: found as u64, written: new as u64, result }
+                            }
+                            Err(found) => {
+                                let (kind, order, result) = (AtomicKind::Load, orders.1, (found, false));
+                                Done { kind, form, order, found: found as u64, written: found as u64, result }
+                            }
+                        }
+                    })
                 }
 
                 unsafe extern "C" fn compare_in_place(p: *mut $type, expected: *mut $type, new: $type, success: c_int,
@@ -116,11 +138,11 @@ macro_rules! widths {
             }
         )*
     };
-    (@updates $type:ty: $($name:ident $method:ident),*) => {
+    (@updates $type:ty: $($name:ident $method:ident $form:ident),*) => {
         $(
             unsafe extern "C" fn $name(p: *mut $type, value: $type, order: c_int) -> $type {
                 // SAFETY: the program's own place.
-                unsafe { update(p, order, |place| place.$method(value, Ordering::SeqCst)) }
+                unsafe { update(p, order, AtomicForm::$form, |place| place.$method(value, Ordering::SeqCst)) }
             }
         )*
     };

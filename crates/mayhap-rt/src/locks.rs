@@ -94,10 +94,13 @@ pub(crate) fn take(
             None => attempt(),
         };
     };
-    if let Decision::Fail(error) = decision {
-        return error;
-    }
     let mut result = attempt();
+    if let Decision::Fail(error) = decision {
+        if result == EBUSY {
+            return error;
+        }
+        replay::succeeded(hook.thread(), tag, pc, lock as u64);
+    }
     if result == EBUSY {
         replay::would_block(hook.thread(), tag, pc, lock as u64);
     }

@@ -88,12 +88,15 @@ fn lower(s: Object, attempt: impl FnOnce() -> c_int, wait: Option<impl FnOnce() 
             None => attempt(),
         };
     };
-    if let Decision::Fail(error) = decision {
-        // SAFETY: the calling thread's own errno.
-        unsafe { *libc::__errno_location() = error };
-        return -1;
-    }
     let mut result = attempt();
+    if let Decision::Fail(error) = decision {
+        if result != 0 && errno() == EAGAIN {
+            // SAFETY: the calling thread's own errno.
+            unsafe { *libc::__errno_location() = error };
+            return -1;
+        }
+        replay::succeeded(hook.thread(), Tag::SemWait, pc, s as u64);
+    }
     if result != 0 && errno() == EAGAIN {
         replay::would_block(hook.thread(), Tag::SemWait, pc, s as u64);
     }
@@ -115,7 +118,11 @@ fn lower(s: Object, attempt: impl FnOnce() -> c_int, wait: Option<impl FnOnce() 
 
 unsafe extern "C-unwind" fn semaphore_init(s: Object, shared: c_int, value: c_uint) -> c_int {
     // SAFETY: the caller's own arguments.
-    renew(s, || unsafe { libc_::sem_init(s, shared, value) })
+    let result = renew(s, || unsafe { libc_::sem_init(s, shared, value) });
+    if let (0, Some(hook)) = (result, Hook::enter_outermost()) {
+        hook.record(Tag::SemInit, tls::caller(), &[s as u64, value.into()]);
+    }
+    result
 }
 
 unsafe extern "C-unwind" fn semaphore_destroy(s: Object) -> c_int {

@@ -271,7 +271,7 @@ codes! {
         OnceDone = 20,
         /// At site `arg` the thread has found it done: [control].
         OnceSeen = 21,
-        /// At site `arg` an atomic operation: [address, [`atomic_word`]].
+        /// At site `arg` an atomic operation: [address, [`atomic_word`], value before, value after]; the values may be missing.
         Atomic = 22,
         /// At site `arg` a fence: [order].
         Fence = 23,
@@ -291,6 +291,8 @@ codes! {
         Woken = 30,
         /// At site `arg` an attempt failed: [object, error number, tag of what was attempted].
         Failed = 40,
+        /// At site `arg` a semaphore begins its life: [semaphore, count].
+        SemInit = 44,
         /// At site `arg` the thread begins to wait, for as long as it takes: [object, tag of what it waits for].
         Blocked = 43,
         /// At site `arg` the thread got something that differs from run to run: [[`source`], bytes above its 8 bits and whether
@@ -343,6 +345,34 @@ pub enum AtomicKind {
     Store = 1,
     /// Read and wrote.
     Update = 2,
+}
+
+/// What an atomic operation that reads and writes computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum AtomicForm {
+    /// It writes what it computes from what it read, or only reads or writes.
+    Plain = 0,
+    /// It writes a value that does not depend on what it read.
+    Exchange = 1,
+    /// It writes only if it read what it expected.
+    Compare = 2,
+}
+
+impl AtomicForm {
+    /// The form in the second word of an atomic operation.
+    pub const fn of(word: u64) -> AtomicForm {
+        match (word >> 24) as u8 {
+            1 => AtomicForm::Exchange,
+            2 => AtomicForm::Compare,
+            _ => AtomicForm::Plain,
+        }
+    }
+
+    /// The second word of an atomic operation with this form.
+    pub const fn in_word(self, word: u64) -> u64 {
+        word | (self as u64) << 24
+    }
 }
 
 /// Memory orders as the compilers number them.

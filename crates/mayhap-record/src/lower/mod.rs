@@ -6,26 +6,26 @@
 //! | in the program | in the trace |
 //! |---|---|
 //! | access of any width | one read or write per piece of memory; pieces are the finest that accesses anywhere distinguish |
-//! | atomic load | `wait` if it takes over a release, then the read inside a shared section of a lock of its own |
-//! | atomic store, update | the accesses inside an exclusive section of that lock, then `notify` if it releases |
-//! | fence | a release fence makes later relaxed stores release; at an acquire fence the thread waits for what its relaxed loads took over |
+//! | atomic load, store | a read or write with its memory order and value |
+//! | atomic update | a read and a write in one step; a compare-exchange has a branch between them, also where it fails |
+//! | fence | `fence` with its memory order |
 //! | condition wait | `rel`, `wait` directly behind the `notify` that woke it, if one did, `acq` |
-//! | semaphore | each post is a condition of its own; the n-th wait waits for the n-th post |
+//! | semaphore | a condition that counts: a post is a `notify`, a wait takes one |
 //! | barrier | each arrival waits for the one before; the last one notifies all, who wait for it when they leave |
 //! | once, guard of a static local | `notifyall` when done, `wait` by who finds it done |
 //! | lock of Rust's `std` or `parking_lot` | `acq`, `rel`, `racq`, `rrel`; see [`rust_locks`] |
 //! | Rust's `park`, scope | `wait` for `notifyall` by who unparks, or by the threads that leave the scope |
-//! | lock that is tried, or waited for within a time | `try` before its `acq` |
-//! | `free` | a write of every piece of the block |
+//! | lock that is tried, or waited for within a time | `acq` with that attempt; `facq`, `fracq`, `fwait` where it failed |
+//! | `free` | a write of every piece of the block, marked as freeing |
 //! | basic block, computed address of an access or a lock | `br`, if the thread has read since its last one |
 //!
-//! Must-order edges that are added beyond the strictly necessary (fences, updates that only release) make reorderings
-//! fewer, never wrong. Every event passes the validator; what breaks a rule (a lock that uninstrumented code released)
+//! Every event passes the validator; what breaks a rule (a lock that uninstrumented code released)
 //! is mended or dropped, and counted.
 
 mod atomics;
-pub(crate) mod finish;
+mod attempts;
 pub(crate) mod channels;
+pub(crate) mod finish;
 mod items;
 mod names;
 mod naming;
@@ -43,12 +43,14 @@ use std::io;
 use mayhap_trace::attachments::waiting::Waiting;
 use mayhap_trace::validate::Validator;
 use mayhap_trace::{
-    CHUNK, Columns, Error, Event, EventId, LocId, NONE, NameError, Op, Position, Source, Tables, ThreadId,
+    CHUNK, Columns, Error, Event, EventId, Flags, LocId, LockKind, NONE, NameError, Op, Position, Source, Tables,
+    ThreadId, ValueId,
 };
 use mayhap_wire::attachment;
-use mayhap_wire::ring::{BRANCHED, MAX_SITE, SiteKind, Tag, split_atomic};
+use mayhap_wire::ring::{AtomicForm, BRANCHED, MAX_SITE, SiteKind, Tag, split_atomic};
 
 use crate::limits::Limits;
+use crate::lower::atomics::Atomic;
 use crate::lower::reading::Reading;
 use crate::lower::rust_locks::RustLocks;
 use crate::lower::stacks::{Now, Stacks};
@@ -77,10 +79,6 @@ struct Thread {
     waits_since: u64,
     /// A wait that has begun and not ended.
     waits: Option<waiting::Begun>,
-    /// A release fence came; relaxed stores release from then on.
-    releases: bool,
-    /// Releases that relaxed loads took over, for the next acquire fence.
-    loaded: Vec<u64>,
 }
 
 /// What is known of a site by its code.
@@ -271,7 +269,9 @@ impl Lowering {
         match tag {
             Tag::Switch => self.current = arg as u16,
             Tag::Site => self.define_site(arg, first),
-            Tag::Module | Tag::Failed | Tag::Input | Tag::Blocked => {}
+            Tag::Module | Tag::Input | Tag::Blocked => {}
+            Tag::Failed => self.failed(arg, first, second, following(body, 2))?,
+            Tag::SemInit => self.objects.semaphore_begins(first, second),
             Tag::Begin => {
                 self.retire_overlapping(first, second);
                 let frames = body.get(3).copied().unwrap_or(second);
@@ -317,16 +317,11 @@ impl Lowering {
             Tag::OnceDone => self.notify(Op::NotifyAll, arg, first, Wake::Once)?,
             Tag::OnceSeen => self.wait(arg, first, Wake::Once, None)?,
             Tag::SemPost => {
-                let nth = self.objects.post(first, self.current);
-                self.notify(Op::Notify, arg, first, Wake::Post(nth))?;
+                let semaphore = self.semaphore(first)?;
+                self.objects.post(first);
+                self.named(Op::Notify, semaphore, arg)?;
             }
-            Tag::SemWait => {
-                if let Some((nth, poster)) = self.objects.lower(first)
-                    && poster != self.current
-                {
-                    self.wait(arg, first, Wake::Post(nth), None)?;
-                }
-            }
+            Tag::SemWait => self.lower_semaphore(arg, first)?,
             Tag::BarrierArrive => self.arrive(arg, first)?,
             Tag::BarrierLeave => {
                 if let Some(round) = self.objects.barrier(first).leave(self.current) {
@@ -337,8 +332,10 @@ impl Lowering {
                 if let Some((kind, order, size)) = split_atomic(second)
                     && !self.lifted(arg, first, kind, size)?
                 {
+                    let values = body.get(2).copied().zip(body.get(3).copied());
+                    let atomic = Atomic { address: first, kind, form: AtomicForm::of(second), order, size, values };
                     self.resolve_pending(arg)?;
-                    self.atomic(arg, first, kind, order, size)?;
+                    self.atomic(arg, atomic)?;
                 }
             }
             Tag::Fence => self.fence(arg, first as u8)?,
@@ -428,6 +425,12 @@ impl Lowering {
     /// Appends an event of the current thread, unless it breaks a rule.
     #[inline]
     fn emit(&mut self, op: Op, object: u32, site: u32) -> Result<(), NameError> {
+        self.emit_with(op, object, site, Flags::NONE, NONE)
+    }
+
+    /// Appends an event with properties and a value, unless it breaks a rule.
+    #[inline]
+    fn emit_with(&mut self, op: Op, object: u32, site: u32, flags: Flags, value: u32) -> Result<(), NameError> {
         if !self.writes && !self.is_needed(op, object, site) {
             return Ok(());
         }
@@ -435,6 +438,7 @@ impl Lowering {
         let location = self.location(op, site)?;
         let event_thread = thread.cell();
         let event = Event::new(thread, op, object, LocId::from_cell(location));
+        let event = event.with_flags(flags).with_value(ValueId::from_cell(value));
         let id =
             EventId::new(self.count as usize).ok_or(NameError::TooMany { what: "events", limit: NONE as usize })?;
         match self.validator.step(&self.tables, id, &event) {
@@ -461,16 +465,19 @@ impl Lowering {
     /// A branch, if the thread has read since the last one. None at all in a program whose basic blocks are not told:
     /// without them, those at computed addresses would pass for all there are.
     fn branch(&mut self, site: u32) -> Result<(), NameError> {
+        self.branch_with(site, Flags::NONE)
+    }
+
+    fn branch_with(&mut self, site: u32, flags: Flags) -> Result<(), NameError> {
         if !self.facts.tells_branches || !std::mem::take(&mut self.thread().dirty) {
             return Ok(());
         }
-        self.emit(Op::Branch, NONE, site)
+        self.emit_with(Op::Branch, NONE, site, flags, NONE)
     }
 
-    /// A branch that no basic block stands for: a value read before may decide what the next event is about. It has no
-    /// location, by which it can be told from the others.
+    /// A branch that no basic block stands for: a value read before may decide what the next event is about.
     fn implicit_branch(&mut self) -> Result<(), NameError> {
-        self.branch(0)
+        self.branch_with(0, Flags::IMPLICIT)
     }
 
     /// A lock or condition event: its object was decided by a value read before, unless the program names a constant one.
@@ -488,6 +495,10 @@ impl Lowering {
     }
 
     fn access(&mut self, site: u32, address: u64, bytes: u64, op: Op) -> Result<(), NameError> {
+        self.access_with(site, address, bytes, op, Flags::NONE)
+    }
+
+    fn access_with(&mut self, site: u32, address: u64, bytes: u64, op: Op, flags: Flags) -> Result<(), NameError> {
         if self.limits.choose_places() && self.is_excluded(site) {
             let kept = granules(address, bytes).any(|(granule, _, _)| self.kept.get(granule) != 0);
             self.excluded += u64::from(kept);
@@ -506,10 +517,10 @@ impl Lowering {
             // Cuts at 1..=from are starts of pieces up to the one that `from` starts.
             let cuts = (cell & CUTS) as u32;
             let mut piece = base + (cuts & ((2 << from) - 1)).count_ones();
-            self.emit(op, piece, site)?;
+            self.emit_with(op, piece, site, flags, NONE)?;
             for _ in 0..(cuts & ((1 << to) - 1) & !((2 << from) - 1)).count_ones() {
                 piece += 1;
-                self.emit(op, piece, site)?;
+                self.emit_with(op, piece, site, flags, NONE)?;
             }
             if op == Op::Read {
                 self.thread().dirty = true;
@@ -559,7 +570,7 @@ impl Lowering {
             None => Vec::new(),
         };
         for granule in granules {
-            self.access(site, granule, 8, Op::Write)?;
+            self.access_with(site, granule, 8, Op::Write, Flags::FREE)?;
         }
         Ok(())
     }
@@ -573,7 +584,7 @@ impl Lowering {
             for (granule, _) in kept {
                 let address = (block.start / 8 + u64::from(granule)) * 8;
                 if (start..end).contains(&address) {
-                    self.access(site, address, 8, Op::Write)?;
+                    self.access_with(site, address, 8, Op::Write, Flags::FREE)?;
                 }
             }
         }
@@ -594,19 +605,20 @@ impl Lowering {
         let name = self.name(address);
         let id = names::define(&mut self.tables.locks, &name)?;
         self.objects.set_lock(address, id);
+        self.tables.lock_kinds.set(id as usize, LockKind::Mutex);
         Ok(id)
     }
 
     fn acquire(&mut self, op: Op, site: u32, address: u64) -> Result<(), NameError> {
         let lock = self.lock(address)?;
-        if std::mem::take(&mut self.thread().tries) {
-            // The mark stands right before its acquire, so the branch comes before both.
-            if !self.marks(site).constant {
-                self.implicit_branch()?;
-            }
-            self.emit(Op::Try, NONE, site)?;
+        if op == Op::SharedAcquire {
+            self.tables.lock_kinds.set(lock as usize, LockKind::RwLock);
         }
-        self.named(op, lock, site)?;
+        let attempt = if std::mem::take(&mut self.thread().tries) { Flags::TRY } else { Flags::NONE };
+        if !self.marks(site).constant {
+            self.implicit_branch()?;
+        }
+        self.emit_with(op, lock, site, attempt, NONE)?;
         self.objects.hold(lock, self.current, op == Op::SharedAcquire);
         Ok(())
     }
@@ -628,14 +640,13 @@ impl Lowering {
         let name = match (self.name(address), wake) {
             (name, Wake::Condition) => name,
             (name, Wake::Once) => format!("once {name}"),
-            (name, Wake::Atomic) => format!("atomic {name}"),
             (name, Wake::Park) => format!("parker {name}"),
             (name, Wake::Scope) => format!("scope {name}"),
-            (name, Wake::Post(nth)) => format!("post {nth} of {name}"),
             (name, Wake::Round(round)) => format!("round {round} of {name}"),
         };
         let id = names::define(&mut self.tables.conditions, &name)?;
         self.objects.set_condition(address, wake, id);
+        self.tables.condition_kinds.set(id as usize, wake.kind());
         Ok(id)
     }
 

@@ -14,8 +14,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use mayhap_trace::{NameError, Op};
-use mayhap_wire::ring::{AtomicKind, order};
+use mayhap_wire::ring::{AtomicForm, AtomicKind, order};
 
+use super::atomics::Atomic;
 use super::{Lowering, View};
 use crate::lower::names;
 use crate::lower::sync::Wake;
@@ -355,7 +356,7 @@ impl Lowering {
             }
             self.take(site, address, shared)
         } else {
-            self.atomic(site, address, AtomicKind::Update, order::ACQUIRE, STD)
+            self.atomic(site, hidden_update(address, order::ACQUIRE))
         }
     }
 
@@ -364,7 +365,7 @@ impl Lowering {
         if !self.rust_locks.off.contains(&STD) {
             self.give(site, address, false)
         } else {
-            self.atomic(site, address, AtomicKind::Update, order::RELEASE, STD)
+            self.atomic(site, hidden_update(address, order::RELEASE))
         }
     }
 
@@ -438,4 +439,9 @@ impl Lowering {
         self.wait(site, scope, Wake::Scope, None)?;
         self.notify(Op::NotifyAll, site, scope, Wake::Scope)
     }
+}
+
+/// The update of one of `std`'s locks by its own code, which is not instrumented.
+fn hidden_update(address: u64, order: u8) -> Atomic {
+    Atomic { address, kind: AtomicKind::Update, form: AtomicForm::Plain, order, size: STD, values: None }
 }

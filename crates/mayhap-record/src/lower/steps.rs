@@ -342,7 +342,9 @@ impl Steps {
                 outcome = second as u8;
                 match following(body, 2) {
                     attempted if attempted == Tag::Join as u64 => self.lane_object(first),
-                    attempted if [Tag::Receive as u64, Tag::KeyedAcquire as u64].contains(&attempted) => Object::default(),
+                    attempted if [Tag::Receive as u64, Tag::KeyedAcquire as u64].contains(&attempted) => {
+                        Object::default()
+                    }
                     _ => self.object(view, first),
                 }
             }

@@ -1,9 +1,10 @@
 //! What the lowering keeps of synchronisation objects, by their address.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use foldhash::fast::FixedState;
+use mayhap_trace::ConditionKind;
 
 /// What a condition of the trace stands for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -12,16 +13,26 @@ pub(crate) enum Wake {
     Condition,
     /// Something done once.
     Once,
-    /// A release that acquires take over.
-    Atomic,
     /// A thread that was parked.
     Park,
     /// The end of a Rust scope's threads.
     Scope,
-    /// The n-th post of a semaphore.
-    Post(u64),
     /// The n-th round of a barrier.
     Round(u64),
+}
+
+impl Wake {
+    /// What the condition is in the trace.
+    pub(crate) fn kind(self) -> ConditionKind {
+        match self {
+            Wake::Condition => ConditionKind::Condition,
+            Wake::Once => ConditionKind::Once,
+            // A thread may find itself unparked by a call that was not recorded, so its waits keep their notifies.
+            Wake::Park => ConditionKind::Unspecified,
+            Wake::Scope => ConditionKind::Scope,
+            Wake::Round(_) => ConditionKind::Barrier,
+        }
+    }
 }
 
 /// A barrier's state.
@@ -65,18 +76,14 @@ impl Barrier {
     }
 }
 
+/// What is known of a semaphore.
 #[derive(Default)]
 struct Semaphore {
-    posts: u64,
-    /// Posts that nobody has waited for: number and thread.
-    open: VecDeque<(u64, u16)>,
-}
-
-/// An atomic variable's release that an acquire would take over now, and the lock its accesses stand in.
-#[derive(Default)]
-struct Atomic {
-    released_by: Option<u16>,
-    lock: Option<u32>,
+    /// Its count before the first event.
+    initial: u32,
+    /// Its count now.
+    count: u32,
+    condition: Option<u32>,
 }
 
 /// The two latest notifies of a condition that come from different threads, newest first: thread and event count.
@@ -104,7 +111,6 @@ pub(crate) struct Objects {
     conditions: BTreeMap<(u64, Wake), u32>,
     semaphores: BTreeMap<u64, Semaphore>,
     barriers: BTreeMap<u64, Barrier>,
-    atomics: BTreeMap<u64, Atomic>,
     notifies: HashMap<u32, Notifies, FixedState>,
     /// How a thread holds a lock: shared or not, and how often.
     holds: HashMap<(u32, u16), (bool, u32), FixedState>,
@@ -128,7 +134,6 @@ impl Objects {
         }
         drop_from(&mut self.semaphores, &range);
         drop_from(&mut self.barriers, &range);
-        drop_from(&mut self.atomics, &range);
         let keys: Vec<_> = self
             .conditions
             .range((range.start, Wake::Condition)..(range.end, Wake::Condition))
@@ -199,37 +204,44 @@ impl Objects {
             .is_some_and(|latest| latest.iter().flatten().any(|&(other, at)| other != thread && at > since))
     }
 
-    /// A semaphore is raised: the number of the post, from 1.
-    pub(crate) fn post(&mut self, address: u64, thread: u16) -> u64 {
-        let semaphore = self.semaphores.entry(address).or_default();
-        semaphore.posts += 1;
-        semaphore.open.push_back((semaphore.posts, thread));
-        semaphore.posts
+    /// A semaphore begins its life with this count.
+    pub(crate) fn semaphore_begins(&mut self, address: u64, count: u64) {
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        self.semaphores.insert(address, Semaphore { initial: count, count, condition: None });
     }
 
-    /// A semaphore is lowered: the post that this takes, and its thread; `None` if it takes from the initial value.
-    pub(crate) fn lower(&mut self, address: u64) -> Option<(u64, u16)> {
-        self.semaphores.entry(address).or_default().open.pop_front()
+    /// A semaphore is raised.
+    pub(crate) fn post(&mut self, address: u64) {
+        let count = &mut self.semaphores.entry(address).or_default().count;
+        *count = count.saturating_add(1);
+    }
+
+    /// A semaphore is lowered: whether its initial count must have been greater than was known.
+    pub(crate) fn take_post(&mut self, address: u64) -> bool {
+        let semaphore = self.semaphores.entry(address).or_default();
+        let unexplained = semaphore.count == 0;
+        if unexplained {
+            semaphore.initial = semaphore.initial.saturating_add(1);
+        } else {
+            semaphore.count -= 1;
+        }
+        unexplained
+    }
+
+    pub(crate) fn semaphore_initial(&self, address: u64) -> u32 {
+        self.semaphores.get(&address).map_or(0, |semaphore| semaphore.initial)
+    }
+
+    pub(crate) fn semaphore_condition(&self, address: u64) -> Option<u32> {
+        self.semaphores.get(&address).and_then(|semaphore| semaphore.condition)
+    }
+
+    pub(crate) fn set_semaphore_condition(&mut self, address: u64, condition: u32) {
+        self.semaphores.entry(address).or_default().condition = Some(condition);
     }
 
     pub(crate) fn barrier(&mut self, address: u64) -> &mut Barrier {
         self.barriers.entry(address).or_default()
-    }
-
-    pub(crate) fn release_of(&self, address: u64) -> Option<u16> {
-        self.atomics.get(&address).and_then(|atomic| atomic.released_by)
-    }
-
-    pub(crate) fn set_release(&mut self, address: u64, thread: Option<u16>) {
-        self.atomics.entry(address).or_default().released_by = thread;
-    }
-
-    pub(crate) fn atomic_lock(&self, address: u64) -> Option<u32> {
-        self.atomics.get(&address).and_then(|atomic| atomic.lock)
-    }
-
-    pub(crate) fn set_atomic_lock(&mut self, address: u64, lock: u32) {
-        self.atomics.entry(address).or_default().lock = Some(lock);
     }
 }
 
@@ -261,13 +273,14 @@ mod tests {
     }
 
     #[test]
-    fn waits_take_posts_in_order() {
+    fn counts_that_nothing_explains_were_there_from_the_beginning() {
         let mut objects = Objects::default();
-        assert_eq!(objects.lower(8), None);
-        assert_eq!((objects.post(8, 1), objects.post(8, 2)), (1, 2));
-        assert_eq!(objects.lower(8), Some((1, 1)));
+        objects.semaphore_begins(8, 1);
+        objects.post(8);
+        assert_eq!([objects.take_post(8), objects.take_post(8), objects.take_post(8)], [false, false, true]);
+        assert_eq!(objects.semaphore_initial(8), 2);
         objects.forget(0..16);
-        assert_eq!(objects.lower(8), None);
+        assert_eq!(objects.semaphore_initial(8), 0);
     }
 
     #[test]

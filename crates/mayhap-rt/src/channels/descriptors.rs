@@ -9,8 +9,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use libc::{c_int, sockaddr_storage, socklen_t};
 use mayhap_wire::channel::{self, key};
 
-use super::{Channel, Form};
 use super::pairs::Table;
+use super::{Channel, Form};
 use crate::sys;
 
 /// What a descriptor is, as far as it matters here.
@@ -313,11 +313,13 @@ pub(crate) fn look_up(fd: c_int, inode: u64) {
     if socket(inode).is_some() {
         return;
     }
-    let number = |peer| address_of(fd, peer).map(|(address, length)| (address_number(&address, length), address, length));
+    let number =
+        |peer| address_of(fd, peer).map(|(address, length)| (address_number(&address, length), address, length));
     let (own, peer) = (number(false), number(true));
     if is_datagram(fd) {
         let key_of = |side: Option<(u64, sockaddr_storage, socklen_t)>| {
-            side.filter(|(number, ..)| *number != 0).map_or(0, |(_, address, length)| datagrams_to(&address, length).key)
+            side.filter(|(number, ..)| *number != 0)
+                .map_or(0, |(_, address, length)| datagrams_to(&address, length).key)
         };
         let receives = key_of(own);
         // Before it is bound nothing can come; what it is bound to must still be found then.

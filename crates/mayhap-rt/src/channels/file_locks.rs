@@ -15,8 +15,8 @@ use crate::blocking::leave;
 use crate::hook::Hook;
 use crate::real::real;
 use crate::replay::{self, Decision};
-use crate::tls::{self, exports};
 use crate::sys;
+use crate::tls::{self, exports};
 
 mod libc_real {
     use super::*;
@@ -143,9 +143,9 @@ fn for_description(
     };
     let result = take(key, shared, owner, is_busy, attempt, wait);
     if result == 0 && before.is_none() {
-        let free = HELD.iter().find(|entry| {
-            entry[1].compare_exchange(0, fd as u64 + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-        });
+        let free = HELD
+            .iter()
+            .find(|entry| entry[1].compare_exchange(0, fd as u64 + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok());
         if let Some(entry) = free {
             entry[0].store(key, Ordering::Relaxed);
             entry[2].store(owner, Ordering::Relaxed);

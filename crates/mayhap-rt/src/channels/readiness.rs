@@ -9,13 +9,13 @@ use mayhap_wire::channel::flag;
 use mayhap_wire::ring::{MAX_FOLLOWING, Tag};
 
 use super::descriptors::{self, Descriptor};
+use super::signals;
 use super::{Channel, Wait, errno, fails, wait_until_ready};
 use crate::blocking::leave;
 use crate::hook::Hook;
 use crate::real::real;
-use crate::tls::{self, exports};
-use super::signals;
 use crate::replay;
+use crate::tls::{self, exports};
 
 mod libc_real {
     use super::*;

@@ -4,7 +4,7 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use libc::{c_int, c_uint, c_void, iovec, itimerspec, pid_t, pthread_t, siginfo_t, sigset_t, timespec, timer_t};
+use libc::{c_int, c_uint, c_void, iovec, itimerspec, pid_t, pthread_t, siginfo_t, sigset_t, timer_t, timespec};
 use mayhap_wire::channel::PROCESS;
 use mayhap_wire::ring::Tag;
 

@@ -8,12 +8,12 @@ use mayhap_wire::channel::{ALL, flag};
 use mayhap_wire::ring::{Tag, source};
 
 use super::descriptors::{self, Descriptor};
+use super::signals;
 use super::{Channel, Form, Wait, fails, pairs, wait_until_ready};
 use crate::blocking::leave;
 use crate::hook::Hook;
 use crate::real::real;
 use crate::tls::{self, exports};
-use super::signals;
 use crate::{inputs, replay};
 
 mod libc_real {
@@ -199,7 +199,13 @@ fn fills_from(
 }
 
 /// A call that reads buffers; `to` is where a message goes that says so itself.
-fn sends(fd: c_int, buffers: Buffers<'_>, flags: c_int, to: Option<Channel>, call: impl FnOnce() -> ssize_t) -> ssize_t {
+fn sends(
+    fd: c_int,
+    buffers: Buffers<'_>,
+    flags: c_int,
+    to: Option<Channel>,
+    call: impl FnOnce() -> ssize_t,
+) -> ssize_t {
     let pc = tls::caller();
     let channel = to.or_else(|| {
         let what = Descriptor::of(fd);
@@ -336,13 +342,7 @@ unsafe fn each(messages: *mut mmsghdr, count: c_uint, mut call: impl FnMut(*mut 
     count as c_int
 }
 
-unsafe extern "C-unwind" fn take_messages(
-    s: c_int,
-    m: *mut mmsghdr,
-    n: c_uint,
-    f: c_int,
-    t: *mut timespec,
-) -> c_int {
+unsafe extern "C-unwind" fn take_messages(s: c_int, m: *mut mmsghdr, n: c_uint, f: c_int, t: *mut timespec) -> c_int {
     let (_, channel) = source_of(s);
     // A time limit is for all of them together.
     if channel.is_none() || !t.is_null() {

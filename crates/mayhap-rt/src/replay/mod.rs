@@ -153,8 +153,12 @@ fn is_synchronisation(kind: u8) -> bool {
 }
 
 fn is(step: &Step, kind: u8, pc: u64, object: u64) -> bool {
-    let takes =
-        |kind| matches!(Tag::from_code(kind), Some(Tag::Acquire | Tag::SharedAcquire | Tag::SemWait | Tag::Join | Tag::Receive | Tag::KeyedAcquire));
+    let takes = |kind| {
+        matches!(
+            Tag::from_code(kind),
+            Some(Tag::Acquire | Tag::SharedAcquire | Tag::SemWait | Tag::Join | Tag::Receive | Tag::KeyedAcquire)
+        )
+    };
     let same = step.kind == kind || (step.kind == Tag::Failed as u8 && takes(kind));
     same && map::is_site(step, pc) && map::is_object(step, object)
 }
@@ -199,6 +203,13 @@ pub(crate) fn hold_back(token: Token<'_>, thread: &'static Thread, kind: u8, pc:
         Decision::Fail(c_int::from(step.outcome))
     } else {
         Decision::Proceed
+    }
+}
+
+/// An attempt that failed when it was recorded has succeeded: nothing holds what it tried to take.
+pub(crate) fn succeeded(thread: &Thread, tag: Tag, pc: u64, object: u64) {
+    if active() {
+        diverge(thread, tag as u8, pc, object, reason::OUTCOME);
     }
 }
 

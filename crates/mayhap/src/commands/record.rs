@@ -65,9 +65,7 @@ pub struct Args {
 /// The help of `--slice`, with the defaults of each schedule.
 fn slice_help() -> String {
     let [free, random, pct] = [How::Free, How::Random, How::Pct].map(|how| record::usual_slice(how.into()));
-    format!(
-        "Mean number of steps per turn [default: {free} for free, {random} for random, {pct} for pct]"
-    )
+    format!("Mean number of steps per turn [default: {free} for free, {random} for random, {pct} for pct]")
 }
 
 /// Whether to record nondeterministic inputs.
