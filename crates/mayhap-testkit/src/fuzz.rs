@@ -1,6 +1,9 @@
 //! Any bytes as a small trace, a target, a model and a schedule, for the kernel to judge.
 
-use mayhap_trace::{Columns, EventId, NONE, ObjectKind, Op, Relations, Tables, Trace, validate};
+use mayhap_trace::{
+    Columns, ConditionKind, EventId, Flags, MemoryOrder, NONE, ObjectKind, Op, Relations, Tables, Trace, Value,
+    validate,
+};
 use mayhap_witness::{Checker, Model, Target, Witness};
 
 use crate::{Facts, Judge};
@@ -43,28 +46,72 @@ pub struct Question {
     pub schedule: Vec<EventId>,
 }
 
+/// First bytes from here on say that events have properties and values, and conditions kinds.
+const WITH_PROPERTIES: u8 = 200;
+
 impl Question {
-    /// Reads the bytes: how many events, two bytes for each, the target, the model, and the rest as schedule.
+    /// Reads the bytes: how many events, two or four bytes for each, the target, the model, and the rest as schedule.
     pub fn read(bytes: &[u8]) -> Question {
         let mut bytes = Bytes(bytes);
-        let count = bytes.below(MOST_EVENTS + 1);
+        let first = bytes.next();
+        let count = usize::from(first) % (MOST_EVENTS + 1);
+        let mut tables = tables();
         let mut columns = Columns::default();
-        for _ in 0..count {
-            let (who, what) = (bytes.next() as usize, bytes.next() as usize);
-            let op = Op::ALL[what % OPS];
-            let object = what / OPS;
-            let object = match op.names() {
-                ObjectKind::Thread => object % THREADS,
-                ObjectKind::Nothing => NONE as usize,
-                _ => object % OBJECTS,
-            };
-            columns.push_cells((who % THREADS) as u16, op, object as u32, NONE);
+        if first < WITH_PROPERTIES {
+            (0..count).for_each(|_| _ = event(&mut bytes, &Op::ALL[..OPS], &mut columns));
+        } else {
+            let ops: Vec<Op> = Op::ALL.iter().copied().filter(|&op| op != Op::Try).collect();
+            kinds(&mut bytes, &mut tables);
+            for _ in 0..count {
+                let op = event(&mut bytes, &ops, &mut columns);
+                properties(&mut bytes, op, &mut columns, &mut tables);
+            }
         }
-        let (trace, _) = validate::repair(Trace::from_parts(columns, tables()));
-        let target = target(&mut bytes, trace.len());
+        let (trace, _) = validate::repair(Trace::from_parts(columns, tables));
+        let target = target(&mut bytes, trace.len(), first >= WITH_PROPERTIES);
         let model = Model::ALL[bytes.below(Model::ALL.len())];
         let schedule = schedule(&mut bytes, &trace);
         Question { trace, target, model, schedule }
+    }
+}
+
+/// Two bytes as thread, operation and object.
+fn event(bytes: &mut Bytes<'_>, ops: &[Op], columns: &mut Columns) -> Op {
+    let (who, what) = (bytes.next() as usize, bytes.next() as usize);
+    let op = ops[what % ops.len()];
+    let object = what / ops.len();
+    let object = match op.names() {
+        ObjectKind::Thread => object % THREADS,
+        ObjectKind::Nothing => NONE as usize,
+        _ => object % OBJECTS,
+    };
+    columns.push_cells((who % THREADS) as u16, op, object as u32, NONE);
+    op
+}
+
+/// Two bytes as properties that the operation can have, and a value.
+fn properties(bytes: &mut Bytes<'_>, op: Op, columns: &mut Columns, tables: &mut Tables) {
+    let (bits, value) = (u16::from(bytes.next()), bytes.next());
+    let allowed = Flags::allowed(op).bits();
+    // Fences need an order, and of three events one is joined.
+    let bits = if op == Op::Fence && bits & 7 == 0 { bits | 6 } else { bits };
+    let bits = if value % 3 == 0 { bits } else { bits & !Flags::JOINED.bits() };
+    let flags = Flags::from_bits(bits & allowed).unwrap_or(if op == Op::Fence { FENCE } else { Flags::NONE });
+    let cell = match value % 4 {
+        known @ 0..3 if op.is_access() => tables.values.intern(Value::Bits(known.into())).expect("few values").cell(),
+        _ => NONE,
+    };
+    columns.set_last(flags, cell);
+}
+
+const FENCE: Flags = Flags::atomic(MemoryOrder::SequentiallyConsistent);
+
+fn kinds(bytes: &mut Bytes<'_>, tables: &mut Tables) {
+    for condition in 0..OBJECTS {
+        let byte = bytes.next();
+        let semaphore = ConditionKind::Semaphore { initial: u32::from(byte >> 4) % 3 };
+        let kinds = [ConditionKind::Unspecified, ConditionKind::Condition, semaphore, ConditionKind::Token];
+        tables.condition_kinds.set(condition, kinds[usize::from(byte) % kinds.len()]);
     }
 }
 
@@ -81,14 +128,15 @@ fn tables() -> Tables {
     tables
 }
 
-fn target(bytes: &mut Bytes<'_>, events: usize) -> Target {
-    let kind = bytes.below(5);
+fn target(bytes: &mut Bytes<'_>, events: usize, unordered: bool) -> Target {
+    let kind = bytes.below(5 + usize::from(unordered));
     // One past the end stands for events that the trace does not have, or for the initial value.
     let mut event = || EventId::at(bytes.below(events + 1));
     let (a, b, c) = (event(), event(), event());
     let write = |e: EventId| Some(e).filter(|e| e.index() < events);
     match kind {
         0 => Target::Race(a, b),
+        5 => Target::UnorderedRace(a, b),
         1 if c.index() < events => Target::Deadlock(vec![a, b, c]),
         1 => Target::Deadlock(vec![a, b]),
         2 => Target::Atomicity { first: a, remote: b, second: c },

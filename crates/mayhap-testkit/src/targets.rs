@@ -5,7 +5,7 @@ use mayhap_witness::{Kind, Target};
 
 use crate::{Facts, Judge};
 
-/// Every target of a kind. Deadlocks: two acquires, or three; sequences: two accesses, next to each other and not.
+/// Every target of a kind. Races: both next, and unordered by happens-before; deadlocks: two acquires, or three; sequences: two accesses, next to each other and not.
 pub fn targets(trace: &Trace, kind: Kind) -> Vec<Target> {
     let facts = Facts::of(trace);
     let judge = Judge::new(trace);
@@ -15,7 +15,7 @@ pub fn targets(trace: &Trace, kind: Kind) -> Vec<Target> {
     let accesses = of(&Op::is_access);
     let mut targets = Vec::new();
     match kind {
-        Kind::Race => pairs(&accesses, |a, b| targets.push(Target::Race(a, b))),
+        Kind::Race => pairs(&accesses, |a, b| targets.extend([Target::Race(a, b), Target::UnorderedRace(a, b)])),
         Kind::Deadlock => {
             let acquires = of(&Op::is_acquire);
             pairs(&acquires, |a, b| {

@@ -7,12 +7,15 @@ use mayhap_witness::{Checker, IncrementalChecker, Model, Target, Witness};
 #[test]
 fn incremental_equals_checking_from_the_start() {
     let (mut accepted, mut rejected) = (0, 0);
-    for (name, profile) in Profile::all() {
-        for (seed, trace) in Generator::new(profile, 0).take(cases(1000) / 10) {
+    for (name, profile) in Profile::every() {
+        for (seed, trace) in Generator::new(profile, 0).take(cases(1000) / 15) {
             let relations = Relations::derive(&trace).unwrap();
             let model = Model::ALL[seed as usize % 5];
             let Ok(oracle) = Oracle::explore(&trace, Model::Sync, 20_000) else { continue };
             let mut targets: Vec<Target> = oracle.all_races().into_iter().map(|(a, b)| Target::Race(a, b)).collect();
+            let unordered: Vec<Target> =
+                targets.iter().map(|t| Target::UnorderedRace(t.events()[0], t.events()[1])).collect();
+            targets.extend(unordered);
             targets.extend(oracle.all_deadlocks().into_iter().map(Target::Deadlock));
             let triplets = oracle.triplets().into_iter();
             targets.extend(triplets.map(|(write, read, other)| Target::Nondeterminism { write, read, other }));

@@ -98,7 +98,7 @@ fn deadlocks() {
 
 #[test]
 fn races() {
-    over_all_cases(17, |case| {
+    over_all_cases(22, |case| {
         let mut claims = 0;
         for fact in &case.facts.race {
             let target = Target::Race(case.event(&fact.events.0), case.event(&fact.events.1));

@@ -14,6 +14,8 @@ struct Tally {
     traces: usize,
     /// Witnesses by kind of target.
     witnesses: [usize; 5],
+    /// Witnesses of races by happens-before, and among them those whose accesses cannot both be next.
+    unordered: [usize; 2],
     mutants: usize,
     /// Mutants that are correct reorderings reaching the target after all.
     alive: usize,
@@ -38,6 +40,9 @@ fn judge(trace: &Trace, random: &mut Random, tally: &mut Tally) -> Result<(), St
             for target in targets {
                 if let Some(witness) = oracle.decide(target).expect("generated traces are small") {
                     bench.accept(target, model, &witness)?;
+                    if let Target::UnorderedRace(a, b) = *target {
+                        tally.unordered[usize::from(oracle.both_next(a, b).is_none())] += 1;
+                    }
                     witnesses.push((target, witness));
                 }
             }
@@ -103,7 +108,7 @@ fn mutants(schedule: &[EventId], events: usize) -> Vec<Vec<EventId>> {
 fn campaign(name: &str, profile: Profile) {
     let mut tally = Tally::default();
     let mut random = Random::new(7);
-    let share = cases(3000).div_ceil(Profile::all().len());
+    let share = cases(3000).div_ceil(Profile::every().len());
     for (seed, trace) in Generator::new(profile, 1_000_000).take(share) {
         if let Err(why) = judge(&trace, &mut random, &mut tally) {
             let fails = |t: &Trace| (0..9).any(|s| judge(t, &mut Random::new(s), &mut Tally::default()).is_err());
@@ -115,6 +120,7 @@ fn campaign(name: &str, profile: Profile) {
     assert!(tally.mutants > 1000 && tally.alive > 0 && tally.alive < tally.mutants, "{tally:?}");
     let accesses = [Kind::Race, Kind::Atomicity, Kind::Order, Kind::Nondeterminism];
     assert!(accesses.iter().all(|&kind| tally.witnesses[kind as usize] > 0), "{tally:?}");
+    assert!(name != "atomics" || tally.unordered[1] > 0, "{tally:?}");
     assert!(name != "deadlocks" || tally.witnesses[Kind::Deadlock as usize] > 0, "{tally:?}");
 }
 
@@ -127,13 +133,16 @@ macro_rules! campaigns {
 
         #[test]
         fn no_profile_is_left_out() {
-            let names: Vec<&str> = Profile::all().iter().map(|(name, _)| *name).collect();
+            let names: Vec<&str> = Profile::every().iter().map(|(name, _)| *name).collect();
             assert_eq!(names, [$(stringify!($profile)),*]);
         }
     };
 }
 
-campaigns! { races nested deadlocks non_nested reentrant readers fork_join conditions branches everything }
+campaigns! {
+    races nested deadlocks non_nested reentrant readers fork_join conditions branches everything
+    values atomics attempts waits programs
+}
 
 #[test]
 fn regressions_and_golden_cases() {

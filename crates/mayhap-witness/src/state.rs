@@ -9,7 +9,7 @@
 //! | write | – | clean if `t` is not changed, or the value is a constant, or it is independent of its step and `t` was not changed before that step |
 //! | read | – | *same* if the last write is clean and is the observed one or of an equal value (models that compare values); otherwise `t` is changed |
 //! | acquire | no other thread holds the lock (readers share) | – |
-//! | failed acquire | – | a read of the lock: same if another thread, or `t` itself, holds it in a way that excludes the attempt |
+//! | failed acquire | – | a read of the lock: same if another thread or `t` itself holds it; of a shared attempt: if another thread holds it alone |
 //! | fork, join | join: the thread has finished | the child starts changed if `t` is; `t` becomes changed if the joined thread is |
 //! | wait | fixed pairs: its notify has run; condition variable: an unused notify ran since the wait began; semaphore: the count is positive; token: it is set | uses the notify, the count, the token |
 //! | failed wait | – | a read of the count or token: same if there is nothing to take |
@@ -307,7 +307,7 @@ impl<'a> Rules<'a> {
         let object = event.object as usize;
         match event.op {
             Op::FailedAcquire => state.locks[object].owner.is_some() || !state.locks[object].readers.is_empty(),
-            Op::FailedSharedAcquire => state.locks[object].owner.is_some(),
+            Op::FailedSharedAcquire => state.locks[object].owner.is_some_and(|owner| owner != event.thread),
             _ => match self.kind(event) {
                 ConditionKind::Semaphore { initial } => i64::from(initial) + state.conditions[object].count == 0,
                 ConditionKind::Token => state.conditions[object].count == 0,

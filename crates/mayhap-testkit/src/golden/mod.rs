@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn every_case_claims_something_of_events_it_has() {
         let cases = cases();
-        assert_eq!(cases.len(), 34);
+        assert_eq!(cases.len(), 35);
         for case in &cases {
             let f = &case.facts;
             let pairs = f.race.iter().map(|r| &r.events).chain(f.both_next.iter().map(|r| &r.events));

@@ -21,6 +21,9 @@ impl Run<'_> {
     /// Reads and failed attempts return what the model wants them to; free reads may return anything in `data` and `value`
     /// if their threads end there.
     pub(super) fn keeps_values(&self, model: Model, free: &[EventId]) -> bool {
+        if model == Model::Sync {
+            return true;
+        }
         let changes = self.changes(model);
         match model {
             Model::Sync => true,
@@ -73,7 +76,7 @@ impl Run<'_> {
                 let holds = facts.events[a];
                 let excludes = match event.op {
                     Op::FailedAcquire => holds.op.is_acquire(),
-                    _ => holds.op == Op::Acquire,
+                    _ => holds.op == Op::Acquire && holds.thread != event.thread,
                 };
                 excludes && holds.object == event.object && !facts.section[a].is_some_and(|r| self.runs_before(r, at))
             }),

@@ -296,12 +296,11 @@ impl Space {
 
     /// The failed attempt fails here too.
     fn would_fail(&self, state: &State, node: &Node) -> bool {
-        let held = |masks: &[Vec<u64>]| {
-            masks.iter().enumerate().any(|(t, masks)| masks[state.position[t] as usize] >> node.object & 1 == 1)
-        };
+        let holds = |masks: &[Vec<u64>], t: usize| masks[t][state.position[t] as usize] >> node.object & 1 == 1;
+        let mut threads = 0..self.threads.len();
         match node.op {
-            Op::FailedAcquire => held(&self.exclusive) || held(&self.shared),
-            Op::FailedSharedAcquire => held(&self.exclusive),
+            Op::FailedAcquire => threads.any(|t| holds(&self.exclusive, t) || holds(&self.shared, t)),
+            Op::FailedSharedAcquire => threads.any(|t| t != node.thread && holds(&self.exclusive, t)),
             _ => match self.facts.kinds[node.object] {
                 ConditionKind::Semaphore { initial } => self.count(state, node.object, initial) == 0,
                 ConditionKind::Token => state.tokens >> node.object & 1 == 0,

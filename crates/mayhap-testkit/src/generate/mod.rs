@@ -3,171 +3,14 @@
 //! A trace is grown event by event: a random thread does a random thing that the rules of locks, threads and conditions
 //! allow at that point. What the profile gives no weight to does not occur.
 
-use mayhap_trace::{Columns, Event, LocId, LockId, NONE, Op, Tables, ThreadId, Trace};
+mod actions;
+mod profile;
+
+use mayhap_trace::{Columns, ConditionKind, Event, Flags, LocId, LockId, NONE, Op, Tables, ThreadId, Trace};
+pub use profile::Profile;
 
 use crate::{Random, subtrace};
-
-/// What random traces look like. Weights say how often a thread tries an operation; 0 is never.
-#[derive(Clone, Debug)]
-pub struct Profile {
-    /// Threads at most; each trace has some number from 2 on.
-    pub threads: usize,
-    /// Events at most, before open ends are closed; each trace has some number from half of it on.
-    pub events: usize,
-    /// Locks at most; each trace has some number from 1 on.
-    pub locks: usize,
-    /// Variables at most; each trace has some number from 1 on.
-    pub variables: usize,
-    /// Conditions at most; each trace has some number from 1 on.
-    pub conditions: usize,
-    /// Weight of reads.
-    pub reads: u32,
-    /// Weight of writes.
-    pub writes: u32,
-    /// Weight of exclusive acquires.
-    pub acquires: u32,
-    /// Weight of shared acquires.
-    pub shared_acquires: u32,
-    /// Weight of releases of either mode.
-    pub releases: u32,
-    /// Weight of forks. With 0 all threads run from the start, else only the first does.
-    pub forks: u32,
-    /// Weight of joins.
-    pub joins: u32,
-    /// Weight of notifies, of one or all.
-    pub notifies: u32,
-    /// Weight of waits; half of those under a lock release it before and take it again after.
-    pub waits: u32,
-    /// Weight of branches.
-    pub branches: u32,
-    /// Locks are released in the reverse order of their acquires.
-    pub nested: bool,
-    /// How many locks a thread holds at a time.
-    pub depth: usize,
-    /// Percent of acquires that go to a lock which the thread already holds.
-    pub reentrant: u32,
-    /// Percent of steps at which the thread of the step before goes on.
-    pub burst: u32,
-    /// Percent of sections that stay open at the end.
-    pub open: u32,
-    /// Threads begin with `begin` (sometimes before their fork) and finish with `end`.
-    pub marks: bool,
-    /// How many source locations there are; 0 gives each event its own.
-    pub sites: usize,
-}
-
-impl Profile {
-    /// Accesses under a few locks: sections nest, all threads run from the start.
-    pub fn races() -> Profile {
-        Profile {
-            threads: 3,
-            events: 22,
-            locks: 2,
-            variables: 2,
-            conditions: 1,
-            reads: 3,
-            writes: 3,
-            acquires: 5,
-            shared_acquires: 0,
-            releases: 4,
-            forks: 0,
-            joins: 0,
-            notifies: 0,
-            waits: 0,
-            branches: 0,
-            nested: true,
-            depth: 2,
-            reentrant: 0,
-            burst: 40,
-            open: 20,
-            marks: false,
-            sites: 0,
-        }
-    }
-
-    /// Mostly locks, deeply nested: deadlocks and lock orders.
-    pub fn nested() -> Profile {
-        Profile { locks: 3, depth: 3, acquires: 8, releases: 6, reads: 2, writes: 2, ..Profile::races() }
-    }
-
-    /// Sections seldom overlap, locks nest in all orders: many deadlocks.
-    pub fn deadlocks() -> Profile {
-        Profile { events: 26, burst: 60, reads: 1, writes: 1, acquires: 9, releases: 6, ..Profile::nested() }
-    }
-
-    /// Locks released in any order.
-    pub fn non_nested() -> Profile {
-        Profile { nested: false, ..Profile::nested() }
-    }
-
-    /// Locks taken again by their holder.
-    pub fn reentrant() -> Profile {
-        Profile { reentrant: 30, events: 26, ..Profile::nested() }
-    }
-
-    /// Reader locks, also upgraded and downgraded.
-    pub fn readers() -> Profile {
-        Profile { shared_acquires: 3, nested: false, reentrant: 10, ..Profile::races() }
-    }
-
-    /// One thread starts the others and may wait for them.
-    pub fn fork_join() -> Profile {
-        Profile { threads: 4, events: 26, forks: 6, joins: 1, ..Profile::races() }
-    }
-
-    /// Waits and notifies.
-    pub fn conditions() -> Profile {
-        Profile { notifies: 2, waits: 2, conditions: 2, ..Profile::races() }
-    }
-
-    /// Branches.
-    pub fn branches() -> Profile {
-        Profile { branches: 2, reads: 4, ..Profile::races() }
-    }
-
-    /// All features at once.
-    pub fn everything() -> Profile {
-        Profile {
-            threads: 4,
-            events: 30,
-            locks: 3,
-            variables: 2,
-            conditions: 2,
-            shared_acquires: 2,
-            forks: 5,
-            joins: 1,
-            notifies: 1,
-            waits: 1,
-            branches: 1,
-            nested: false,
-            reentrant: 15,
-            marks: true,
-            sites: 6,
-            ..Profile::races()
-        }
-    }
-
-    /// All profiles with their names.
-    pub fn all() -> Vec<(&'static str, Profile)> {
-        vec![
-            ("races", Profile::races()),
-            ("nested", Profile::nested()),
-            ("deadlocks", Profile::deadlocks()),
-            ("non_nested", Profile::non_nested()),
-            ("reentrant", Profile::reentrant()),
-            ("readers", Profile::readers()),
-            ("fork_join", Profile::fork_join()),
-            ("conditions", Profile::conditions()),
-            ("branches", Profile::branches()),
-            ("everything", Profile::everything()),
-        ]
-    }
-
-    /// The same with other largest numbers of threads and events.
-    pub fn sized(self, threads: usize, events: usize) -> Profile {
-        Profile { threads, events, ..self }
-    }
-}
+use actions::Conditions;
 
 /// How many generated traces a test should run: the variable `MAYHAP_CASES`, or `default`.
 ///
@@ -219,6 +62,13 @@ impl Iterator for Generator {
     }
 }
 
+#[derive(Clone, Copy)]
+enum Action {
+    Do(Op),
+    Update,
+    Fail,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Life {
     Unborn,
@@ -236,8 +86,9 @@ struct Growth<'p> {
     begun: Vec<bool>,
     /// Per thread, its holds in the order of acquires, re-entrant ones again: lock and whether shared.
     holds: Vec<Vec<(usize, bool)>>,
-    /// Per condition, the threads that have notified it.
-    notified: Vec<Vec<usize>>,
+    conditions: Conditions,
+    /// Per variable, the number of the value in it.
+    memory: Vec<usize>,
 }
 
 impl<'p> Growth<'p> {
@@ -258,6 +109,22 @@ impl<'p> Growth<'p> {
         name("l", profile.locks);
         name("x", profile.variables);
         name("c", profile.conditions);
+        let mut random = random;
+        if profile.kinds {
+            for condition in 0..profile.conditions {
+                let initial = random.below(3) as u32;
+                let semaphore = ConditionKind::Semaphore { initial };
+                let kinds = [
+                    ConditionKind::Condition,
+                    ConditionKind::Condition,
+                    semaphore,
+                    ConditionKind::Token,
+                    ConditionKind::Unspecified,
+                ];
+                tables.condition_kinds.set(condition, *random.pick(&kinds));
+            }
+        }
+        let kinds = (0..profile.conditions).map(|c| tables.condition_kinds.get(c)).collect();
         let mut lives = vec![if profile.forks > 0 { Life::Unborn } else { Life::Running }; profile.threads];
         lives[0] = Life::Running;
         Growth {
@@ -268,23 +135,27 @@ impl<'p> Growth<'p> {
             lives,
             begun: vec![false; profile.threads],
             holds: vec![Vec::new(); profile.threads],
-            notified: vec![Vec::new(); profile.conditions],
+            conditions: Conditions::new(kinds, profile.threads),
+            memory: vec![0; profile.variables],
         }
     }
 
     fn run(mut self) -> Trace {
         let p = self.profile;
         let weights = [
-            (Op::Read, p.reads),
-            (Op::Write, p.writes),
-            (Op::Acquire, p.acquires),
-            (Op::SharedAcquire, p.shared_acquires),
-            (Op::Release, p.releases),
-            (Op::Fork, p.forks),
-            (Op::Join, p.joins),
-            (Op::Notify, p.notifies),
-            (Op::Wait, p.waits),
-            (Op::Branch, p.branches),
+            (Action::Do(Op::Read), p.reads),
+            (Action::Do(Op::Write), p.writes),
+            (Action::Do(Op::Acquire), p.acquires),
+            (Action::Do(Op::SharedAcquire), p.shared_acquires),
+            (Action::Do(Op::Release), p.releases),
+            (Action::Do(Op::Fork), p.forks),
+            (Action::Do(Op::Join), p.joins),
+            (Action::Do(Op::Notify), p.notifies),
+            (Action::Do(Op::Wait), p.waits),
+            (Action::Do(Op::Branch), p.branches),
+            (Action::Do(Op::Fence), p.fences),
+            (Action::Update, p.updates),
+            (Action::Fail, p.failed),
         ];
         let total: u32 = weights.iter().map(|w| w.1).sum();
         // All threads may come to their end early, and then nothing more can happen.
@@ -306,7 +177,11 @@ impl<'p> Growth<'p> {
                 ticket = ticket.saturating_sub(*weight);
                 here
             });
-            self.attempt(thread, chosen.expect("the ticket is below the total").0);
+            match chosen.expect("the ticket is below the total").0 {
+                Action::Do(op) => self.attempt(thread, op),
+                Action::Update => self.update(thread),
+                Action::Fail => self.fail(thread),
+            }
         }
         self.finish();
         subtrace(&Trace::from_parts(self.columns, self.tables), |_| true)
@@ -317,8 +192,9 @@ impl<'p> Growth<'p> {
         match op {
             Op::Read | Op::Write => {
                 let variable = self.random.below(self.profile.variables);
-                self.emit(thread, op, variable);
+                self.access(thread, op, variable, Flags::NONE);
             }
+            Op::Fence => self.fence(thread),
             Op::Acquire | Op::SharedAcquire => self.acquire(thread, op),
             Op::Release => self.release(thread),
             Op::Fork => {
@@ -327,6 +203,7 @@ impl<'p> Growth<'p> {
                         self.begin(child);
                     }
                     self.emit(thread, Op::Fork, child);
+                    self.conditions.forked(child);
                     self.lives[child] = Life::Running;
                 }
             }
@@ -339,11 +216,10 @@ impl<'p> Growth<'p> {
             Op::Notify => {
                 let condition = self.random.below(self.profile.conditions);
                 let op = if self.random.percent(30) { Op::NotifyAll } else { Op::Notify };
-                self.emit(thread, op, condition);
-                self.notified[condition].push(thread);
+                self.notify(thread, op, condition);
             }
             Op::Wait => self.wait(thread),
-            _ => self.emit(thread, Op::Branch, NONE as usize),
+            _ => self.branch(thread),
         }
     }
 
@@ -359,6 +235,10 @@ impl<'p> Growth<'p> {
         let room = self.holds[thread].len() < self.profile.depth && self.holds[thread].iter().all(|h| h.0 != lock);
         if (again || room) && self.is_free(thread, lock, shared) {
             self.emit(thread, op, lock);
+            if self.profile.attempts > 0 && self.random.percent(self.profile.attempts) {
+                let flags = *self.random.pick(&[Flags::TRY, Flags::TIMED]);
+                self.columns.set_last(flags, NONE);
+            }
             self.holds[thread].push((lock, shared));
         }
     }
@@ -379,23 +259,6 @@ impl<'p> Growth<'p> {
     fn release_at(&mut self, thread: usize, at: usize) {
         let (lock, shared) = self.holds[thread].remove(at);
         self.emit(thread, if shared { Op::SharedRelease } else { Op::Release }, lock);
-    }
-
-    fn wait(&mut self, thread: usize) {
-        let condition = self.random.below(self.profile.conditions);
-        if !self.notified[condition].iter().any(|&t| t != thread) {
-            return;
-        }
-        let top = self.holds[thread].last().copied();
-        match top.filter(|_| self.random.percent(50)) {
-            Some((lock, false)) if self.holds[thread].iter().filter(|h| h.0 == lock).count() == 1 => {
-                self.release_at(thread, self.holds[thread].len() - 1);
-                self.emit(thread, Op::Wait, condition);
-                self.emit(thread, Op::Acquire, lock);
-                self.holds[thread].push((lock, false));
-            }
-            _ => self.emit(thread, Op::Wait, condition),
-        }
     }
 
     /// Closes what the profile does not leave open, and ends the threads.
@@ -446,6 +309,9 @@ impl<'p> Growth<'p> {
         let location = LocId::from_cell(location);
         let object = if object == NONE as usize { NONE } else { LockId::at(object).cell() };
         self.columns.push(Event::new(ThreadId::at(thread), op, object, location));
+        if !op.is_mark() {
+            self.conditions.ran(thread);
+        }
     }
 }
 
@@ -457,7 +323,7 @@ mod tests {
 
     #[test]
     fn generated_traces_are_well_formed() {
-        for (name, profile) in Profile::all() {
+        for (name, profile) in Profile::every() {
             for (seed, trace) in Generator::new(profile, 0).take(500) {
                 Relations::derive(&trace).unwrap_or_else(|e| panic!("{name} {seed}: {e}"));
             }
@@ -480,10 +346,36 @@ mod tests {
                 early += usize::from(event.op == Op::Begin && fork.is_some_and(|f| f > id));
             }
         }
-        // Marks of tried acquires and what came with version 2 are not generated here.
+        // Marks of tried acquires and what came with version 2 are not generated by this profile.
         seen.truncate(Op::Try as usize);
         assert!(seen.iter().all(|&n| n > 20), "{seen:?}");
         assert!(inner > 20 && open > 20 && early > 20, "{inner} {open} {early}");
+    }
+
+    #[test]
+    fn every_property_and_kind_occurs() {
+        let mut seen = vec![0; Op::ALL.len()];
+        let mut flags = [0; 16];
+        let (mut kinds, mut values, mut unknown) = ([0; 4], 0, 0);
+        for (_, profile) in Profile::recorded() {
+            for (_, trace) in Generator::new(profile, 1).take(300) {
+                for (_, event) in trace.events() {
+                    seen[event.op as usize] += 1;
+                    (0..16).for_each(|bit| flags[bit] += usize::from(event.flags.bits() >> bit & 1));
+                    values += usize::from(event.value.is_some());
+                    unknown += usize::from(event.value.is_none() && event.op.is_access());
+                    if event.op == Op::Wait {
+                        kinds
+                            [usize::from(trace.tables().condition_kinds.get(event.object as usize).code().0).min(3)] +=
+                            1;
+                    }
+                }
+            }
+        }
+        seen.remove(Op::Try as usize);
+        assert!(seen.iter().all(|&n| n > 20), "{seen:?}");
+        assert!(flags[..8].iter().all(|&n| n > 20) && kinds.iter().all(|&n| n > 20), "{flags:?} {kinds:?}");
+        assert!(values > 1000 && unknown > 1000, "{values} {unknown}");
     }
 
     #[test]
