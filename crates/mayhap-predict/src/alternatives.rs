@@ -22,7 +22,7 @@
 //! Cost: one solve a repair, so exponential in the events that are decided, bounded by the budget.
 
 use mayhap_trace::{ConditionKind, EventId, Op, ThreadId, VarId};
-use mayhap_witness::{Model, Rejection, Schedule, Why};
+use mayhap_witness::{IncrementalChecker, Model, Rejection, Schedule, Why};
 
 use crate::budget::Remaining;
 use crate::context::Context;
@@ -51,7 +51,7 @@ impl Solver<'_, '_> {
                 Solved::Refuted(refutation) => drop(first.get_or_insert(refutation)),
                 Solved::Schedule(schedule, rung) => match judge(&schedule) {
                     Ok(()) => return Solved::Schedule(schedule, rung),
-                    Err(rejection) => match ways_to_serve(&problem, &schedule, &rejection) {
+                    Err(rejection) => match self.ways_to_serve(&problem, &schedule, &rejection) {
                         Some(mut repairs) => {
                             repairs.reverse();
                             levels.push(repairs);
@@ -77,6 +77,47 @@ impl Solver<'_, '_> {
             }
         }
     }
+
+    /// The ways to serve the event that a schedule does not serve; `None` if the schedule is wrong in another way.
+    fn ways_to_serve(
+        &mut self,
+        problem: &Problem,
+        schedule: &Schedule,
+        rejection: &Rejection,
+    ) -> Option<Vec<Repair>> {
+        let event = match rejection.why {
+            Why::BranchAfterChangedRead(_) => self.first_changed(problem.model, schedule)?,
+            Why::WrongWrite { .. } | Why::AttemptMaySucceed | Why::NoWakeUp | Why::NothingToTake => rejection.event?,
+            _ => return None,
+        };
+        let place = schedule.position(event)?;
+        let ways = Ways { problem, context: problem.context, schedule, event, place };
+        match problem.context.trace.event(event).op {
+            Op::Read => ways.of_read(),
+            Op::FailedAcquire | Op::FailedSharedAcquire => Some(ways.of_failed_acquire()),
+            Op::FailedWait => ways.of_failed_wait(),
+            Op::Wait => ways.of_wait(),
+            _ => None,
+        }
+    }
+
+    /// The first event that changes its thread although it must not. What it reads is clean, since changes that come
+    /// earlier were allowed to be; so it is this event that is not served, not one before it.
+    fn first_changed(&mut self, model: Model, schedule: &Schedule) -> Option<EventId> {
+        let context = self.context;
+        let mut checker = IncrementalChecker::new(context.trace, context.relations, model);
+        for event in schedule.iter() {
+            let thread = ThreadId::at(context.thread(event));
+            let before = checker.is_changed(thread);
+            let ran = checker.run(event);
+            let reads = matches!(context.trace.event(event).op, Op::Read) || context.trace.event(event).op.is_failed_attempt();
+            if reads && !before && checker.is_changed(thread) && context.rank(event) < self.region.strict[thread.index()] {
+                return Some(event);
+            }
+            ran.ok()?;
+        }
+        None
+    }
 }
 
 /// The refutation of all ways. Without any, the first one is of the relaxation and says it all.
@@ -95,24 +136,6 @@ fn exhausted(first: Option<Refutation>, tried: u64) -> Refutation {
         );
     }
     refutation
-}
-
-/// The ways to serve the event that a schedule does not serve; `None` if the schedule is wrong in another way.
-fn ways_to_serve(problem: &Problem, schedule: &Schedule, rejection: &Rejection) -> Option<Vec<Repair>> {
-    let event = match rejection.why {
-        Why::BranchAfterChangedRead(cause) => cause,
-        Why::WrongWrite { .. } | Why::AttemptMaySucceed | Why::NoWakeUp | Why::NothingToTake => rejection.event?,
-        _ => return None,
-    };
-    let place = schedule.position(event)?;
-    let ways = Ways { problem, context: problem.context, schedule, event, place };
-    match problem.context.trace.event(event).op {
-        Op::Read => ways.of_read(),
-        Op::FailedAcquire | Op::FailedSharedAcquire => Some(ways.of_failed_acquire()),
-        Op::FailedWait => ways.of_failed_wait(),
-        Op::Wait => ways.of_wait(),
-        _ => None,
-    }
 }
 
 /// An event that is not served at its place of a schedule.

@@ -227,9 +227,11 @@ impl Pass<'_> {
     }
 
     fn wait(&mut self, wait: EventId, thread: usize) {
-        let notify = self.relations.notify_of(wait);
-        let settled = |n: &EventId| !self.rules.open || self.relations.ordered(self.trace, *n, wait);
-        if let Some(notify) = notify.filter(settled) {
+        let notify = match self.rules.open {
+            true => self.relations.required_notify(wait),
+            false => self.relations.notify_of(wait),
+        };
+        if let Some(notify) = notify {
             self.now[thread] = self.with(self.now[thread], thread, notify);
         }
     }

@@ -140,17 +140,16 @@ impl<'c, 'a> Problem<'c, 'a> {
     }
 
     /// The waits that must come after a notify because it serves them, as far as that is settled without repairs.
-    pub(crate) fn woken<'s>(&'s self, notify: EventId) -> impl Iterator<Item = EventId> + 's {
-        self.context.woken(notify).filter(move |&wait| self.is_paired(notify, wait))
+    pub(crate) fn woken(&self, notify: EventId) -> impl Iterator<Item = EventId> + '_ {
+        self.context.woken(notify).filter(move |&wait| self.notify_of(wait) == Some(notify))
     }
 
     /// The notify that a wait must come after, as far as that is settled without repairs.
     pub(crate) fn notify_of(&self, wait: EventId) -> Option<EventId> {
-        self.context.relations.notify_of(wait).filter(|&notify| self.is_paired(notify, wait))
-    }
-
-    fn is_paired(&self, notify: EventId, wait: EventId) -> bool {
-        self.pairing == Pairing::Observed || self.context.relations.ordered(self.context.trace, notify, wait)
+        match self.pairing {
+            Pairing::Observed => self.context.relations.notify_of(wait),
+            Pairing::Open => self.context.relations.required_notify(wait),
+        }
     }
 
     /// The order that the query and the repairs ask for among events of the slice.

@@ -36,6 +36,8 @@ pub struct Query {
     pub adjacent: Vec<(EventId, EventId)>,
     /// An event that runs after all others.
     pub final_event: Option<EventId>,
+    /// An event of `run` after which its thread stops, inside a step.
+    pub stop_after: Option<EventId>,
     /// A write that does not run, or runs before the other one (`None`: does not run).
     pub displaced: Option<(EventId, Option<EventId>)>,
 }
@@ -43,6 +45,24 @@ pub struct Query {
 impl Query {
     /// The queries of which at least one must be met for the target to be reached.
     pub fn of_target(context: &Context, target: &Target, model: Model) -> Vec<Query> {
+        let mut queries = Query::of_whole_steps(context, target, model);
+        for i in 0..if context.has_blocks { queries.len() } else { 0 } {
+            let inside = queries[i].run.iter().copied().filter(|&e| queries[i].may_stop_after(context, e));
+            let stopping: Vec<Query> =
+                inside.map(|e| Query { stop_after: Some(e), ..queries[i].clone() }).collect();
+            queries.extend(stopping);
+        }
+        queries
+    }
+
+    /// A schedule may end inside a step: after this event, if nothing of its thread is asked for later.
+    fn may_stop_after(&self, context: &Context, event: EventId) -> bool {
+        let (thread, rank) = (context.thread(event), context.rank(event));
+        let later = |e: &EventId| context.thread(*e) == thread && context.rank(*e) > rank;
+        context.step_end(thread, rank + 1) > rank + 1 && !self.run.iter().chain(&self.next).chain(&self.last).any(later)
+    }
+
+    fn of_whole_steps(context: &Context, target: &Target, model: Model) -> Vec<Query> {
         match target {
             Target::UnorderedRace(a, b) => vec![Query { run: vec![*a, *b], ..Query::default() }],
             Target::Race(a, b) => vec![Query { next: vec![*a, *b], ..Query::default() }],
@@ -111,7 +131,7 @@ impl Slice {
         for &event in &query.next {
             slice.stop(context, event, 0);
         }
-        for &event in &query.last {
+        for &event in query.last.iter().chain(&query.stop_after) {
             slice.stop(context, event, 1);
         }
         for &event in &query.run {

@@ -87,7 +87,7 @@ pub enum Search {
 /// The solver shared by the engines of this crate; keeps its tables between questions.
 pub struct Solver<'c, 'a> {
     pub(crate) context: &'c Context<'a>,
-    region: Reorderable,
+    pub(crate) region: Reorderable,
     builder: Builder,
     pub(crate) graph: Polygraph,
     lineariser: Lineariser,
@@ -217,6 +217,9 @@ impl<'c, 'a> Solver<'c, 'a> {
         if self.ladder
             && let Some(ideal) = sync_preserving(problem, query, &slice)
         {
+            if self.context.has_alternatives(problem.model) {
+                self.region.everything(problem, query, &ideal);
+            }
             return Solved::Schedule(ideal.in_observed_order(self.context), Rung::SyncPreserving);
         }
         self.solve_slice(problem, query, slice, remaining)
