@@ -134,6 +134,10 @@ impl Slice {
         for &event in query.last.iter().chain(&query.stop_after) {
             slice.stop(context, event, 1);
         }
+        // A thread that may have read something else passes that on to the thread that joins it, which must stop there.
+        for join in query.last.iter().filter_map(|&e| context.relations.join_of(ThreadId::at(context.thread(e)))) {
+            slice.stop(context, join, 0);
+        }
         for &event in &query.run {
             slice.include(problem, event)?;
         }

@@ -320,13 +320,6 @@ impl<'c, 'a> Solver<'c, 'a> {
         {
             return Some(in_slice(format!("event {write}, which the read saw, must run before the read becomes next")));
         }
-        // A thread that may have read something else passes that on to the thread that joins it.
-        for &read in &query.last {
-            let join = self.context.relations.join_of(ThreadId::at(self.context.thread(read)));
-            if let Some(join) = join.filter(|&join| slice.has(self.context, join)) {
-                return Some(in_slice(format!("event {join} goes on after event {read}, which must end its thread")));
-            }
-        }
         if let Some((a, b, notify)) = problem.doubly_taken(slice) {
             return Some(in_slice(format!("the waits of events {a} and {b} would both use up event {notify}")));
         }

@@ -13,6 +13,7 @@ mod engine;
 mod literal;
 mod needs;
 mod order;
+mod remainder;
 mod scopes;
 mod survey;
 mod table;

@@ -119,7 +119,10 @@ impl<'a> Needs<'a> {
                     }
                 }
                 Op::Branch if self.model.allows_change() => join(&mut row, &promised[thread]),
-                Op::Wait => self.include(&mut row, partner.expect("a wait has its notify")),
+                Op::Wait => {
+                    let notify = self.relations.required_notify(id);
+                    notify.into_iter().for_each(|notify| self.include(&mut row, notify));
+                }
                 Op::Join => {
                     let fork = self.relations.fork_of(ThreadId::at(event.object as usize));
                     fork.into_iter().chain(partner).for_each(|e| self.include(&mut row, e));

@@ -9,6 +9,7 @@ use mayhap_witness::{Checked, IncrementalChecker, Model, Target};
 
 use super::corrected::{Corrected, Plan, Status};
 use super::needs::Needs;
+use super::remainder::{Remainder, Remaindered, Tables};
 use super::table::Table;
 use super::triplets::Triplets;
 use crate::{Budget, Rung};
@@ -96,12 +97,13 @@ impl ReadVerdicts {
 /// The corrected decision on one trace under one model.
 pub struct Survey<'a> {
     needs: Needs<'a>,
+    tables: Tables<'a>,
 }
 
 impl<'a> Survey<'a> {
     /// Computes what each event needs.
     pub fn new(trace: &'a Trace, relations: &'a Relations, model: Model) -> Self {
-        Survey { needs: Needs::new(trace, relations, model) }
+        Survey { needs: Needs::new(trace, relations, model), tables: Tables::new(trace, relations, model) }
     }
 
     /// The model.
@@ -114,6 +116,9 @@ impl<'a> Survey<'a> {
         let needs = &self.needs;
         Session {
             needs,
+            tables: &self.tables,
+            remainder: None,
+            budget: *budget,
             corrected: Corrected::new(needs, *budget),
             stage: Stage {
                 needs,
@@ -129,12 +134,16 @@ impl<'a> Survey<'a> {
 /// Reads decided one after the other.
 pub struct Session<'n, 'a> {
     needs: &'n Needs<'a>,
+    tables: &'n Tables<'a>,
+    /// Made for the first triplet that the groups leave open.
+    remainder: Option<Remainder<'n, 'a>>,
+    budget: Budget,
     corrected: Corrected<'n, 'a>,
     stage: Stage<'n, 'a>,
     table: Table,
 }
 
-impl Session<'_, '_> {
+impl<'n, 'a> Session<'n, 'a> {
     /// Decides all triplets of a read.
     pub fn read(&mut self, triplets: &Triplets, read: EventId) -> ReadVerdicts {
         let variable = self.needs.trace.event(read).variable().expect("a read has a variable");
@@ -167,7 +176,7 @@ impl Session<'_, '_> {
         for (number, plan) in answers.plans.iter().enumerate() {
             let number = number as u32;
             let ran = self.stage.run(plan);
-            debug_assert!(ran, "the kernel rejects a schedule for read {read}");
+            debug_assert!(ran || self.may_be_rejected(), "the kernel rejects a schedule for read {read}");
             if !ran {
                 continue;
             }
@@ -178,7 +187,10 @@ impl Session<'_, '_> {
                         continue;
                     }
                     let accepted = self.stage.shows(write, read, other, kind);
-                    debug_assert!(accepted, "the kernel rejects read {read} with {other:?}");
+                    debug_assert!(
+                        accepted || self.may_be_rejected(),
+                        "the kernel rejects read {read} with {other:?}"
+                    );
                     let slot = if kind == 0 { &mut verdict.overwritten } else { &mut verdict.absent };
                     if accepted {
                         *slot = KindVerdict::Proven(number);
@@ -190,7 +202,55 @@ impl Session<'_, '_> {
         let kinds = others.iter().flat_map(|o| [o.overwritten, o.absent]);
         let proven = kinds.filter(|kind| matches!(kind, KindVerdict::Proven(_)));
         self.table.reject(planned.count() as u64 - proven.count() as u64);
-        ReadVerdicts { read, write, others, seen, plans: answers.plans }
+        let mut verdicts = ReadVerdicts { read, write, others, seen, plans: answers.plans };
+        if self.may_be_rejected() {
+            self.decide_rest(&answers.others, &mut verdicts);
+        }
+        verdicts
+    }
+
+    /// Groups do not know all that the kernel asks of such a trace in this model.
+    fn may_be_rejected(&self) -> bool {
+        self.needs.model.allows_change() || self.tables.has_alternatives() || !self.needs.trace.columns().flags.is_empty()
+    }
+
+    /// Decides exactly what the kernel rejected, and what was refuted without knowing all ways.
+    fn decide_rest(&mut self, statuses: &[(Option<EventId>, [Status; 2])], verdicts: &mut ReadVerdicts) {
+        for (i, &(other, kinds)) in statuses.iter().enumerate() {
+            for (kind, status) in kinds.into_iter().enumerate() {
+                let verdict = |v: &OtherWrite| if kind == 0 { v.overwritten } else { v.absent };
+                let open = match verdict(&verdicts.others[i]) {
+                    KindVerdict::Proven(_) => false,
+                    KindVerdict::Unknown => matches!(status, Status::Planned(_)),
+                    KindVerdict::Refuted(_) => self.tables.has_alternatives(),
+                };
+                if open {
+                    let decided = self.decide_one(verdicts, other, kind);
+                    let other = &mut verdicts.others[i];
+                    *(if kind == 0 { &mut other.overwritten } else { &mut other.absent }) = decided;
+                }
+            }
+        }
+    }
+
+    fn decide_one(&mut self, verdicts: &mut ReadVerdicts, other: Option<EventId>, kind: usize) -> KindVerdict {
+        let (read, write) = (verdicts.read, verdicts.write);
+        match self.remainder().decide(read, other, kind) {
+            Remaindered::Refuted(rung) => KindVerdict::Refuted(rung),
+            Remaindered::Unknown => KindVerdict::Unknown,
+            Remaindered::Plan(plan) => {
+                if !self.stage.run(&plan) || !self.stage.shows(write, read, other, kind) {
+                    return KindVerdict::Unknown;
+                }
+                verdicts.seen.push((plan.len(), self.stage.incremental.would_see(read)));
+                verdicts.plans.push(plan);
+                KindVerdict::Proven(verdicts.plans.len() as u32 - 1)
+            }
+        }
+    }
+
+    fn remainder(&mut self) -> &mut Remainder<'n, 'a> {
+        self.remainder.get_or_insert_with(|| Remainder::new(self.tables, self.budget))
     }
 
     /// The kernel's word on one proven triplet, with the schedule.
@@ -204,9 +264,18 @@ impl Session<'_, '_> {
     /// A schedule after which the read sees exactly this write, shortest first among those known; `None` if there is none
     /// or the budget ran out.
     pub fn sees(&mut self, read: EventId, other: Option<EventId>) -> Option<Checked> {
-        let plan = self.corrected.sees(read, other)?;
-        let write = self.needs.relations.partner(read);
-        let exact = self.stage.run(&plan) && self.stage.incremental.would_see(read) == other;
+        let plan = self.corrected.sees(read, other);
+        if let Some(checked) = plan.and_then(|plan| self.shown(&plan, read, other)) {
+            return Some(checked);
+        }
+        let plan = other.filter(|_| self.may_be_rejected()).and_then(|other| self.remainder().sees(read, other))?;
+        self.shown(&plan, read, other)
+    }
+
+    /// The kernel's word that after the plan the read sees exactly this write.
+    fn shown(&mut self, plan: &Plan, read: EventId, other: Option<EventId>) -> Option<Checked> {
+        let write = self.needs.relations.read_from(read);
+        let exact = self.stage.run(plan) && self.stage.incremental.would_see(read) == other;
         let target = Target::Nondeterminism { write, read, other };
         exact.then(|| self.stage.incremental.checked(&target).ok()).flatten()
     }

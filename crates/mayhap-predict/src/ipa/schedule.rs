@@ -164,7 +164,7 @@ impl<'a> Scheduler<'a> {
 
     fn execute(&mut self, id: EventId) {
         let event = self.trace.event(id);
-        if let Some(lock) = event.lock() {
+        if let Some(lock) = event.lock().filter(|_| event.op.is_lock()) {
             let mode = mode_of(event.op.is_shared());
             let holds = &mut self.holds[lock.index()];
             if event.op.is_acquire() {

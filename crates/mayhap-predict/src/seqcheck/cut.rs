@@ -1,12 +1,13 @@
 //! Which events run: a prefix of each thread, closed under what the model demands.
 //!
 //! A cut holds, with an event, its must-order predecessors and, for every strict read, the write it saw. Which reads are
-//! strict depends on the cut: in `data` all of them, in `branch` those with a later branch of their thread in the cut, in
-//! `sync` none. A thread may have a limit that it must not pass.
+//! strict depends on the cut: in `data` all of them, in `sync` none. In `branch` those with a later branch of their thread
+//! in the cut, and, beyond the paper (`branch_value_flow.std`), those that a write comes after which a strict read sees: its
+//! value must be the observed one. Threads pass that on by fork and join. A thread may have a limit that it must not pass.
 //!
 //! Cost: each event of the cut is looked at once.
 
-use mayhap_trace::{EventId, Op, ThreadId};
+use mayhap_trace::{EventId, Flags, Op, ThreadId};
 use mayhap_witness::Model;
 
 use super::index::{Index, Section};
@@ -29,6 +30,8 @@ pub(crate) struct Cut {
     pub(crate) free_from: Vec<u32>,
     /// In `data`, a read is strict only once its thread goes on: the branch that depends on it comes after it.
     pub(crate) late_branches: bool,
+    /// Events by thread that must be unchanged because another thread reads what comes of them.
+    unchanged: Vec<u32>,
     /// How far the reads of each thread have been made strict.
     settled: Vec<u32>,
 }
@@ -44,6 +47,7 @@ impl Cut {
             limits: lengths,
             free_from: vec![u32::MAX; zero.len()],
             late_branches: false,
+            unchanged: zero.clone(),
             settled: zero,
         }
     }
@@ -58,7 +62,9 @@ impl Cut {
         let count = self.counts[thread.index()];
         let strict = match self.model {
             Model::Data | Model::Value => count.saturating_sub(u32::from(self.late_branches)),
-            Model::Branch | Model::Causal => index.branch_before(thread, count).unwrap_or(0),
+            Model::Branch | Model::Causal => {
+                index.branch_before(thread, count).unwrap_or(0).max(self.unchanged[thread.index()])
+            }
             Model::Sync => 0,
         };
         strict.min(self.free_from[thread.index()])
@@ -82,34 +88,78 @@ impl Cut {
         entered: &mut dyn FnMut(EventId, &mut Vec<EventId>),
     ) -> Result<(), Overrun> {
         let mut wanted = vec![event];
-        while let Some(event) = wanted.pop() {
-            let thread = index.thread(event);
-            let (t, rank) = (thread.index(), index.rank(event));
-            if rank < self.counts[t] {
-                continue;
-            }
-            if rank >= self.limits[t] {
-                return Err(Overrun { event: index.at(thread, self.limits[t]) });
-            }
-            if self.counts[t] == 0 {
-                wanted.extend(index.relations.fork_of(thread));
-            }
-            for rank in self.counts[t]..=rank {
-                let id = index.at(thread, rank);
-                wanted.extend(demanded(index, id).into_iter().flatten());
-                entered(id, &mut wanted);
-            }
-            self.counts[t] = rank + 1;
-            let strict = self.strict(index, thread);
-            for rank in self.settled[t]..strict {
-                let id = index.at(thread, rank);
-                if index.trace.event(id).op == Op::Read {
-                    wanted.extend(index.relations.partner(id));
+        let mut touched = Vec::new();
+        loop {
+            while let Some(event) = wanted.pop() {
+                let thread = index.thread(event);
+                let (t, rank) = (thread.index(), index.rank(event));
+                if rank < self.counts[t] {
+                    continue;
                 }
+                if rank >= self.limits[t] {
+                    return Err(Overrun { event: index.at(thread, self.limits[t]) });
+                }
+                if self.counts[t] == 0 {
+                    wanted.extend(index.relations.fork_of(thread));
+                }
+                for rank in self.counts[t]..=rank {
+                    let id = index.at(thread, rank);
+                    wanted.extend(demanded(index, id).into_iter().flatten());
+                    entered(id, &mut wanted);
+                }
+                self.counts[t] = rank + 1;
+                touched.push(thread);
             }
-            self.settled[t] = self.settled[t].max(strict);
+            let Some(thread) = touched.pop() else { return Ok(()) };
+            self.settle(index, thread, &mut wanted, &mut touched);
         }
-        Ok(())
+    }
+
+    /// Demands what the strict reads of a thread saw, and in the models with taint that it is clean.
+    fn settle(
+        &mut self,
+        index: &Index<'_>,
+        thread: ThreadId,
+        wanted: &mut Vec<EventId>,
+        touched: &mut Vec<ThreadId>,
+    ) {
+        let t = thread.index();
+        let strict = self.strict(index, thread);
+        let taint = self.model.allows_change();
+        if taint && (strict > 0 || index.branch_before(thread, self.counts[t]).is_some()) {
+            let mut child = thread;
+            while let Some(fork) = index.relations.fork_of(child) {
+                child = index.thread(fork);
+                self.keep_unchanged(child, index.rank(fork), touched);
+            }
+        }
+        for rank in self.settled[t]..strict {
+            let id = index.at(thread, rank);
+            let event = index.trace.event(id);
+            match event.op {
+                Op::Read => {
+                    let write = index.relations.read_from(id);
+                    wanted.extend(write);
+                    if let Some(write) = write.filter(|_| taint) {
+                        self.keep_unchanged(index.thread(write), unchanged_before(index, write), touched);
+                    }
+                }
+                Op::Join if taint => {
+                    let child = ThreadId::at(event.object as usize);
+                    self.keep_unchanged(child, index.length(child), touched);
+                }
+                _ => {}
+            }
+        }
+        self.settled[t] = self.settled[t].max(strict);
+    }
+
+    fn keep_unchanged(&mut self, thread: ThreadId, count: u32, touched: &mut Vec<ThreadId>) {
+        let unchanged = &mut self.unchanged[thread.index()];
+        if *unchanged < count {
+            *unchanged = count;
+            touched.push(thread);
+        }
     }
 
     /// The sections left open.
@@ -128,12 +178,25 @@ impl Cut {
     }
 }
 
+/// How many events of its thread must be unchanged for a write to be clean.
+fn unchanged_before(index: &Index<'_>, write: EventId) -> u32 {
+    let flags = |rank: u32| index.trace.event(index.at(index.thread(write), rank)).flags;
+    let mut rank = index.rank(write);
+    if flags(rank).has(Flags::CONSTANT) {
+        return 0;
+    }
+    while flags(index.rank(write)).has(Flags::INDEPENDENT) && rank > 0 && flags(rank).is_joined() {
+        rank -= 1;
+    }
+    rank
+}
+
 /// Events of other threads that must run before this one.
 pub(crate) fn demanded(index: &Index<'_>, id: EventId) -> [Option<EventId>; 2] {
     let event = index.trace.event(id);
     match event.op {
-        Op::Wait => [index.relations.partner(id), None],
-        Op::Join => [index.relations.partner(id), index.relations.fork_of(ThreadId::at(event.object as usize))],
+        Op::Wait => [index.relations.required_notify(id), None],
+        Op::Join => [index.relations.last_of(id), index.relations.fork_of(ThreadId::at(event.object as usize))],
         _ => [None, None],
     }
 }

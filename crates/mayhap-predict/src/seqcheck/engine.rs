@@ -1,5 +1,7 @@
 //! The engine around the algorithms: targets in, verdicts out.
 
+use std::cell::OnceCell;
+
 use mayhap_trace::{EventId, LockId, Relations, Trace};
 use mayhap_witness::{Checker, Model, Target, Witness};
 
@@ -8,6 +10,7 @@ use super::encode::{Encoding, encode};
 use super::index::Index;
 use super::plan::Plan;
 use super::variants::{Clash, Outcome, Want, decide};
+use crate::value_classes::ValueClasses;
 use crate::{Budget, Engine, EngineCounters, Refutation, Rung, Step, Undecided, Verdict};
 
 /// Cases of open sections tried at most, whatever the budget.
@@ -17,7 +20,9 @@ const CASES: u64 = 64;
 pub struct SeqCheck<'a> {
     index: Index<'a>,
     checker: Checker<'a>,
-    literal: bool,
+    as_published: bool,
+    /// Some read could see another write of an equal value. Found out when a model first asks.
+    equal_values: OnceCell<bool>,
     counters: SeqCheckCounters,
 }
 
@@ -33,19 +38,20 @@ struct SeqCheckCounters {
 }
 
 impl<'a> SeqCheck<'a> {
-    /// An engine for one trace; `literal` decides as the paper prints it, errors included.
-    pub fn new(trace: &'a Trace, relations: &'a Relations, literal: bool) -> Self {
+    /// An engine for one trace; `as_published` decides as the paper prints it, errors included.
+    pub fn new(trace: &'a Trace, relations: &'a Relations, as_published: bool) -> Self {
         SeqCheck {
             index: Index::new(trace, relations),
             checker: Checker::new(trace, relations),
-            literal,
+            as_published,
+            equal_values: OnceCell::new(),
             counters: SeqCheckCounters::default(),
         }
     }
 
     /// The paper's run on a sequence of events, step by step.
     pub fn analyse(&self, sequence: &[EventId], adjacent: &[(EventId, EventId)], model: Model) -> Analysis {
-        analyse(&self.index, sequence, adjacent, model, self.literal)
+        analyse(&self.index, sequence, adjacent, model, self.as_published)
     }
 
     /// What must-order and locks held say at once.
@@ -106,6 +112,22 @@ impl<'a> SeqCheck<'a> {
         }
     }
 
+    /// The paper knows no values: where a read could see another write of an equal value, a contradiction refutes nothing,
+    /// unless must-order or a common lock is what contradicts.
+    fn with_values(&self, verdict: Verdict, model: Model) -> Verdict {
+        let by_values = |refutation: &Refutation| {
+            let (trace, relations) = (self.index.trace, self.index.relations);
+            let equal = || self.equal_values.get_or_init(|| ValueClasses::new(trace, relations).any_open());
+            !matches!(refutation.rung, Rung::MustOrder | Rung::Lockset) && model.compares_values() && *equal()
+        };
+        match verdict {
+            Verdict::Refuted(refutation) if by_values(&refutation) => {
+                unknown("impossible if every read sees the write that it saw; seqcheck knows no values".to_string())
+            }
+            verdict => verdict,
+        }
+    }
+
     fn prove(&mut self, target: &Target, model: Model, schedule: Vec<EventId>) -> Option<Verdict> {
         let checked = self.checker.check(target, model, Witness { schedule: schedule.into() }).ok()?;
         self.counters.schedules += 1;
@@ -113,7 +135,7 @@ impl<'a> SeqCheck<'a> {
     }
 
     /// The paper's decision, and a proof only where its linearisation happens to be one.
-    fn decide_literal(&mut self, target: &Target, model: Model) -> Verdict {
+    fn decide_as_published(&mut self, target: &Target, model: Model) -> Verdict {
         let encodings = match encode(&self.index, target) {
             Ok(encodings) => encodings,
             Err(reason) => return unknown(reason.to_string()),
@@ -210,9 +232,12 @@ impl Engine for SeqCheck<'_> {
         if let Err(error) = target.validate(self.index.trace, self.index.relations) {
             return unknown(error.to_string());
         }
-        match self.literal {
-            true => self.decide_literal(target, model),
-            false => self.decide_corrected(target, model, budget),
+        match self.as_published {
+            true => self.decide_as_published(target, model),
+            false => {
+                let verdict = self.decide_corrected(target, model, budget);
+                self.with_values(verdict, model)
+            }
         }
     }
 

@@ -55,6 +55,11 @@ impl Plan {
             cut.limits[thread] = cut.limits[thread].min(index.rank(event) + runs);
             cut.free_from[thread] = cut.free_from[thread].min(index.rank(event));
         }
+        // A thread that may have read something else passes that on to the thread that joins it, which must stop there.
+        for join in self.last.iter().filter_map(|&event| index.relations.join_of(index.thread(event))) {
+            let thread = index.thread(join).index();
+            cut.limits[thread] = cut.limits[thread].min(index.rank(join));
+        }
         for &event in &self.next {
             let thread = index.thread(event);
             let before = match index.rank(event) {
