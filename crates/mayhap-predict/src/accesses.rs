@@ -109,7 +109,7 @@ fn readers(trace: &Trace, relations: &Relations, places: &[u32], writes: usize) 
     let columns = trace.columns();
     let reads = || {
         let reads = (0..trace.len()).filter(|&i| columns.ops[i] == Op::Read).map(EventId::at);
-        reads.filter_map(|r| relations.partner(r).map(|w| (r, places[w.index()] as usize)))
+        reads.filter_map(|r| relations.read_from(r).map(|w| (r, places[w.index()] as usize)))
     };
     let mut of_write = vec![0u32; writes + 1];
     for (_, at) in reads() {

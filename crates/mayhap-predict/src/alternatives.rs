@@ -79,12 +79,7 @@ impl Solver<'_, '_> {
     }
 
     /// The ways to serve the event that a schedule does not serve; `None` if the schedule is wrong in another way.
-    fn ways_to_serve(
-        &mut self,
-        problem: &Problem,
-        schedule: &Schedule,
-        rejection: &Rejection,
-    ) -> Option<Vec<Repair>> {
+    fn ways_to_serve(&mut self, problem: &Problem, schedule: &Schedule, rejection: &Rejection) -> Option<Vec<Repair>> {
         let event = match rejection.why {
             Why::BranchAfterChangedRead(_) => self.first_changed(problem.model, schedule)?,
             Why::WrongWrite { .. } | Why::AttemptMaySucceed | Why::NoWakeUp | Why::NothingToTake => rejection.event?,
@@ -110,8 +105,13 @@ impl Solver<'_, '_> {
             let thread = ThreadId::at(context.thread(event));
             let before = checker.is_changed(thread);
             let ran = checker.run(event);
-            let reads = matches!(context.trace.event(event).op, Op::Read) || context.trace.event(event).op.is_failed_attempt();
-            if reads && !before && checker.is_changed(thread) && context.rank(event) < self.region.strict[thread.index()] {
+            let reads =
+                matches!(context.trace.event(event).op, Op::Read) || context.trace.event(event).op.is_failed_attempt();
+            if reads
+                && !before
+                && checker.is_changed(thread)
+                && context.rank(event) < self.region.strict[thread.index()]
+            {
                 return Some(event);
             }
             ran.ok()?;

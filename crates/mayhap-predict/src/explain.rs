@@ -23,7 +23,7 @@ use crate::verdict::{Premise, Step, Why};
 /// The steps by which `later` demands `earlier` in a model; `None` where it does not.
 pub fn chain(context: &Context, model: Model, earlier: EventId, later: EventId) -> Option<Vec<Step>> {
     let mut steps = Vec::new();
-    let mut at = later;
+    let (mut at, mut model) = (later, model);
     while at != earlier {
         if !context.demands_event(model, at, earlier) {
             return None;
@@ -38,37 +38,52 @@ pub fn chain(context: &Context, model: Model, earlier: EventId, later: EventId) 
         }
         steps.push(step);
         at = step.before;
+        if let Why::ReadsFrom(_) = step.why {
+            model = unchanged(model);
+        }
     }
     steps.reverse();
     Some(steps)
+}
+
+/// What a branch decides by must be unchanged: from there on each read demands the write that it saw.
+fn unchanged(model: Model) -> Model {
+    match model {
+        Model::Branch => Model::Data,
+        Model::Causal => Model::Value,
+        model => model,
+    }
 }
 
 /// Where the demand for `earlier` enters the thread of `at`, and the step by which it does.
 fn enters(context: &Context, model: Model, earlier: EventId, at: EventId) -> Option<(EventId, Step)> {
     let thread = ThreadId::at(context.thread(at));
     let events = context.relations.thread_events(thread);
-    let brings = |event: EventId| event == earlier || context.demands_event(model, event, earlier);
+    let brings = |model: Model, event: EventId| event == earlier || context.demands_event(model, event, earlier);
     let first = events.partition_point(|&e| !context.demands_event(model, e, earlier));
     let entry = *events.get(first)?;
     let relations = context.relations;
     let event = context.trace.event(entry);
     let saw = |read: EventId| {
-        let write = relations.partner(read).filter(|&w| brings(w) && context.trace.event(read).op == Op::Read)?;
-        let variable = context.trace.event(read).variable()?;
+        let read_event = context.trace.event(read);
+        let open = model.compares_values() && context.values().is_open(read);
+        let variable = read_event.variable().filter(|_| read_event.op == Op::Read && !open)?;
+        let write = relations.read_from(read).filter(|&w| brings(unchanged(model), w))?;
         Some(Step { before: write, after: read, why: Why::ReadsFrom(variable) })
     };
     let step = match event.op {
         Op::Read if matches!(model, Model::Data | Model::Value) => saw(entry),
         Op::Branch if model.allows_change() => events[..first].iter().find_map(|&read| saw(read)),
-        Op::Wait => relations.partner(entry).filter(|&n| brings(n)).map(|n| must(n, entry)),
+        Op::Wait => relations.required_notify(entry).filter(|&n| brings(model, n)).map(|n| must(n, entry)),
         Op::Join => {
-            let last = relations.partner(entry).filter(|&last| brings(last));
-            let fork = || relations.fork_of(event.child()?).filter(|&fork| brings(fork));
+            let last = relations.last_of(entry).filter(|&last| brings(model, last));
+            let fork = || relations.fork_of(event.child()?).filter(|&fork| brings(model, fork));
             last.or_else(fork).map(|before| must(before, entry))
         }
         _ => None,
     };
-    let forked = || relations.fork_of(thread).filter(|&fork| brings(fork) && first == 0).map(|fork| must(fork, entry));
+    let forked =
+        || relations.fork_of(thread).filter(|&fork| brings(model, fork) && first == 0).map(|fork| must(fork, entry));
     let step = step.or_else(forked)?;
     // What a branch decides by entered with the read.
     Some((step.after, step))

@@ -52,7 +52,7 @@ impl Sections {
             if !event.op.is_acquire() || !relations.is_relevant(id) {
                 continue;
             }
-            let release = relations.partner(id);
+            let release = relations.matching_release(id);
             all.push(Section {
                 acquire: id,
                 acquire_rank: relations.rank(id) as u32,

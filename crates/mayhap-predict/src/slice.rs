@@ -45,14 +45,18 @@ pub struct Query {
 impl Query {
     /// The queries of which at least one must be met for the target to be reached.
     pub fn of_target(context: &Context, target: &Target, model: Model) -> Vec<Query> {
-        let mut queries = Query::of_whole_steps(context, target, model);
-        for i in 0..if context.has_blocks { queries.len() } else { 0 } {
-            let inside = queries[i].run.iter().copied().filter(|&e| queries[i].may_stop_after(context, e));
-            let stopping: Vec<Query> =
-                inside.map(|e| Query { stop_after: Some(e), ..queries[i].clone() }).collect();
-            queries.extend(stopping);
+        let queries = Query::of_whole_steps(context, target, model);
+        queries.into_iter().flat_map(|query| query.with_stops(context)).collect()
+    }
+
+    /// The query, and its variants in which a thread stops inside a step.
+    pub(crate) fn with_stops(self, context: &Context) -> Vec<Query> {
+        if !context.has_blocks {
+            return vec![self];
         }
-        queries
+        let inside = self.run.iter().copied().filter(|&e| self.may_stop_after(context, e));
+        let stopping: Vec<Query> = inside.map(|e| Query { stop_after: Some(e), ..self.clone() }).collect();
+        std::iter::once(self).chain(stopping).collect()
     }
 
     /// A schedule may end inside a step: after this event, if nothing of its thread is asked for later.

@@ -30,7 +30,7 @@ impl Naive {
         let facts = Facts::of(trace);
         let mut sections = Vec::new();
         for (id, event) in trace.events().filter(|(id, e)| e.op.is_acquire() && relations.is_relevant(*id)) {
-            let release = relations.partner(id)?.index();
+            let release = relations.matching_release(id)?.index();
             let thread = event.thread.index();
             let members = trace.events().filter(|(m, e)| {
                 e.thread == event.thread && relations.is_relevant(*m) && m.index() >= id.index() && m.index() <= release
@@ -40,7 +40,7 @@ impl Naive {
             sections.push(Section { acquire, release, members, lock, shared, thread });
         }
         let couples = trace.events().filter(|(_, e)| e.op == Op::Read);
-        let couples = couples.filter_map(|(r, _)| Some((relations.partner(r)?.index(), r.index()))).collect();
+        let couples = couples.filter_map(|(r, _)| Some((relations.read_from(r)?.index(), r.index()))).collect();
         Some(Naive { n: trace.len(), must: facts_order(trace, &facts), sections, couples })
     }
 
@@ -192,7 +192,7 @@ fn incremental_equals_rebuilt() {
             let mut told = 0;
             let mut sample = None;
             literal.survey(&triplets, &mut |read, outcomes| {
-                let write = relations.partner(read).map(EventId::index);
+                let write = relations.read_from(read).map(EventId::index);
                 for &(other, kinds) in outcomes {
                     let expected = naive.kinds(write, read.index(), other.map(EventId::index));
                     for kind in 0..3 {

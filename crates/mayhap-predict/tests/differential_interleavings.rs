@@ -1,12 +1,18 @@
-//! The complete engines against every interleaving that the kernel accepts, on small traces with values, indivisible steps,
-//! constants, failed attempts, condition variables, semaphores and tokens: all models, all kinds of targets.
+//! All engines against every interleaving that the kernel accepts, on small traces with values, indivisible steps,
+//! constants, failed attempts, condition variables, semaphores and tokens: all models, all kinds of targets. None answers
+//! wrong, and those that are complete answer.
 
 mod common;
 
-use mayhap_predict::{Auto, Budget, Context, Engine, Exact, Verdict};
+use mayhap_predict::{
+    Auto, Budget, Choice, Context, Engine, Exact, Ipa, PolygraphEngine, SeqCheck, Strategy, Ucg, Verdict,
+};
 use mayhap_testkit::{Random, cases};
 use mayhap_trace::{EventId, Relations, ThreadId, Trace, format::parse_std};
 use mayhap_witness::{IncrementalChecker, Kind, Model, Target};
+
+/// The first of the engines that are compared decide everything.
+const COMPLETE: usize = 3;
 
 /// Marks the targets that some interleaving reaches. `None` if there are too many interleavings.
 fn reachable(trace: &Trace, relations: &Relations, model: Model, targets: &[Target]) -> Option<Vec<bool>> {
@@ -104,7 +110,16 @@ fn random_trace(seed: u64) -> Trace {
 fn compare(trace: &Trace, seed: u64) -> Result<usize, String> {
     let relations = Relations::derive(trace).map_err(|e| e.to_string())?;
     let context = Context::new(trace, &relations);
-    let mut engines: [Box<dyn Engine>; 2] = [Box::new(Exact::new(&context)), Box::new(Auto::new(&context))];
+    let mut engines: [Box<dyn Engine>; 8] = [
+        Box::new(Exact::new(&context)),
+        Box::new(Auto::new(&context)),
+        Box::new(PolygraphEngine::new(&context)),
+        Box::new(SeqCheck::new(trace, &relations, false)),
+        Box::new(Ucg::new(trace, &relations)),
+        Box::new(Ipa::new(trace, &relations, Strategy::One)),
+        Box::new(Ipa::new(trace, &relations, Strategy::Two)),
+        Box::new(Choice::new(trace, &relations, false)),
+    ];
     let mut compared = 0;
     for model in Model::ALL {
         let strict = matches!(model, Model::Data | Model::Value);
@@ -113,12 +128,13 @@ fn compare(trace: &Trace, seed: u64) -> Result<usize, String> {
         targets.retain(|t| !strict || t.kind() != Kind::Atomicity);
         let Some(reachable) = reachable(trace, &relations, model, &targets) else { continue };
         for (target, truth) in targets.iter().zip(reachable) {
-            for engine in &mut engines {
+            for (i, engine) in engines.iter_mut().enumerate() {
                 let verdict = engine.decide(target, model, &Budget::default());
                 let right = match &verdict {
                     Verdict::Proven(..) => truth,
                     Verdict::Refuted(_) => !truth,
-                    Verdict::Unknown(_) => matches!(target, Target::UnorderedRace(..)),
+                    // The engines of papers leave open what they do not know; happens-before is not searched exactly.
+                    Verdict::Unknown(_) => i >= COMPLETE || matches!(target, Target::UnorderedRace(..)),
                 };
                 if !right {
                     return Err(format!("{target:?} in {model}: truth {truth}, {} {verdict:?}", engine.name()));

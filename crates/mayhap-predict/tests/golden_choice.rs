@@ -57,7 +57,7 @@ impl Case {
 
     fn decide(&self, read: &str, other: Option<&str>, literal: bool) -> Verdict {
         let read = self.event(read);
-        let write = self.relations.partner(read);
+        let write = self.relations.read_from(read);
         let target = Target::Nondeterminism { write, read, other: other.map(|o| self.event(o)) };
         Choice::new(&self.trace, &self.relations, literal).decide(&target, Model::Data, &Budget::default())
     }

@@ -72,8 +72,8 @@ fn corrected_decision_equals_the_oracle() {
     let share = cases(3000) / profiles.len() + 1;
     for (name, profile) in &profiles {
         for (seed, trace) in Generator::new(profile.clone(), 0).take(share) {
-            let model = Model::ALL[if seed % 4 < 2 { 0 } else { seed as usize % 4 - 1 }];
-            let window = [0, 3, 8, 1000][seed as usize / 4 % 4];
+            let model = Model::ALL[if seed % 6 < 2 { 0 } else { seed as usize % 6 - 1 }];
+            let window = [0, 3, 8, 1000][seed as usize / 6 % 4];
             compare(&trace, model, window, &format!("{name} seed {seed} {model} window {window}"), &mut counts);
         }
     }

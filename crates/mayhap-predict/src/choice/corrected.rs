@@ -134,7 +134,7 @@ impl<'n, 'a> Corrected<'n, 'a> {
         self.read = read;
         self.plans = Vec::new();
         self.choices = Vec::new();
-        let write = self.needs.relations.partner(read);
+        let write = self.needs.relations.read_from(read);
         let start = std::iter::once(None).chain(groups.iter().flatten().map(|&c| Some(c)));
         let unset = Status::Refuted(Rung::MustOrder);
         let mut others: Vec<_> = start.map(|c| (c, [unset; 2])).collect();
@@ -436,7 +436,7 @@ impl<'n, 'a> Corrected<'n, 'a> {
     pub(super) fn sees(&mut self, read: EventId, other: Option<EventId>) -> Option<Plan> {
         self.read = read;
         let needs = self.needs;
-        let saw = needs.relations.partner(read);
+        let saw = needs.relations.read_from(read);
         let Some(other) = other else {
             return self.sees_initial(read);
         };

@@ -40,7 +40,7 @@ impl<'a> Choice<'a> {
                 }
             }
             KindVerdict::Refuted(rung) => {
-                let reason = reason(&session, read, self.relations.partner(read), &found);
+                let reason = reason(&session, read, self.relations.read_from(read), &found);
                 Verdict::Refuted(Refutation { rung, reason, cycle: Vec::new(), premises: Vec::new() })
             }
             KindVerdict::Unknown => unknown("the budget ran out", false),

@@ -125,7 +125,7 @@ impl<'a> Literal<'a> {
         if self.trace.event(read).op != Op::Read || !self.relations.is_relevant(read) {
             return None;
         }
-        let write = self.relations.partner(read)?;
+        let write = self.relations.read_from(read)?;
         let (a, b) = (self.point(write), self.point(read));
         (a.thread != b.thread).then_some((a, b))
     }
@@ -144,7 +144,7 @@ impl<'a> Literal<'a> {
     /// The three kinds of a triplet, in the graph with all couples but the read's own.
     fn kinds(&mut self, read: EventId, other: Option<EventId>) -> [Outcome; 3] {
         let r = self.point(read);
-        let w = self.relations.partner(read).map(|w| self.point(w));
+        let w = self.relations.read_from(read).map(|w| self.point(w));
         let c = other.map(|c| self.point(c));
         let order = &self.graph.order;
         let mut outcomes = [Outcome::Cyclic; 3];

@@ -101,7 +101,6 @@ impl<'a> Needs<'a> {
             let thread = event.thread.index();
             let rank = self.relations.rank(id) as u32;
             let mut row = std::mem::take(&mut now[thread]);
-            let partner = self.relations.partner(id);
             if rank == 0
                 && let Some(fork) = self.relations.fork_of(event.thread)
             {
@@ -110,7 +109,7 @@ impl<'a> Needs<'a> {
             match event.op {
                 Op::Write => self.add_write(event.object as usize, thread, rank),
                 Op::Read => {
-                    if let Some(write) = partner {
+                    if let Some(write) = self.relations.read_from(id) {
                         match self.model {
                             Model::Data | Model::Value => self.include(&mut row, write),
                             Model::Branch | Model::Causal => self.include(&mut promised[thread], write),
@@ -125,7 +124,7 @@ impl<'a> Needs<'a> {
                 }
                 Op::Join => {
                     let fork = self.relations.fork_of(ThreadId::at(event.object as usize));
-                    fork.into_iter().chain(partner).for_each(|e| self.include(&mut row, e));
+                    fork.into_iter().chain(self.relations.last_of(id)).for_each(|e| self.include(&mut row, e));
                 }
                 op if op.is_lock() => self.close_earlier(&mut row, event.object, thread, op.is_shared()),
                 _ => {}
@@ -233,7 +232,7 @@ impl<'a> Needs<'a> {
     /// The scope that an acquire begins.
     pub(super) fn scope_of(&self, acquire: EventId) -> Scope {
         let point = self.point(acquire);
-        let release = self.relations.partner(acquire).map_or(OPEN, |r| self.relations.rank(r) as u32);
+        let release = self.relations.matching_release(acquire).map_or(OPEN, |r| self.relations.rank(r) as u32);
         Scope { thread: point.thread, acquire: point.rank, release }
     }
 
@@ -304,7 +303,7 @@ impl<'a> Needs<'a> {
                     let next = self.event(Point { thread, rank: frontier[thread] });
                     for &(lock, mode) in self.relations.locksets().get(self.relations.held(next)) {
                         let Some(scope) = self.overtaken(frontier, thread, lock.index(), mode) else { continue };
-                        let Some(release) = self.relations.partner(scope) else { return false };
+                        let Some(release) = self.relations.matching_release(scope) else { return false };
                         self.include(frontier, release);
                         changed = true;
                     }

@@ -109,14 +109,18 @@ impl<'t, 'a> Remainder<'t, 'a> {
     fn solve(&mut self, query: &Query, target: &Target) -> Remaindered {
         let Remainder { context, solver, checker, model, budget } = self;
         let mut remaining = Remaining::new(budget);
-        let solved = solver.solve(query, *model, &mut remaining, &mut |schedule| {
-            checker.check(target, *model, Witness { schedule: schedule.clone() }).map(drop)
-        });
-        match solved {
-            Solved::Schedule(schedule, rung) => Remaindered::Plan(plan(context, &schedule, rung)),
-            Solved::Refuted(refutation) => Remaindered::Refuted(refutation.rung),
-            Solved::Spent(_) | Solved::Rejected(_) => Remaindered::Unknown,
+        let mut refuted = Rung::MustOrder;
+        for query in query.clone().with_stops(context) {
+            let solved = solver.solve(&query, *model, &mut remaining, &mut |schedule| {
+                checker.check(target, *model, Witness { schedule: schedule.clone() }).map(drop)
+            });
+            match solved {
+                Solved::Schedule(schedule, rung) => return Remaindered::Plan(plan(context, &schedule, rung)),
+                Solved::Refuted(refutation) => refuted = refuted.max(refutation.rung),
+                Solved::Spent(_) | Solved::Rejected(_) => return Remaindered::Unknown,
+            }
         }
+        Remaindered::Refuted(refuted)
     }
 }
 

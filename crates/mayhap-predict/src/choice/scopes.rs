@@ -108,7 +108,7 @@ impl Scopes {
                         begin = rank;
                     }
                     depth += 1;
-                    let release = relations.partner(id).map_or(OPEN, |r| relations.rank(r) as u32);
+                    let release = relations.matching_release(id).map_or(OPEN, |r| relations.rank(r) as u32);
                     let mode = if event.op.is_shared() { Mode::Shared } else { Mode::Exclusive };
                     scopes.add(event.object, mode, Scope { thread, acquire: rank as u32, release });
                 }

@@ -160,7 +160,7 @@ impl<'n, 'a> Session<'n, 'a> {
 
     fn groups(&mut self, read: EventId, groups: &[Vec<EventId>]) -> ReadVerdicts {
         let answers = self.corrected.read(read, groups);
-        let write = self.needs.relations.partner(read);
+        let write = self.needs.relations.read_from(read);
         self.table.add_answers(&answers);
         let refuted = |status: Status| match status {
             Status::Refuted(rung) => KindVerdict::Refuted(rung),
@@ -187,10 +187,7 @@ impl<'n, 'a> Session<'n, 'a> {
                         continue;
                     }
                     let accepted = self.stage.shows(write, read, other, kind);
-                    debug_assert!(
-                        accepted || self.may_be_rejected(),
-                        "the kernel rejects read {read} with {other:?}"
-                    );
+                    debug_assert!(accepted || self.may_be_rejected(), "the kernel rejects read {read} with {other:?}");
                     let slot = if kind == 0 { &mut verdict.overwritten } else { &mut verdict.absent };
                     if accepted {
                         *slot = KindVerdict::Proven(number);
@@ -211,7 +208,9 @@ impl<'n, 'a> Session<'n, 'a> {
 
     /// Groups do not know all that the kernel asks of such a trace in this model.
     fn may_be_rejected(&self) -> bool {
-        self.needs.model.allows_change() || self.tables.has_alternatives() || !self.needs.trace.columns().flags.is_empty()
+        self.needs.model.allows_change()
+            || self.tables.has_alternatives()
+            || !self.needs.trace.columns().flags.is_empty()
     }
 
     /// Decides exactly what the kernel rejected, and what was refuted without knowing all ways.

@@ -50,7 +50,7 @@ impl Triplets {
 
     /// The other writes of a read: all writes of its variable but the one it saw, the initial one first.
     pub fn others(&self, trace: &Trace, relations: &Relations, read: EventId) -> Vec<Option<EventId>> {
-        let saw = relations.partner(read);
+        let saw = relations.read_from(read);
         let writes = self.variables[trace.event(read).object as usize].writes.iter().flatten().map(|&w| Some(w));
         std::iter::once(None).chain(writes).filter(|&c| c != saw).collect()
     }

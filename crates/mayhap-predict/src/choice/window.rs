@@ -369,7 +369,7 @@ impl<'n, 'a> Window<'n, 'a> {
         if !needs.is_strict(id, self.slice[read.thread]) {
             return Ok(false);
         }
-        let write = needs.relations.partner(id).map(|w| needs.point(w));
+        let write = needs.relations.read_from(id).map(|w| needs.point(w));
         let mut changed = false;
         if let Some(write) = write.filter(|&w| self.inside(w)) {
             changed |= self.force(write, read)?;
@@ -428,7 +428,7 @@ impl<'n, 'a> Window<'n, 'a> {
         }
         for &id in &self.reads {
             let read = self.needs.point(id);
-            let Some(write) = self.needs.relations.partner(id).map(|w| self.needs.point(w)) else { continue };
+            let Some(write) = self.needs.relations.read_from(id).map(|w| self.needs.point(w)) else { continue };
             if !self.inside(write) || !self.needs.is_strict(id, self.slice[read.thread]) {
                 continue;
             }
@@ -521,7 +521,7 @@ impl<'n, 'a> Window<'n, 'a> {
             Op::Write => self.written[object] = (self.run, point),
             Op::Read if needs.is_strict(id, self.slice[point.thread]) => {
                 let (run, seen) = self.written[object];
-                let write = needs.relations.partner(id).map(|w| needs.point(w))?;
+                let write = needs.relations.read_from(id).map(|w| needs.point(w))?;
                 if run == self.run && seen != write && self.inside(write) {
                     let sides = [Side::Edge(seen, write), Side::Edge(point, seen)];
                     let observed = needs.event(seen) < needs.event(write);
@@ -539,7 +539,7 @@ impl<'n, 'a> Window<'n, 'a> {
                 self.open[object].push(mine);
             }
             Op::Release | Op::SharedRelease => {
-                let acquire = needs.relations.partner(id).map(|a| needs.point(a));
+                let acquire = needs.relations.acquire_of(id).map(|a| needs.point(a));
                 self.open[object].retain(|held| Some(held.scope.first()) != acquire);
             }
             _ => {}

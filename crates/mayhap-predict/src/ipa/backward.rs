@@ -195,7 +195,7 @@ impl<'t> Backward<'t> {
 
     /// The section that undoing opens is still open at the start.
     fn keeps(&self, me: &Side<'_>) -> bool {
-        let acquire = me.last.and_then(|release| self.table.relations.partner(release));
+        let acquire = me.last.and_then(|release| self.table.relations.acquire_of(release));
         acquire.is_some_and(|acquire| self.table.histories.location(acquire) < me.start)
     }
 }

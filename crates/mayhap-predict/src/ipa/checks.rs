@@ -340,7 +340,7 @@ impl Table<'_> {
 
     /// The location from which on the section that the next lock event opens may be closed.
     fn kept_until(&self, me: &Side<'_>) -> u32 {
-        self.relations.partner(me.next).map_or(u32::MAX, |release| self.histories.location(release))
+        self.relations.matching_release(me.next).map_or(u32::MAX, |release| self.histories.location(release))
     }
 
     /// A third thread would have to move, or holds a lock that the two hold.

@@ -129,7 +129,7 @@ impl Histories {
             if op.is_acquire() {
                 let (shared, lock) = (op.is_shared(), columns.objects[i]);
                 taken.push(Taken { thread, shared, lock, position: *count });
-                if relations.partner(id).is_none() {
+                if relations.matching_release(id).is_none() {
                     history.left_held.push((LockId::at(lock as usize), mode_of(shared)));
                 }
             }

@@ -98,7 +98,7 @@ impl<'a> Scheduler<'a> {
                 let _stuck = self.reach(Goal { thread, count });
                 let held: Vec<EventId> =
                     self.holds.iter().flatten().filter(|h| h.thread == thread).map(|h| h.acquire).collect();
-                for release in held.into_iter().filter_map(|acquire| self.relations.partner(acquire)) {
+                for release in held.into_iter().filter_map(|acquire| self.relations.matching_release(acquire)) {
                     let _stuck = self.reach(Goal { thread, count: self.relations.rank(release) + 1 });
                 }
             }
@@ -141,15 +141,15 @@ impl<'a> Scheduler<'a> {
         let first = match event.op {
             Op::Join => {
                 let child = ThreadId::at(event.object as usize);
-                fork_of(child).or_else(|| self.relations.partner(next).filter(|&last| !self.has_run(last)))
+                fork_of(child).or_else(|| self.relations.last_of(next).filter(|&last| !self.has_run(last)))
             }
-            Op::Wait => self.relations.partner(next).filter(|&notify| !self.has_run(notify)),
+            Op::Wait => self.relations.notify_of(next).filter(|&notify| !self.has_run(notify)),
             Op::Acquire | Op::SharedAcquire => {
                 let mode = mode_of(event.op.is_shared());
                 let lock = LockId::at(event.object as usize);
                 let held = &self.holds[lock.index()];
                 match held.iter().find(|h| h.thread != thread && blocks(&[(lock, h.mode)], lock, mode)) {
-                    Some(hold) => Some(self.relations.partner(hold.acquire)?),
+                    Some(hold) => Some(self.relations.matching_release(hold.acquire)?),
                     None => None,
                 }
             }

@@ -45,9 +45,9 @@ impl Starts {
         for (i, &op) in trace.columns().ops.iter().enumerate() {
             let id = EventId::at(i);
             let unblock = match op {
-                Op::Wait => relations.partner(id).map(|notify| (notify, id)),
-                Op::Fork => relations.partner(id).map(|first| (id, first)),
-                Op::Join => relations.partner(id).map(|last| (last, id)),
+                Op::Wait => relations.notify_of(id).map(|notify| (notify, id)),
+                Op::Fork => relations.first_of(id).map(|first| (id, first)),
+                Op::Join => relations.last_of(id).map(|last| (last, id)),
                 _ => None,
             };
             if let Some((unblock, block)) = unblock {

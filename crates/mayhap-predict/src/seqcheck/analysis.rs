@@ -111,7 +111,7 @@ fn relaxed_reads(closure: &mut Closure<'_>) -> Result<(), Decision> {
 
 fn observation(index: &Index<'_>, cut: &Cut) -> Vec<(EventId, EventId)> {
     let strict = |&read: &EventId| index.trace.event(read).op == Op::Read && cut.is_strict(index, read);
-    let seen = |read: EventId| index.relations.partner(read).map(|write| (write, read));
+    let seen = |read: EventId| index.relations.read_from(read).map(|write| (write, read));
     cut.events(index).into_iter().filter(strict).filter_map(seen).collect()
 }
 
@@ -154,9 +154,9 @@ fn sections_around(index: &Index<'_>, cut: &Cut, before: EventId, after: EventId
             continue;
         }
         let lock = LockId::at(event.object as usize);
-        let second = index.relations.partner(release).expect("a release has its acquire");
+        let second = index.relations.acquire_of(release).expect("a release has its acquire");
         let first = index.acquire_before(from, lock, Mode::Exclusive, index.rank(before) + 1);
-        let ended = first.filter(|&f| f != second).and_then(|f| index.relations.partner(f));
+        let ended = first.filter(|&f| f != second).and_then(|f| index.relations.matching_release(f));
         orders.extend(ended.filter(|&r| cut.has(index, r)).map(|r| (r, second)));
     }
     orders

@@ -100,7 +100,7 @@ fn missing_writes(index: &Index<'_>, cut: &Cut) -> Vec<EventId> {
 /// The first write of a read's variable in the thread whose write it saw.
 pub(crate) fn first_write(index: &Index<'_>, read: EventId) -> Option<EventId> {
     let variable = VarId::at(index.trace.event(read).object as usize);
-    let seen = index.relations.partner(read)?;
+    let seen = index.relations.read_from(read)?;
     index.write_from(index.thread(seen), variable, 0)
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn lock_orders(index: &Index<'_>, sequence: &[EventId], cut: &Cut) ->
             let next = index.at(thread, rank);
             let op = index.trace.event(next).op;
             if op.is_release() {
-                let acquire = index.relations.partner(next).expect("a release has its acquire");
+                let acquire = index.relations.acquire_of(next).expect("a release has its acquire");
                 let section = index.section(acquire);
                 let rival = later.iter().find(|s| s.excludes(&section));
                 if let Some(rival) = rival.filter(|_| index.rank(acquire) <= index.rank(event)) {

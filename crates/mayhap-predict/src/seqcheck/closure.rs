@@ -81,7 +81,7 @@ impl<'a> Closure<'a> {
             }
             if index.trace.event(event).op == Op::Read
                 && index.rank(event) < self.strict[self.chain_of[thread.index()] as usize]
-                && let Some(write) = index.relations.partner(event)
+                && let Some(write) = index.relations.read_from(event)
             {
                 self.lay(write, event, Why::ReadsFrom(self.variable(event)));
             }
@@ -120,7 +120,7 @@ impl<'a> Closure<'a> {
 
     /// A strict read of the initial value comes before the first write of every other thread.
     fn read_of_initial(&mut self, event: EventId) {
-        if !self.is_strict_read(event) || self.index.relations.partner(event).is_some() {
+        if !self.is_strict_read(event) || self.index.relations.read_from(event).is_some() {
             return;
         }
         let variable = self.variable(event);
@@ -226,7 +226,7 @@ impl<'a> Closure<'a> {
             Op::Read if self.is_strict_read(event) => {
                 let variable = self.variable(event);
                 let Some(other) = index.write_before(thread, variable, count) else { return };
-                match index.relations.partner(event) {
+                match index.relations.read_from(event) {
                     Some(seen) if seen == other => {}
                     Some(seen) => self.push(other, seen, Why::Interference(variable)),
                     None => self.push(event, other, Why::Interference(variable)),
@@ -244,12 +244,13 @@ impl<'a> Closure<'a> {
             }
             Op::Release | Op::SharedRelease if thread != e.thread => {
                 let lock = LockId::at(e.object as usize);
-                let acquire = index.relations.partner(event).expect("a release has its acquire");
+                let acquire = index.relations.acquire_of(event).expect("a release has its acquire");
                 let modes: &[Mode] =
                     if e.op.is_shared() { &[Mode::Exclusive] } else { &[Mode::Exclusive, Mode::Shared] };
                 for &mode in modes {
                     let rival = index.acquire_before(thread, lock, mode, count);
-                    let release = rival.and_then(|r| index.relations.partner(r)).filter(|&r| self.cut.has(index, r));
+                    let release =
+                        rival.and_then(|r| index.relations.matching_release(r)).filter(|&r| self.cut.has(index, r));
                     if let Some(release) = release {
                         self.push(release, acquire, Why::Lock(lock));
                     }

@@ -116,13 +116,7 @@ impl Cut {
     }
 
     /// Demands what the strict reads of a thread saw, and in the models with taint that it is clean.
-    fn settle(
-        &mut self,
-        index: &Index<'_>,
-        thread: ThreadId,
-        wanted: &mut Vec<EventId>,
-        touched: &mut Vec<ThreadId>,
-    ) {
+    fn settle(&mut self, index: &Index<'_>, thread: ThreadId, wanted: &mut Vec<EventId>, touched: &mut Vec<ThreadId>) {
         let t = thread.index();
         let strict = self.strict(index, thread);
         let taint = self.model.allows_change();

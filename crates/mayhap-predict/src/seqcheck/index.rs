@@ -50,7 +50,7 @@ impl<'a> Index<'a> {
             match event.op {
                 Op::Write => thread.writes.push((event.object, rank)),
                 Op::Read => {
-                    readers.extend(relations.partner(id).map(|w| (w, event.thread.cell(), rank)));
+                    readers.extend(relations.read_from(id).map(|w| (w, event.thread.cell(), rank)));
                 }
                 Op::Branch => thread.branches.push(rank),
                 op if op.is_acquire() => {
@@ -127,7 +127,7 @@ impl<'a> Index<'a> {
         let event = self.trace.event(acquire);
         let lock = LockId::at(event.object as usize);
         let mode = mode_of(event.op.is_shared());
-        Section { thread: event.thread, lock, mode, acquire, release: self.relations.partner(acquire) }
+        Section { thread: event.thread, lock, mode, acquire, release: self.relations.matching_release(acquire) }
     }
 
     /// The sections that a thread has open after its first `count` events.

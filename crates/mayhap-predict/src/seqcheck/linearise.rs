@@ -57,7 +57,7 @@ fn order_section(closure: &mut Closure<'_>, acquire: EventId, chain: usize, mode
     let lock = LockId::at(index.trace.event(acquire).object as usize);
     let count = unordered_before(closure, acquire, chain);
     let rival = index.acquire_before(closure.threads()[chain], lock, mode, count);
-    let release = rival.and_then(|r| index.relations.partner(r)).filter(|&r| closure.cut.has(index, r));
+    let release = rival.and_then(|r| index.relations.matching_release(r)).filter(|&r| closure.cut.has(index, r));
     match release {
         Some(release) if !closure.reaches(release, acquire) => {
             closure.insert(Step { before: release, after: acquire, why: Why::Lock(lock) })
