@@ -82,6 +82,8 @@ impl Solver<'_, '_> {
     fn ways_to_serve(&mut self, problem: &Problem, schedule: &Schedule, rejection: &Rejection) -> Option<Vec<Repair>> {
         let event = match rejection.why {
             Why::BranchAfterChangedRead(_) => self.first_changed(problem.model, schedule)?,
+            // A read that the target would leave free, if its thread did not go on.
+            Why::GoesOnAfterChangedRead(read) => read,
             Why::WrongWrite { .. } | Why::AttemptMaySucceed | Why::NoWakeUp | Why::NothingToTake => rejection.event?,
             _ => return None,
         };
