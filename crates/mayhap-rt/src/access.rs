@@ -19,7 +19,7 @@
 //!   and variable are the same. An atomicity target between two reads of the run, with a write of another thread between
 //!   them, is one between r1 and r2.
 
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use mayhap_wire::ring::{BRANCHED, MAX_SITE, SiteKind, Tag, access_word, state};
 use mayhap_wire::schedule::{READ, WRITE};
@@ -28,7 +28,7 @@ use crate::hook::Hook;
 use crate::sched::{Grant, Token};
 use crate::thread::Thread;
 use crate::tls;
-use crate::{calls, fast_path, ring, sched, signals, sites};
+use crate::{calls, fast_path, protocol, ring, sched, signals, sites};
 
 /// What nearly every access comes down to: the thread has the token and some of its slice left, and the site has its number.
 /// Everything else is for `otherwise`, which starts from the beginning. One branch each, nothing called.
@@ -44,12 +44,7 @@ unsafe fn append(site: u32, address: u64, otherwise: impl FnOnce()) {
     if last.load(Ordering::Relaxed) == address && ring::last_site() & MAX_SITE == site {
         return otherwise();
     }
-    // The order of these matters to `watch`, and to a signal handler.
-    thread.own.busy.store(1, Ordering::Relaxed);
-    compiler_fence(Ordering::SeqCst);
-    fast_path::close();
-    thread.own.left.store(left - 1, Ordering::Relaxed);
-    compiler_fence(Ordering::SeqCst);
+    protocol::begin_hook(fast_path::owner(), thread.observed(), fast_path::own_pointer(), left - 1);
     let owns = sched::OWNER.load(Ordering::Relaxed) == thread.identity.owner.load(Ordering::Relaxed);
     let done = owns && ring::head() < thread.own.slice_end.load(Ordering::Relaxed);
     if done {
@@ -60,8 +55,7 @@ unsafe fn append(site: u32, address: u64, otherwise: impl FnOnce()) {
         // It has not been counted yet.
         thread.own.left.store(left, Ordering::Relaxed);
     }
-    compiler_fence(Ordering::SeqCst);
-    thread.own.busy.store(0, Ordering::Relaxed);
+    protocol::end_hook(thread.observed(), || {});
     signals::deliver(thread);
     if !done {
         otherwise();

@@ -6,6 +6,7 @@ use core::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 use mayhap_wire::ring::{SiteKind, Tag};
 
 use crate::channels::services;
+use crate::protocol;
 use crate::replay::{self, Decision};
 use crate::sched::{Grant, Token};
 use crate::thread::Thread;
@@ -41,14 +42,13 @@ pub(crate) struct Hook {
 impl Drop for Hook {
     #[inline(always)]
     fn drop(&mut self) {
-        compiler_fence(Ordering::SeqCst);
-        if self.outside {
-            sched::go_outside(self.thread);
-        } else {
-            sched::arm(self.thread);
-        }
-        compiler_fence(Ordering::SeqCst);
-        self.thread.own.busy.store(0, Ordering::Relaxed);
+        protocol::end_hook(self.thread.observed(), || {
+            if self.outside {
+                sched::go_outside(self.thread);
+            } else {
+                sched::arm(self.thread);
+            }
+        });
         signals::deliver(self.thread);
     }
 }
@@ -272,14 +272,8 @@ fn reacquire(thread: &'static Thread) -> Grant {
 /// Begins a hook of the thread; `None` if it must ask the scheduler for the token or for another slice.
 #[inline(always)]
 fn begin(thread: &'static Thread) -> Option<Grant> {
-    // The order of these matters to `watch`, and to a signal handler.
-    thread.own.busy.store(1, Ordering::Relaxed);
-    compiler_fence(Ordering::SeqCst);
-    fast_path::close();
-    thread.own.outside.store(0, Ordering::Relaxed);
     let left = thread.own.left.load(Ordering::Relaxed) - 1;
-    thread.own.left.store(left, Ordering::Relaxed);
-    compiler_fence(Ordering::SeqCst);
+    protocol::begin_hook(fast_path::owner(), thread.observed(), fast_path::own_pointer(), left);
     let must_ask = left <= 0
         || ring::head() >= thread.own.slice_end.load(Ordering::Relaxed)
         || sched::OWNER.load(Ordering::Relaxed) != thread.identity.owner.load(Ordering::Relaxed);
@@ -329,9 +323,7 @@ fn slow(thread: &'static Thread, may_pass: bool) -> Option<Hook> {
 
 /// Ends a hook that does not record.
 fn end_without_token(thread: &'static Thread) {
-    fast_path::close();
-    compiler_fence(Ordering::SeqCst);
-    thread.own.busy.store(0, Ordering::Relaxed);
+    protocol::end_hook(thread.observed(), fast_path::close);
     signals::deliver(thread);
 }
 

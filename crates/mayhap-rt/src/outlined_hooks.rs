@@ -17,7 +17,7 @@ use core::mem::offset_of;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use mayhap_wire::fast_path;
-use mayhap_wire::ring::{Header, MAX_SITE, SEALED, SiteKind, unit};
+use mayhap_wire::ring::{HEAD_INVALID, Header, MAX_SITE, SiteKind, unit};
 use mayhap_wire::schedule::{READ, WRITE};
 
 use crate::hook::{self, Hook};
@@ -348,7 +348,7 @@ macro_rules! several {
             "mov qword ptr [rip + {word_end}], r10",
             "jmp 7b";
             word_at = sym ring::WORD_AT,
-            sealed = const SEALED.trailing_zeros(),
+            sealed = const HEAD_INVALID.trailing_zeros(),
         })*
     };
 }

@@ -7,10 +7,14 @@
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use mayhap_wire::fast_path::TOGETHER;
-use mayhap_wire::ring::{ADDRESS_BITS, DATA_OFFSET, Header, MAGIC, SEALED, Tag, UNITS, access_word, record_word, unit};
+use mayhap_wire::ring::{
+    ADDRESS_BITS, DATA_OFFSET, HEAD_INVALID, Header, MAGIC, Tag, UNITS, access_word, record_word, unit,
+};
 
 use crate::sched::Token;
-use crate::{fast_path, sys};
+use crate::{fast_path, protocol, sys};
+
+const _: () = assert!(protocol::HEAD_INVALID == HEAD_INVALID);
 
 /// Units that stay free for records while slices are measured out.
 const RESERVE: u64 = 4 * unit::LONGEST as u64;
@@ -116,17 +120,13 @@ pub(crate) fn head() -> u64 {
 
 #[inline(always)]
 fn head_of(header: &Header) -> u64 {
-    header.head.0.load(Ordering::Relaxed) & !SEALED
+    protocol::units(&header.head.0)
 }
 
 /// Makes the head one that no hook has made, until something is written: hooks in the code that went on from the head that the one before
 /// them made look again. Whether it was not so already. A hook that had looked before may undo it.
 pub(crate) fn invalidate_head() -> bool {
-    header().is_some_and(|header| header.head.0.fetch_or(SEALED, Ordering::SeqCst) & SEALED == 0)
-}
-
-pub(crate) fn is_head_invalid() -> bool {
-    header().is_none_or(|header| header.head.0.load(Ordering::SeqCst) & SEALED != 0)
+    header().is_some_and(|header| protocol::invalidate_head(&header.head.0))
 }
 
 /// The site of the access that was written last; 0 if something else was.

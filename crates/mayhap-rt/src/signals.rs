@@ -7,7 +7,7 @@
 //! A signal may come between a hook and the access that it announced. Were the token to pass in the handler, the access would come late.
 //! So it does not for the first [`PATIENCE`] hooks of a handler; one that waits for another thread gets there soon enough.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use libc::{c_int, sigaction as Action, siginfo_t, ucontext_t};
 
@@ -16,7 +16,7 @@ use crate::inline_hooks::{self, Registers};
 use crate::real::real;
 use crate::thread::Thread;
 use crate::tls::{self, exports};
-use crate::{fast_path, outlined_hooks, replay, ring, sys};
+use crate::{fast_path, outlined_hooks, protocol, replay, sys};
 
 /// Hooks of a handler that keep the token whatever the slice says.
 const PATIENCE: u32 = 1000;
@@ -150,12 +150,12 @@ unsafe extern "C-unwind" fn arrive(signal: c_int, info: *mut siginfo_t, context:
     }
     // SAFETY: the context is the interrupted thread's, and stays until the handler returns.
     unsafe { mend(&mut *context) };
-    let (outside, handlers) = (thread.own.outside.load(Ordering::Relaxed), thread.own.handlers.load(Ordering::Relaxed));
-    fast_path::close();
-    // A hook in the code may be about to go on where the one before it left the ring's head.
-    ring::invalidate_head();
-    compiler_fence(Ordering::SeqCst);
-    thread.own.outside.store(0, Ordering::Relaxed);
+    let Some(words) = fast_path::words() else {
+        // SAFETY: as the kernel would.
+        return unsafe { handler(signal, info, context) };
+    };
+    let (pointer, handlers) = (fast_path::own_pointer(), thread.own.handlers.load(Ordering::Relaxed));
+    let outside = protocol::handler_begins(words, thread.observed(), pointer);
     thread.own.handlers.store(handlers + 1, Ordering::Relaxed);
     thread.own.patience.store(PATIENCE, Ordering::Relaxed);
     if RESTARTS.get(signal as usize).is_none_or(|restarts| restarts.load(Ordering::Relaxed) == 0) {
@@ -165,9 +165,7 @@ unsafe extern "C-unwind" fn arrive(signal: c_int, info: *mut siginfo_t, context:
     // SAFETY: as the kernel would.
     unsafe { handler(signal, info, context) };
     thread.own.handlers.store(handlers, Ordering::Relaxed);
-    fast_path::close();
-    compiler_fence(Ordering::SeqCst);
-    thread.own.outside.store(outside, Ordering::Relaxed);
+    protocol::handler_ends(words, thread.observed(), pointer, outside);
 }
 
 /// Signals that came while the thread was in a hook.

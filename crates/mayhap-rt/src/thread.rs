@@ -8,6 +8,7 @@ use core::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize
 use libc::c_void;
 
 use crate::calls::Calls;
+use crate::protocol::Observed;
 use crate::signals::Kept;
 
 /// The runtime's record of a thread. Records are used again for later threads, and their memory is never given back. Memory of
@@ -32,6 +33,20 @@ pub(crate) struct Thread {
     pub(crate) kept: Kept,
     /// The functions that the thread is in. Only the thread itself writes them.
     pub(crate) calls: Calls,
+}
+
+impl Thread {
+    /// The words that the watchdog reads.
+    #[inline(always)]
+    pub(crate) fn observed(&self) -> Observed<'_> {
+        Observed {
+            number: &self.identity.owner,
+            left: &self.own.left,
+            slices: &self.own.slices,
+            busy: &self.own.busy,
+            outside: &self.own.outside,
+        }
+    }
 }
 
 /// **Written once**: the creator writes these before the thread runs its first hook, or the thread itself does when the runtime

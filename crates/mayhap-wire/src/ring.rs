@@ -61,7 +61,7 @@ pub struct Header {
     /// 1: record what differs from run to run by itself, see [`source`].
     pub inputs: u32,
     _reserved: [u32; 4],
-    /// How many units were written, and perhaps [`SEALED`]. Only the writer stores here, any thread of its process may seal.
+    /// How many units were written, and perhaps [`HEAD_INVALID`]. Only the writer stores here, any thread of its process may seal.
     pub head: Line<AtomicU64>,
     /// How many units were read. Only the reader stores here.
     pub tail: Line<AtomicU64>,
@@ -77,7 +77,7 @@ pub struct Header {
 }
 
 /// Added to the head: hooks that know what it was look again.
-pub const SEALED: u64 = 1 << 63;
+pub const HEAD_INVALID: u64 = 1 << 63;
 
 /// A value on a cache line of its own.
 #[repr(C, align(64))]

@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use mayhap_wire::ring::{DATA_OFFSET, MAGIC, SEALED, Schedule, offset};
+use mayhap_wire::ring::{DATA_OFFSET, HEAD_INVALID, MAGIC, Schedule, offset};
 
 /// A ring in memory shared with the program.
 pub(crate) struct Ring {
@@ -63,7 +63,7 @@ impl Ring {
         let differing = u64::BITS - (first ^ second).leading_zeros();
         let unsure = differing.next_multiple_of(8);
         let sure = u64::MAX.checked_shl(unsure).unwrap_or(0);
-        Ok((second & sure & !SEALED).max(self.tail))
+        Ok((second & sure & !HEAD_INVALID).max(self.tail))
     }
 
     /// The process that writes, if one does.
@@ -118,7 +118,7 @@ mod tests {
                 ring.file.write_all_at(&(unit as u32).to_le_bytes(), place).unwrap();
             }
             head += n;
-            let seal = if n % 2 == 0 { SEALED } else { 0 };
+            let seal = if n % 2 == 0 { HEAD_INVALID } else { 0 };
             ring.file.write_all_at(&(head | seal).to_le_bytes(), offset::HEAD).unwrap();
             while ring.take(limit, &mut units).unwrap() {
                 assert!(units.len() as u64 <= limit);

@@ -10,7 +10,7 @@
 
 mod token;
 
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use mayhap_wire::ring::Schedule;
 
@@ -19,10 +19,7 @@ pub(crate) use token::{Grant, Token};
 use crate::lock::Lock;
 use crate::sys;
 use crate::thread::Thread;
-use crate::{fast_path, hook, replay, ring, signals, watch};
-
-/// The value of [`OWNER`] while a holder is being examined.
-pub(crate) const EXAMINED: u32 = u32::MAX;
+use crate::{fast_path, hook, protocol, replay, ring, signals, watch};
 
 /// How long the first in the queue waits before it examines the holder, in nanoseconds.
 const PATIENCE: u64 = 500_000;
@@ -351,9 +348,7 @@ fn wait_for_grant(thread: &'static Thread) {
 
 /// The end of a hook in code without hooks: whoever wants the token may have it.
 pub(crate) fn go_outside(thread: &'static Thread) {
-    fast_path::close();
-    compiler_fence(Ordering::SeqCst);
-    thread.own.outside.store(1, Ordering::Relaxed);
+    protocol::leave_code(fast_path::owner(), thread.observed(), fast_path::own_pointer());
     if WAITING.load(Ordering::Relaxed) != 0 {
         offer(thread);
     }

@@ -10,8 +10,8 @@ use std::ops::Range;
 
 use mayhap_wire::fast_path::PLACE_BYTES;
 
+use super::inline_hooks::{Accessed, InlineHook};
 use super::instruction::{R8, RAX, RCX, RDI, RDX, Register, Registers, Value};
-use super::quick::{Accessed, Quick};
 
 /// Where hooks get the addresses of all accesses but the first.
 const ADDRESSES: [Register; 3] = [RDX, RCX, R8];
@@ -124,7 +124,7 @@ impl<'a> Group<'a> {
     }
 
     /// Writes the group, and its places; how many those are.
-    pub(super) fn close(self, out: &mut String, places: &mut String, quick: &mut Vec<Quick>) -> usize {
+    pub(super) fn close(self, out: &mut String, places: &mut String, inline_hooks: &mut Vec<InlineHook>) -> usize {
         for (address, register) in self.addresses.iter().zip(ADDRESSES) {
             address.write(register, out);
         }
@@ -137,7 +137,7 @@ impl<'a> Group<'a> {
             let places: Vec<Accessed> =
                 follow.zip(first..).map(|(follows, place)| Accessed { place: name(place), follows }).collect();
             let may_repeat = may_repeat && places.len() == 1;
-            quick.push(Quick { at: out.len(), line, number: first, places, may_repeat, call: hook });
+            inline_hooks.push(InlineHook { at: out.len(), line, number: first, places, may_repeat, call: hook });
         } else {
             out.push_str(&hook);
         }

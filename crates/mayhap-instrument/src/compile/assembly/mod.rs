@@ -14,7 +14,7 @@
 //! decided is not looked at: more branches than needed make reorderings fewer, never wrong. Inline assembly ends a stretch.
 //!
 //! Accesses of one stretch are announced together where their addresses are known early enough ([`group`]). Before calls of functions
-//! that are elsewhere, a hook says that all that was announced is done ([`leaving`]): they may take long, or wait.
+//! that are elsewhere, a hook says that all that was announced is done ([`uninstrumented_calls`]): they may take long, or wait.
 //!
 //! Both write AT&T syntax, one label or instruction a line. The hooks of accesses may change the registers that any call may
 //! change. What stands below the stack pointer is not in use at calls, returns and jumps to other functions; at jumps through
@@ -22,23 +22,23 @@
 //! and are left alone. Nothing may come between the instructions that the address of a thread's variable is asked with
 //! (`__tls_get_addr`): the linker looks for them as they are.
 
-mod follow;
 mod group;
+mod hook_chains;
+mod inline_hooks;
 mod instruction;
-mod leaving;
 mod loops;
-mod quick;
 #[cfg(test)]
 mod tests;
+mod uninstrumented_calls;
 
 use std::collections::{HashMap, HashSet};
 
-use follow::Announces;
 use group::{BEHIND_BLOCK, BEHIND_CALL, Group, Often, WRITE};
+use hook_chains::Announces;
+use inline_hooks::InlineHook;
 use instruction::{RDI, Registers};
-use leaving::Leaving;
 use loops::Loops;
-use quick::Quick;
+use uninstrumented_calls::UninstrumentedCalls;
 
 /// What is known about how control came to a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,9 +72,9 @@ pub fn rewrite(text: &str, in_front: &HashSet<&str>) -> Option<String> {
         behind: Behind::Block,
         sites: 0,
         group: None,
-        leaving: Leaving::new(text, in_front),
+        uninstrumented: UninstrumentedCalls::new(text, in_front),
         loops: Loops::new(text),
-        quick: Vec::new(),
+        inline_hooks: Vec::new(),
         announces: HashMap::new(),
         registers: Registers::new(),
         number: 0,
@@ -122,10 +122,10 @@ struct Writer<'a> {
     sites: usize,
     /// The accesses that may get company.
     group: Option<Group<'a>>,
-    leaving: Leaving<'a>,
+    uninstrumented: UninstrumentedCalls<'a>,
     loops: Loops<'a>,
     /// Hooks that become part of the code.
-    quick: Vec<Quick>,
+    inline_hooks: Vec<InlineHook>,
     /// The lines that are those, or were announced by others.
     announces: HashMap<usize, Announces>,
     /// What they hold where there is no group.
@@ -147,21 +147,21 @@ impl<'a> Writer<'a> {
 
     /// All that was written, with the hooks that are part of the code.
     fn finish(mut self) -> String {
-        let counts = self.quick.iter().map(|quick| (quick.line, Announces::Quick(quick.places.len() as u64)));
+        let counts = self.inline_hooks.iter().map(|hook| (hook.line, Announces::InlineHook(hook.places.len() as u64)));
         self.announces.extend(counts);
-        let behind = follow::find(&self.loops, &self.announces);
-        let mut out = String::with_capacity(self.out.len() + 500 * self.quick.len());
+        let behind = hook_chains::find(&self.loops, &self.announces);
+        let mut out = String::with_capacity(self.out.len() + 500 * self.inline_hooks.len());
         let mut done = 0;
         let mut anchor = None;
-        for quick in &self.quick {
-            let between = &self.out[done..quick.at];
+        for hook in &self.inline_hooks {
+            let between = &self.out[done..hook.at];
             out.push_str(between);
             if between.lines().any(changes_section) {
                 anchor = None;
             }
-            quick.write(&mut out, behind.contains(&quick.line));
-            quick.describe(&mut out, *anchor.get_or_insert(quick.number));
-            done = quick.at;
+            hook.write(&mut out, behind.contains(&hook.line));
+            hook.describe(&mut out, *anchor.get_or_insert(hook.number));
+            done = hook.at;
         }
         out.push_str(&self.out[done..]);
         out
@@ -171,7 +171,7 @@ impl<'a> Writer<'a> {
     fn close(&mut self) {
         self.registers = Registers::new();
         if let Some(group) = self.group.take() {
-            self.sites += group.close(&mut self.out, &mut self.places, &mut self.quick);
+            self.sites += group.close(&mut self.out, &mut self.places, &mut self.inline_hooks);
         }
     }
 
@@ -207,7 +207,7 @@ impl<'a> Writer<'a> {
             "call" | "callq" => return self.call(line, operand),
             "ret" | "retq" => {
                 self.close();
-                self.tell();
+                self.mark_entered();
                 self.behind = Behind::Block;
             }
             jump if jump.starts_with('j') => {
@@ -233,15 +233,15 @@ impl<'a> Writer<'a> {
 
     /// What comes before a jump.
     fn jump(&mut self, operand: &str) {
-        let leaves = self.leaving.leaves(function(operand));
+        let leaves = self.uninstrumented.leaves(function(operand));
         let may_be_inside = operand.starts_with('*') || THUNKS.iter().any(|thunk| operand.starts_with(thunk));
         if may_be_inside && (leaves || self.behind == Behind::Block) {
             self.line("\tleaq\t-128(%rsp), %rsp");
-            self.tell();
+            self.mark_entered();
             self.leave(leaves);
             self.line("\tleaq\t128(%rsp), %rsp");
         } else if !may_be_inside && !operand.starts_with(".L") {
-            self.tell();
+            self.mark_entered();
             self.leave(leaves);
         }
     }
@@ -271,15 +271,15 @@ impl<'a> Writer<'a> {
         self.close();
         // What functions are entered and left is no decision.
         if !matches!(name, "__tsan_func_entry" | "__tsan_func_exit" | "__tsan_init" | "__tls_get_addr") {
-            self.tell();
-            self.leave(self.leaving.leaves(name));
+            self.mark_entered();
+            self.leave(self.uninstrumented.leaves(name));
             self.behind = Behind::Call;
         }
         self.line(line);
     }
 
     /// Says that a block was entered, before something that is no access.
-    fn tell(&mut self) {
+    fn mark_entered(&mut self) {
         if self.behind == Behind::Block {
             self.line("\tcall\t*__mayhap_entered@GOTPCREL(%rip)");
         }

@@ -1,6 +1,6 @@
 //! Which hooks of a file come behind others.
 //!
-//! A hook that is part of the code ends with three registers that say how the ring is ([`super::quick`]). One that is only ever come to
+//! A hook that is part of the code ends with three registers that say how the ring is ([`super::inline_hooks`]). One that is only ever come to
 //! from such hooks, by ways on which nothing changes these registers, need not ask for all that again: the ring's head is where the one before
 //! left it, or something else happened. That check says nothing of the room in the ring, so only so many units follow one check of that.
 //!
@@ -13,7 +13,7 @@ use mayhap_wire::fast_path::TOGETHER;
 use super::loops::{Loops, jump};
 use super::{HARMLESS, is_label, is_target};
 
-/// What [`super::quick`] leaves in registers.
+/// What [`super::inline_hooks`] leaves in registers.
 const KEPT: [&str; 3] = ["%r9", "%r10", "%r11"];
 /// The most units that one access takes in the ring.
 const LONGEST: u64 = 3;
@@ -21,7 +21,7 @@ const LONGEST: u64 = 3;
 /// A line that announces accesses.
 pub(super) enum Announces {
     /// A hook that is part of the code announces so many.
-    Quick(u64),
+    InlineHook(u64),
     /// Another hook has announced it.
     Nothing,
 }
@@ -87,7 +87,7 @@ pub(super) fn find(loops: &Loops, announces: &HashMap<usize, Announces>) -> Hash
                     break;
                 }
             } else if let Some(announces) = announces.get(&number) {
-                let Announces::Quick(count) = announces else { continue };
+                let Announces::InlineHook(count) = announces else { continue };
                 state = match state {
                     State::Behind(units) if units + count <= TOGETHER => {
                         behind.insert(number);

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::mem::offset_of;
 
 use mayhap_wire::fast_path::{
-    BASE, InlineHook, NOTE_NAME, NOTE_SECTION, NOTE_TYPE, OWNER, PLACE_LAST as LAST, RING, ROOM, SYMBOL,
+    self, BASE, NOTE_NAME, NOTE_SECTION, NOTE_TYPE, OWNER, PLACE_LAST as LAST, RING, ROOM, SYMBOL,
 };
 use mayhap_wire::ring::{Header, unit};
 
@@ -26,7 +26,7 @@ pub(super) struct Accessed {
 }
 
 /// A hook that becomes part of the code.
-pub(super) struct Quick {
+pub(super) struct InlineHook {
     /// Where it is to be in what was written.
     pub(super) at: usize,
     /// The line that it stands for.
@@ -40,11 +40,11 @@ pub(super) struct Quick {
     pub(super) call: String,
 }
 
-impl Quick {
+impl InlineHook {
     /// Writes it. `behind`: it is only come to from other such hooks, which left the ring in `%r9`, its head in `%r10` and where
     /// its units are in `%r11`. The runtime's hooks leave the same there, or what is no ring.
     pub(super) fn write(&self, out: &mut String, behind: bool) {
-        let Quick { number, places, may_repeat, call, .. } = self;
+        let InlineHook { number, places, may_repeat, call, .. } = self;
         let half = unit::HALF;
         // Writing to a string never fails.
         let _ = writeln!(out, ".LMHb{number}:");
@@ -92,7 +92,7 @@ impl Quick {
     /// Writes its entry in the module's table of inline hooks. `anchor` is a hook in the same section of code: the linker keeps or
     /// drops the entry together with that section.
     pub(super) fn describe(&self, out: &mut String, anchor: usize) {
-        let Quick { number, places, .. } = self;
+        let InlineHook { number, places, .. } = self;
         let place = &places[0].place;
         let _ = write!(
             out,
@@ -100,7 +100,7 @@ impl Quick {
              \t.asciz\t\"{NOTE_NAME}\"\n\t.long\t.LMHb{number}-.\n\t.word\t.LMHc{number}-.LMHb{number}, .LMHe{number}-.LMHb{number}\n\
              \t.long\t{place}-.\n\t.long\t{}\n\t.popsection\n",
             NOTE_NAME.len() + 1,
-            size_of::<InlineHook>(),
+            size_of::<fast_path::InlineHook>(),
             places.len()
         );
     }
@@ -110,7 +110,7 @@ impl Quick {
 mod tests {
     use std::collections::HashSet;
 
-    use crate::compile::assembly::rewrite;
+    use super::super::rewrite;
 
     /// Each inline hook has an entry, which is linked to the section of its code.
     #[test]

@@ -42,28 +42,28 @@ const NONE: [&str; 33] = [
 const NONE_BEGIN: [&str; 5] = ["__tsan_", "__mayhap_", "__sanitizer_", "__cxa_", "_Unwind_"];
 
 /// What is known of the functions of a file.
-pub(super) struct Leaving<'a> {
+pub(super) struct UninstrumentedCalls<'a> {
     defined: HashSet<&'a str>,
     /// What other names of functions stand for.
     meant: HashMap<&'a str, &'a str>,
     in_front: &'a HashSet<&'a str>,
 }
 
-impl<'a> Leaving<'a> {
+impl<'a> UninstrumentedCalls<'a> {
     /// Of a file's text; `in_front` are the functions that the runtime stands in front of.
     pub(super) fn new(text: &'a str, in_front: &'a HashSet<&'a str>) -> Self {
-        let mut leaving = Leaving { defined: HashSet::new(), meant: HashMap::new(), in_front };
+        let mut calls = UninstrumentedCalls { defined: HashSet::new(), meant: HashMap::new(), in_front };
         for line in text.lines() {
             match line.as_bytes() {
                 [b'.', b'L', ..] => {}
-                [.., b':'] => _ = leaving.defined.insert(&line[..line.len() - 1]),
+                [.., b':'] => _ = calls.defined.insert(&line[..line.len() - 1]),
                 [b'\t', b'.', b's', b'e', b't', ..] | [b'\t', b'.', b'w', b'e', b'a', b'k', ..] => {
-                    leaving.directive(line)
+                    calls.directive(line)
                 }
                 _ => {}
             }
         }
-        leaving
+        calls
     }
 
     fn directive(&mut self, line: &'a str) {
