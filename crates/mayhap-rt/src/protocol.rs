@@ -16,6 +16,9 @@
 //! between the two steps on both sides, one of them sees the other. Hooks run all the time and the watchdog seldom: its fence is the
 //! one that costs ([`heavy_fence`]).
 //!
+//! Stores release and loads of the watchdog acquire: on x86-64 that costs nothing, since the processor keeps the order of stores and the
+//! order of loads anyway.
+//!
 //! This file is compiled twice: for the runtime, and for `tests/protocol_model.rs`, which runs it under all interleavings of two
 //! threads, a signal and the watchdog. It must not use anything but `super::sync` and its own constants.
 
@@ -57,14 +60,14 @@ pub(crate) struct Observed<'a> {
 #[inline(always)]
 pub(crate) fn open(fast_path: &AtomicU64, pointer: u64) {
     light_fence();
-    fast_path.store(pointer, Ordering::Relaxed);
+    fast_path.store(pointer, Ordering::Release);
 }
 
 /// Closes the fast path if it is open for the calling thread.
 #[inline(always)]
 pub(crate) fn close(fast_path: &AtomicU64, pointer: u64) {
     if fast_path.load(Ordering::Relaxed) == pointer {
-        fast_path.store(0, Ordering::Relaxed);
+        fast_path.store(0, Ordering::Release);
     }
 }
 
@@ -94,11 +97,11 @@ pub(crate) fn is_head_invalid(head: &AtomicU64) -> bool {
 /// whether it holds the token. From here on the thread's signal handlers wait, and the watchdog leaves the token with it.
 #[inline(always)]
 pub(crate) fn begin_hook(fast_path: &AtomicU64, thread: Observed<'_>, pointer: u64, left: i64) {
-    thread.busy.store(1, Ordering::Relaxed);
+    thread.busy.store(1, Ordering::Release);
     light_fence();
     close(fast_path, pointer);
-    thread.outside.store(0, Ordering::Relaxed);
-    thread.left.store(left, Ordering::Relaxed);
+    thread.outside.store(0, Ordering::Release);
+    thread.left.store(left, Ordering::Release);
     light_fence();
 }
 
@@ -108,7 +111,7 @@ pub(crate) fn end_hook(thread: Observed<'_>, finish: impl FnOnce()) {
     light_fence();
     finish();
     light_fence();
-    thread.busy.store(0, Ordering::Relaxed);
+    thread.busy.store(0, Ordering::Release);
 }
 
 /// The calling thread leaves instrumented code, and everything that it announced is done.
@@ -116,7 +119,7 @@ pub(crate) fn end_hook(thread: Observed<'_>, finish: impl FnOnce()) {
 pub(crate) fn leave_code(fast_path: &AtomicU64, thread: Observed<'_>, pointer: u64) {
     close(fast_path, pointer);
     light_fence();
-    thread.outside.store(1, Ordering::Relaxed);
+    thread.outside.store(1, Ordering::Release);
 }
 
 /// A signal handler begins in the calling thread, which is in no hook. Returns what [`handler_ends`] must be given.
@@ -126,7 +129,7 @@ pub(crate) fn handler_begins(words: Words<'_>, thread: Observed<'_>, pointer: u6
     // A chained hook may be about to continue where the hook before it left the head.
     invalidate_head(words.head);
     light_fence();
-    thread.outside.store(0, Ordering::Relaxed);
+    thread.outside.store(0, Ordering::Release);
     outside
 }
 
@@ -134,42 +137,59 @@ pub(crate) fn handler_begins(words: Words<'_>, thread: Observed<'_>, pointer: u6
 pub(crate) fn handler_ends(words: Words<'_>, thread: Observed<'_>, pointer: u64, outside: u32) {
     close(words.fast_path, pointer);
     light_fence();
-    thread.outside.store(outside, Ordering::Relaxed);
+    thread.outside.store(outside, Ordering::Release);
 }
 
 /// What changes whenever a thread does something that a recording must not miss.
 pub(crate) type Progress = [u64; 4];
 
-fn progress(words: Words<'_>, holder: Observed<'_>) -> Progress {
+/// How far the holder has come.
+pub(crate) fn progress(words: Words<'_>, holder: Observed<'_>) -> Progress {
     [
         holder.number.load(Ordering::Relaxed).into(),
-        holder.left.load(Ordering::Relaxed) as u64,
-        holder.slices.load(Ordering::Relaxed).into(),
-        units(words.head),
+        holder.left.load(Ordering::Acquire) as u64,
+        holder.slices.load(Ordering::Acquire).into(),
+        words.head.load(Ordering::Acquire) & !HEAD_INVALID,
     ]
 }
 
-/// Makes the holder's next hook ask for the token, wherever in its code it is; `false` where the kernel cannot.
-pub(crate) fn stop_fast_hooks(words: Words<'_>) -> bool {
+/// Since when the holder's fast hooks are stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stopped {
+    /// They were stopped when they were last examined, and none has run since.
+    Before,
+    /// They are stopped from here on. A hook that is under way will undo it, by moving the head.
+    Now,
+}
+
+/// Makes the holder's next hook ask for the token, wherever in its code it is; `None` where the kernel cannot.
+pub(crate) fn stop_fast_hooks(words: Words<'_>) -> Option<Stopped> {
     let (closed, invalidated) = (close_to_all(words.fast_path), invalidate_head(words.head));
-    !(closed || invalidated) || heavy_fence()
+    match closed || invalidated {
+        true => heavy_fence().then_some(Stopped::Now),
+        false => Some(Stopped::Before),
+    }
 }
 
 /// Takes the token from its holder, if the holder is surely not about to access anything: [`Words::token`] is then [`EXAMINED`].
-/// `has_gone_on` says whether the holder, whose fast hooks were stopped, has passed everything that it announced.
+/// `has_gone_on` says whether the holder, whose fast hooks were stopped, has passed everything that it announced. What the holder did
+/// before they were stopped is no evidence: a hook may have begun after that.
 ///
 /// The caller has the scheduler's lock.
-pub(crate) fn revoke(words: Words<'_>, holder: Observed<'_>, has_gone_on: impl FnOnce(Progress) -> bool) -> bool {
-    if holder.busy.load(Ordering::Relaxed) != 0 {
+pub(crate) fn revoke(
+    words: Words<'_>,
+    holder: Observed<'_>,
+    has_gone_on: impl FnOnce(Progress, Stopped) -> bool,
+) -> bool {
+    if holder.busy.load(Ordering::Acquire) != 0 {
         return false;
     }
-    let is_outside = holder.outside.load(Ordering::Relaxed) != 0;
+    let is_outside = holder.outside.load(Ordering::Acquire) != 0;
     // A thread in code without hooks has closed the fast path itself.
-    if !is_outside && !stop_fast_hooks(words) {
-        return false;
-    }
+    let stopped = if is_outside { Some(Stopped::Before) } else { stop_fast_hooks(words) };
+    let Some(stopped) = stopped else { return false };
     let before = progress(words, holder);
-    if !is_outside && !has_gone_on(before) {
+    if !is_outside && !has_gone_on(before, stopped) {
         return false;
     }
     words.token.store(EXAMINED, Ordering::SeqCst);

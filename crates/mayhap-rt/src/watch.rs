@@ -2,14 +2,14 @@
 //! this is safe. What remains to be found out here is whether the holder has gone on since its last hook:
 //! - it is asleep in the kernel (a plain access does not sleep; waiting for a page counts as uninterruptible, not asleep), or,
 //!   without `/proc`, it has used no CPU time at all for [`LONG`], or
-//! - it has used at least [`ENOUGH`] of CPU time since it was first seen with the same progress, or
+//! - it has used at least [`ENOUGH`] of CPU time since it was first seen with the same progress and its fast hooks stopped, or
 //! - it no longer exists.
 //!
 //! Everything here runs under the scheduler's lock, in the first thread of the queue.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::protocol::{self, Progress};
+use crate::protocol::{self, Progress, Stopped};
 use crate::thread::Thread;
 use crate::{fast_path, replay, sys};
 
@@ -27,7 +27,7 @@ static SEEN: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 pub(crate) fn revoke(holder: &Thread) -> bool {
     let Some(words) = fast_path::words() else { return false };
     let tid = holder.identity.tid.load(Ordering::Relaxed);
-    let taken = protocol::revoke(words, holder.observed(), |progress| has_gone_on(tid, progress));
+    let taken = protocol::revoke(words, holder.observed(), |progress, stopped| has_gone_on(tid, progress, stopped));
     if taken {
         replay::settle(holder);
     }
@@ -35,12 +35,13 @@ pub(crate) fn revoke(holder: &Thread) -> bool {
 }
 
 /// Whether the holder, whose fast hooks were stopped, has passed everything that it announced.
-fn has_gone_on(tid: u32, progress: Progress) -> bool {
+fn has_gone_on(tid: u32, progress: Progress, stopped: Stopped) -> bool {
     match sys::thread_state(tid) {
         b'S' | b'X' | b'Z' => true,
         state @ (b'R' | b'?') => {
             let now = sys::cpu_time(tid);
-            let same = SEEN.each_ref().map(|seen| seen.load(Ordering::Relaxed)) == progress;
+            let seen = SEEN.each_ref().map(|seen| seen.load(Ordering::Relaxed));
+            let same = stopped == Stopped::Before && seen == progress;
             let used = now.saturating_sub(SEEN_TIME.load(Ordering::Relaxed));
             if same && now != 0 {
                 let idle = if state == b'?' && used == 0 { IDLE.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 };
