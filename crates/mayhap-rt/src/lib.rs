@@ -37,6 +37,7 @@ mod fast_path;
 mod heap;
 mod hook;
 mod init;
+mod inline_assembly;
 mod inline_hooks;
 mod inputs;
 mod lock;

@@ -12,6 +12,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use libc::c_int;
 use mayhap_wire::ring::{AtomicKind, Tag, atomic_word, order};
 
+use crate::channels::services;
 use crate::hook::{self, Hook};
 use crate::replay::{self, conditions as scheduled};
 use crate::thread::Thread;
@@ -331,7 +332,12 @@ unsafe extern "C-unwind" fn scope_leave(a: u64, b: u64, c: u64, d: u64, e: u64, 
 unsafe extern "C" fn syscall() {
     core::arch::naked_asm!(
         "cmp rdi, {futex_number}",
-        "je {futex}",
+        "jne 3f",
+        "mov r11, qword ptr [rsp]",
+        "mov r10, qword ptr [rip + mayhap_pc@GOTTPOFF]",
+        "mov qword ptr fs:[r10], r11",
+        "jmp {futex}",
+        "3:",
         "mov rax, rdi",
         "mov rdi, rsi",
         "mov rsi, rdx",
@@ -373,10 +379,25 @@ unsafe extern "C" fn futex(number: i64, a: usize, op: usize, c: usize, d: usize,
         replay::asleep(thread, true);
         blocking::leave();
     }
+    let pc = tls::caller();
+    let wakes = matches!(
+        op as c_int & libc::FUTEX_CMD_MASK,
+        libc::FUTEX_WAKE
+            | libc::FUTEX_WAKE_BITSET
+            | libc::FUTEX_WAKE_OP
+            | libc::FUTEX_REQUEUE
+            | libc::FUTEX_CMP_REQUEUE
+    );
+    if wakes {
+        services::wakes(pc, a as u64);
+    }
     // SAFETY: the caller's own arguments.
     let result = unsafe { sys::call(number, [a, op, c, d, e, f]) };
     if let Some(thread) = sleeper {
         replay::asleep(thread, false);
+        if result == 0 {
+            services::woken(pc, a as u64);
+        }
     }
     match result {
         result @ -4095..0 => failed(result as i64),

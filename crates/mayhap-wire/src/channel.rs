@@ -53,6 +53,8 @@ pub mod flag {
     pub const SET: u64 = 8;
     /// How much goes through the channel is not known.
     pub const UNMEASURED: u64 = 16;
+    /// Threads that sleep on a word are woken, or were.
+    pub const WAKES: u64 = 32;
 }
 
 /// A key for two numbers of the kernel's.

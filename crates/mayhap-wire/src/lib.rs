@@ -14,6 +14,7 @@ pub mod channel;
 pub mod events;
 pub mod fast_path;
 pub mod frame;
+pub mod inline_assembly;
 pub mod limits;
 pub mod ring;
 pub mod schedule;

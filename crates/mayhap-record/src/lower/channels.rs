@@ -39,6 +39,10 @@ enum Part {
     Taken,
     /// That an end hung up.
     End,
+    /// That sleepers were woken.
+    Woken,
+    /// That the file lock of one owner was given up.
+    Unlocked(u64),
 }
 
 #[derive(Default)]
@@ -186,6 +190,8 @@ impl Lowering {
             Part::Send(nth) => format!("send {nth} on {}", channel.name),
             Part::Taken => format!("receives on {}", channel.name),
             Part::End => format!("end of {}", channel.name),
+            Part::Woken => format!("wake-up on futex, {}", channel.name),
+            Part::Unlocked(owner) => format!("unlock {owner} of file lock, {}", channel.name),
         };
         let id = names::define(&mut self.tables.conditions, &name)?;
         self.tables.condition_kinds.set(id as usize, ConditionKind::Channel);
@@ -216,11 +222,20 @@ impl Lowering {
         }
     }
 
+    /// The code is that of a lock, whose sleeping threads are nothing to the program: the lock itself is seen.
+    fn is_lock_code(&self, site: u32) -> bool {
+        let frames = self.symbols.frames(self.sites.get(site).pc);
+        self.marks(site).silent || frames.first().is_some_and(|place| place.to_string().contains("parking_lot_core"))
+    }
+
     /// Something is put into a channel.
     pub(super) fn sent(&mut self, site: u32, body: &[u64]) -> Result<(), NameError> {
         let &[key, amount, mark, flags] = body else { return Ok(()) };
         if !self.facts.received.contains(&key) {
             return Ok(());
+        }
+        if flags & flag::WAKES != 0 {
+            return if self.is_lock_code(site) { Ok(()) } else { self.notify_part(site, key, Part::Woken) };
         }
         let thread = self.current;
         let before = self.channel(key, site).last;
@@ -276,6 +291,12 @@ impl Lowering {
     pub(super) fn found_ready(&mut self, site: u32, body: &[u64]) -> Result<(), NameError> {
         for pair in body.chunks_exact(2) {
             let (key, flags) = (pair[0], pair[1]);
+            if flags & flag::WAKES != 0 {
+                if !self.is_lock_code(site) {
+                    self.wait_for_part(site, key, Part::Woken)?;
+                }
+                continue;
+            }
             if flags & flag::ROOM != 0 {
                 self.wait_for_part(site, key, Part::Taken)?;
                 continue;
@@ -362,6 +383,9 @@ impl Lowering {
     /// A lock of a file or a stream was taken. A stream's belongs to the thread, a file's to a description of the file.
     pub(super) fn keyed_acquire(&mut self, site: u32, body: &[u64]) -> Result<(), NameError> {
         let &[key, shared, owner] = body else { return Ok(()) };
+        if self.facts.common_locks.contains(&key) {
+            return self.take_in_order(site, key, owner);
+        }
         let (lock, me, shared) = (self.keyed_lock(site, key, owner)?, self.current, shared != 0);
         self.thread().tries = false;
         let Some(keyed) = self.channels.locks.get_mut(&key) else { return Ok(()) };
@@ -386,6 +410,20 @@ impl Lowering {
         self.decided(if shared { Op::SharedAcquire } else { Op::Acquire }, lock, site)
     }
 
+    /// A lock that several threads take for one owner excludes none of these, only other owners: it comes after all their releases.
+    fn take_in_order(&mut self, site: u32, key: u64, owner: u64) -> Result<(), NameError> {
+        let others = self.channel(key, site).conditions.keys().filter_map(|part| match *part {
+            Part::Unlocked(other) if other != owner => Some(other),
+            _ => None,
+        });
+        let mut others: Vec<u64> = others.collect();
+        others.sort_unstable();
+        for other in others {
+            self.wait_for_part(site, key, Part::Unlocked(other))?;
+        }
+        Ok(())
+    }
+
     /// The thread that took a lock gives it up, though another may do it.
     fn release_of(&mut self, thread: u16, site: u32, lock: u32, shared: bool) -> Result<(), NameError> {
         let me = std::mem::replace(&mut self.current, thread);
@@ -398,6 +436,9 @@ impl Lowering {
     /// A lock of a file or a stream is given up.
     pub(super) fn keyed_release(&mut self, site: u32, key: u64, owner: u64) -> Result<(), NameError> {
         let me = self.current;
+        if self.facts.common_locks.contains(&key) {
+            return self.notify_part(site, key, Part::Unlocked(owner));
+        }
         let Some(keyed) = self.channels.locks.get_mut(&key) else { return Ok(()) };
         let lock = keyed.lock;
         let same = |holder: &(u16, u64, bool, u32)| holder.1 == owner && (owner != 0 || holder.0 == me);

@@ -5,7 +5,7 @@
 //!
 //! Cost: constant time an access (a cached table lookup), time linear in a block's pages that were ever touched when it is freed.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::sync_channel;
@@ -53,6 +53,9 @@ struct FirstPass {
     thread: u16,
     atomics: Atomics,
     received: HashSet<u64>,
+    /// Which thread took each lock of a file for each owner.
+    lock_owners: HashMap<(u64, u64), u16>,
+    common_locks: HashSet<u64>,
 }
 
 /// What the second pass needs of the first.
@@ -69,6 +72,8 @@ pub(crate) struct Facts {
     pub(crate) atomics: Atomics,
     /// Channels that something is taken from, or found ready: the others order nothing.
     pub(crate) received: HashSet<u64>,
+    /// Locks of files that several threads take for one owner.
+    pub(crate) common_locks: HashSet<u64>,
 }
 
 /// Where atomic operations are, and which of them read which addresses without changing them.
@@ -170,6 +175,8 @@ impl Default for FirstPass {
             thread: 0,
             atomics: Atomics::default(),
             received: HashSet::new(),
+            lock_owners: HashMap::new(),
+            common_locks: HashSet::new(),
         }
     }
 }
@@ -277,6 +284,7 @@ impl FirstPass {
             }
             Tag::Unmap => self.unmap(first, first.saturating_add(second)),
             Tag::Receive => _ = self.received.insert(first),
+            Tag::KeyedAcquire => self.note_owner(first, following(body, 2)),
             Tag::Ready => self.received.extend(body.iter().step_by(2)),
             Tag::RangeRead => self.touch(first, second, false),
             Tag::RangeWrite => self.touch(first, second, true),
@@ -287,6 +295,13 @@ impl FirstPass {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// A lock is taken for an owner. Owner 0 is the thread itself.
+    fn note_owner(&mut self, key: u64, owner: u64) {
+        if owner != 0 && *self.lock_owners.entry((key, owner)).or_insert(self.thread) != self.thread {
+            self.common_locks.insert(key);
         }
     }
 
@@ -341,6 +356,7 @@ impl FirstPass {
             tells_branches,
             atomics: self.atomics,
             received: self.received,
+            common_locks: self.common_locks,
         };
         (facts, Filter { kept: self.ever, pages: self.pages, sites: self.sites })
     }

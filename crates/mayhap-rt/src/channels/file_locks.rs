@@ -43,8 +43,9 @@ exports! {
     funlockfile => unlock_stream;
 }
 
-/// Locks that are held: the lock's key, the descriptor plus 1 that took it, and the number of its owner.
-static HELD: [[AtomicU64; 3]; 256] = [const { [const { AtomicU64::new(0) }; 3] }; 256];
+/// Open file descriptions that have taken locks: the lock's key, the descriptor plus 1 that took it, a number for the description, and
+/// whether it holds the lock.
+static OWNED: [[AtomicU64; 4]; 256] = [const { [const { AtomicU64::new(0) }; 4] }; 256];
 static OWNERS: AtomicU64 = AtomicU64::new(1);
 
 /// Two descriptors of this process are of the same open file description.
@@ -54,9 +55,9 @@ fn is_same(a: c_int, b: c_int) -> bool {
     a == b || unsafe { sys::call(libc::SYS_kcmp, [process, process, 0, a as usize, b as usize, 0]) } == 0
 }
 
-/// The entry of a lock that this descriptor's description holds.
-fn held(key: u64, fd: c_int) -> Option<&'static [AtomicU64; 3]> {
-    HELD.iter().find(|entry| {
+/// The entry of a lock that this descriptor's description has taken before.
+fn owned(key: u64, fd: c_int) -> Option<&'static [AtomicU64; 4]> {
+    OWNED.iter().find(|entry| {
         let holder = entry[1].load(Ordering::Relaxed);
         entry[0].load(Ordering::Relaxed) == key && holder != 0 && is_same(holder as c_int - 1, fd)
     })
@@ -128,30 +129,38 @@ fn for_description(
     attempt: impl FnOnce() -> c_int,
     wait: Option<impl FnOnce() -> c_int>,
 ) -> c_int {
-    let before = held(key, fd);
+    let before = owned(key, fd);
     let owner = match before {
         Some(entry) => entry[2].load(Ordering::Relaxed),
         None => OWNERS.fetch_add(1, Ordering::Relaxed),
     };
     let Some(shared) = mode else {
-        let Some(entry) = before else { return attempt() };
+        let Some(entry) = before.filter(|entry| entry[3].load(Ordering::Relaxed) != 0) else { return attempt() };
         let result = give(key, owner, attempt);
         if result == 0 {
-            entry[1].store(0, Ordering::Relaxed);
+            entry[3].store(0, Ordering::Relaxed);
         }
         return result;
     };
     let result = take(key, shared, owner, is_busy, attempt, wait);
-    if result == 0 && before.is_none() {
-        let free = HELD
-            .iter()
-            .find(|entry| entry[1].compare_exchange(0, fd as u64 + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok());
-        if let Some(entry) = free {
-            entry[0].store(key, Ordering::Relaxed);
-            entry[2].store(owner, Ordering::Relaxed);
-        }
+    if result == 0
+        && let Some(entry) = before.or_else(|| free_entry(fd))
+    {
+        entry[0].store(key, Ordering::Relaxed);
+        entry[2].store(owner, Ordering::Relaxed);
+        entry[3].store(1, Ordering::Relaxed);
     }
     result
+}
+
+/// An entry for a descriptor: one that was never used, or whose lock is not held.
+fn free_entry(fd: c_int) -> Option<&'static [AtomicU64; 4]> {
+    let takes = |entry: &&[AtomicU64; 4], from: u64| {
+        entry[1].compare_exchange(from, fd as u64 + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    };
+    let idle = |entry: &&[AtomicU64; 4]| entry[3].load(Ordering::Relaxed) == 0;
+    let unused = OWNED.iter().find(|entry| takes(entry, 0));
+    unused.or_else(|| OWNED.iter().filter(idle).find(|entry| takes(entry, entry[1].load(Ordering::Relaxed))))
 }
 
 fn file_key(fd: c_int, what: u64) -> u64 {
@@ -180,15 +189,17 @@ unsafe extern "C-unwind" fn lock_for_process(f: c_int, c: c_int, n: off_t) -> c_
 
 /// A descriptor is about to be closed: what its description holds is given up, unless others have it, too.
 pub(crate) fn closes(hook: &Hook, pc: u64, fd: c_int) {
-    for entry in HELD.iter().filter(|entry| entry[1].load(Ordering::Relaxed) == fd as u64 + 1) {
-        hook.record(Tag::KeyedRelease, pc, &[entry[0].load(Ordering::Relaxed), entry[2].load(Ordering::Relaxed)]);
+    for entry in OWNED.iter().filter(|entry| entry[1].load(Ordering::Relaxed) == fd as u64 + 1) {
+        if entry[3].swap(0, Ordering::Relaxed) != 0 {
+            hook.record(Tag::KeyedRelease, pc, &[entry[0].load(Ordering::Relaxed), entry[2].load(Ordering::Relaxed)]);
+        }
         entry[1].store(0, Ordering::Relaxed);
     }
 }
 
-/// Some description of this descriptor holds a lock.
+/// The descriptor has taken a lock.
 pub(crate) fn holds(fd: c_int) -> bool {
-    HELD.iter().any(|entry| entry[1].load(Ordering::Relaxed) == fd as u64 + 1)
+    OWNED.iter().any(|entry| entry[1].load(Ordering::Relaxed) == fd as u64 + 1)
 }
 
 /// `fcntl`: locks, and duplicates.

@@ -57,6 +57,16 @@ impl Channel {
     }
 }
 
+/// Places of which something was recorded that need be recorded once only.
+static PLACES: pairs::Table<1> = pairs::Table::new();
+
+/// The first time that the thread holding the token asks for a place.
+pub(crate) fn once_at(pc: u64) -> bool {
+    let is_first = PLACES.get(pc).is_none();
+    PLACES.entry(pc);
+    is_first
+}
+
 /// The calling thread's error number.
 pub(crate) fn errno() -> c_int {
     // SAFETY: the thread's own.

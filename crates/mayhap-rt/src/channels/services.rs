@@ -124,6 +124,20 @@ unsafe extern "C-unwind" fn names_later(m: c_int, l: *const *mut c_void, n: c_in
     asking(|| unsafe { libc_::getaddrinfo_a(m, l, n, e) })
 }
 
+/// Threads that sleep on a word are about to be woken.
+pub(crate) fn wakes(pc: u64, word: u64) {
+    if let Some(hook) = Hook::enter_outermost() {
+        hook.record(Tag::Send, pc, &[key(channel::FUTEX, word, 0), 0, 0, flag::WAKES]);
+    }
+}
+
+/// The thread slept on a word and was woken.
+pub(crate) fn woken(pc: u64, word: u64) {
+    if let Some(hook) = Hook::enter_outermost() {
+        hook.record(Tag::Ready, pc, &[key(channel::FUTEX, word, 0), flag::WAKES]);
+    }
+}
+
 /// A library was loaded, or found loaded, and its constructors have run.
 pub(crate) fn loaded(hook: &Hook, pc: u64, library: *const c_void) {
     if library.is_null() {

@@ -83,10 +83,16 @@ fn lane(thread: &Thread) -> Option<&'static Lane> {
     map::lanes().get((thread.replay.thread_slot.load(Ordering::Relaxed) as usize).checked_sub(1)?)
 }
 
-/// The thread begins: the first one, or one whose lane its creator knew.
+/// The thread begins: the first one, one whose lane its creator knew, or one of a library.
 pub(crate) fn begins(thread: &Thread, stack: u64) {
-    if thread.identity.owner.load(Ordering::Relaxed) == 1 {
-        thread.replay.thread_slot.store(map::lane_of(0, 0), Ordering::Relaxed);
+    let number = thread.identity.owner.load(Ordering::Relaxed).wrapping_sub(1);
+    if thread.replay.thread_slot.load(Ordering::Relaxed) == 0 {
+        // Threads of libraries are known by their number. They serve others: one that has no part in the schedule is not held back.
+        let slot = map::lane_of(0, number);
+        let leading = map::head().map_or(0, |head| head.leading);
+        let takes_part = |lane: &&Lane| lane.target != 0 || (1..=leading).contains(&lane.first);
+        let lane = map::lanes().get((slot as usize).wrapping_sub(1)).filter(takes_part);
+        thread.replay.thread_slot.store(if number == 0 || lane.is_some() { slot } else { 0 }, Ordering::Relaxed);
     }
     if let Some(lane) = lane(thread) {
         lane.stack.store(stack, Ordering::Relaxed);

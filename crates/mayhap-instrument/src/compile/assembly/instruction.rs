@@ -322,6 +322,11 @@ impl<'a> Registers<'a> {
     }
 }
 
+/// How many bytes an operand has that is a register.
+pub(super) fn operand_bytes(operand: &str) -> Option<u8> {
+    operand.strip_prefix('%').and_then(register).map(|(_, bits)| bits / 8)
+}
+
 /// Whether an instruction is one of these, with or without a size.
 fn is(name: &str, among: &[&str]) -> bool {
     among.contains(&name) || name.strip_suffix(['b', 'w', 'l', 'q']).is_some_and(|name| among.contains(&name))
@@ -340,7 +345,7 @@ fn writes_last(name: &str, operands: &str) -> bool {
 }
 
 /// The operands but the last, and the last.
-fn split_last(operands: &str) -> (&str, &str) {
+pub(super) fn split_last(operands: &str) -> (&str, &str) {
     let mut depth = 0;
     let comma = operands.bytes().rposition(|byte| {
         match byte {

@@ -25,6 +25,7 @@
 mod group;
 mod hook_chains;
 mod inline_hooks;
+mod inline_assembly;
 mod instruction;
 mod loops;
 #[cfg(test)]
@@ -78,6 +79,8 @@ pub fn rewrite(text: &str, in_front: &HashSet<&str>) -> Option<String> {
         announces: HashMap::new(),
         registers: Registers::new(),
         number: 0,
+        in_function: false,
+        in_section: false,
     };
     let early = resolvers(text);
     let (mut inline, mut is_early) = (false, false);
@@ -94,7 +97,12 @@ pub fn rewrite(text: &str, in_front: &HashSet<&str>) -> Option<String> {
                 writer.behind = Behind::Block;
             }
             code if !inline => {
+                writer.note_function(code);
                 writer.take(line, code);
+                continue;
+            }
+            code if writer.in_function => {
+                writer.take_inline(line, code);
                 continue;
             }
             _ => {}
@@ -132,6 +140,10 @@ struct Writer<'a> {
     registers: Registers<'a>,
     /// Of the line.
     number: usize,
+    /// The line is inside a function: assembly there is code.
+    in_function: bool,
+    /// Inline assembly has gone to another section.
+    in_section: bool,
 }
 
 impl<'a> Writer<'a> {
@@ -229,6 +241,55 @@ impl<'a> Writer<'a> {
             }
         }
         self.line(line);
+    }
+
+    /// Notes where functions begin and end.
+    fn note_function(&mut self, code: &str) {
+        if code.starts_with(".cfi_startproc") || code.starts_with(".type") && code.ends_with("@function") {
+            self.in_function = true;
+        } else if code.starts_with(".cfi_endproc") || code.starts_with(".size") {
+            self.in_function = false;
+        }
+    }
+
+    /// Writes a line of inline assembly, and before each instruction what must be.
+    fn take_inline(&mut self, line: &str, code: &str) {
+        self.close();
+        let code = bare(code);
+        if code.is_empty() || code.starts_with('#') {
+            return self.line(line);
+        }
+        if code.starts_with('.') || self.in_section {
+            // Code that stands there as bytes cannot be read.
+            let is_code =
+                [".byte", ".long", ".quad", ".insn", ".macro", ".intel_syntax"].iter().any(|d| code.starts_with(d));
+            if is_code && !self.in_section {
+                self.inline_hook(&inline_assembly::Access::unknown());
+            }
+            self.in_section |= [".pushsection", ".section", ".subsection"].iter().any(|d| code.starts_with(d));
+            self.in_section &= ![".popsection", ".previous", ".text"].iter().any(|d| code.starts_with(d));
+            return self.line(line);
+        }
+        let Some(instructions) = inline_assembly::instructions(code) else {
+            self.inline_hook(&inline_assembly::Access::unknown());
+            return self.line(line);
+        };
+        for instruction in instructions {
+            if let Some(access) = inline_assembly::access(instruction.code, instruction.locked) {
+                self.inline_hook(&access);
+            }
+            if instruction.label || instruction.code.starts_with('j') {
+                self.behind = Behind::Block;
+            }
+            self.line(&instruction.text);
+        }
+    }
+
+    fn inline_hook(&mut self, access: &inline_assembly::Access<'_>) {
+        let mut hook = String::new();
+        inline_assembly::write_hook(access, self.behind != Behind::Nothing, &mut hook);
+        self.out.push_str(&hook);
+        self.behind = Behind::Nothing;
     }
 
     /// What comes before a jump.

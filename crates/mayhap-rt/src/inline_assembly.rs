@@ -1,0 +1,152 @@
+//! The hook before instructions of inline assembly that touch memory. It stands between any two instructions, so it keeps every
+//! register, vectors and flags included.
+
+use core::sync::atomic::Ordering;
+
+use mayhap_wire::channel::doubt;
+use mayhap_wire::inline_assembly::{Does, split};
+use mayhap_wire::ring::{AtomicKind, Tag, atomic_word, order};
+
+use crate::channels::once_at;
+use crate::hook::Hook;
+use crate::{replay, tls};
+
+/// Registers that may be in use between any two instructions: of the processor's state the parts for numbers and vectors.
+const PARTS: u32 = 0xe7;
+/// Room for those parts.
+const ROOM: usize = 2752;
+
+/// Called with the address in `%rdi`. Behind the return address lie the word that says what the instruction does, and the program's
+/// own `%rdi`.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __mayhap_inline() {
+    core::arch::naked_asm!(
+        "pushfq",
+        "push rax",
+        "push rcx",
+        "push rdx",
+        "push rsi",
+        "push r8",
+        "push r9",
+        "push r10",
+        "push r11",
+        "push rbp",
+        "cld",
+        "mov rbp, rsp",
+        "sub rsp, {room}",
+        "and rsp, -64",
+        // The processor looks at what the area's head says.
+        "xor eax, eax",
+        "mov qword ptr [rsp + 512], rax",
+        "mov qword ptr [rsp + 520], rax",
+        "mov qword ptr [rsp + 528], rax",
+        "mov qword ptr [rsp + 536], rax",
+        "mov qword ptr [rsp + 544], rax",
+        "mov qword ptr [rsp + 552], rax",
+        "mov qword ptr [rsp + 560], rax",
+        "mov qword ptr [rsp + 568], rax",
+        "mov eax, {parts}",
+        "xor edx, edx",
+        "xsave64 [rsp]",
+        "mov esi, dword ptr [rbp + 88]",
+        "mov rdx, qword ptr [rbp + 80]",
+        "mov rcx, rbp",
+        "call {inner}",
+        "mov eax, {parts}",
+        "xor edx, edx",
+        "xrstor64 [rsp]",
+        "mov rsp, rbp",
+        "pop rbp",
+        "pop r11",
+        "pop r10",
+        "pop r9",
+        "pop r8",
+        "pop rsi",
+        "pop rdx",
+        "pop rcx",
+        "pop rax",
+        "popfq",
+        "ret",
+        room = const ROOM,
+        parts = const PARTS,
+        inner = sym announce,
+    )
+}
+
+/// Which of the words that the hook saved are `%rdx` and `%rax`.
+const SAVED_RDX: usize = 6;
+const SAVED_RAX: usize = 8;
+
+unsafe extern "C" fn announce(address: u64, what: u32, pc: u64, saved: *const u64) {
+    let Some((does, size, order, entered)) = split(what) else { return };
+    if entered && let Some(thread) = tls::active() {
+        thread.own.branch.store(pc, Ordering::Relaxed);
+    }
+    match does {
+        Does::Load => atomic(pc, address, AtomicKind::Load, order, size),
+        Does::Store => atomic(pc, address, AtomicKind::Store, order, size),
+        Does::Update => atomic(pc, address, AtomicKind::Update, order, size),
+        Does::Compare => {
+            let Some((hook, _)) = Hook::enter_for(Tag::Atomic, pc, address) else { return };
+            // SAFETY: the hook saved the registers, and the instruction that comes reads the memory. No other thread that has hooks
+            // changes it before.
+            let is_equal = unsafe { is_expected(address, size, *saved.add(SAVED_RAX), *saved.add(SAVED_RDX)) };
+            let kind = if is_equal { AtomicKind::Update } else { AtomicKind::Load };
+            record(&hook, pc, address, kind, order, size);
+        }
+        Does::Change => {
+            if let Some(hook) = Hook::enter() {
+                hook.record(Tag::RangeRead, pc, &[address, u64::from(size)]);
+                hook.record(Tag::RangeWrite, pc, &[address, u64::from(size)]);
+            }
+        }
+        Does::Fence => {
+            if let Some(hook) = Hook::enter() {
+                hook.record(Tag::Fence, pc, &[u64::from(order)]);
+            }
+        }
+        Does::Unknown => {
+            if let Some(hook) = Hook::enter()
+                && once_at(pc)
+            {
+                hook.record(Tag::Doubt, pc, &[u64::from(doubt::ASSEMBLY)]);
+            }
+        }
+    }
+}
+
+/// The instruction itself comes after the hook, which therefore does not pass the token on.
+fn atomic(pc: u64, address: u64, kind: AtomicKind, order: u8, size: u8) {
+    if let Some((hook, _)) = Hook::enter_for(Tag::Atomic, pc, address) {
+        record(&hook, pc, address, kind, order, size);
+    }
+}
+
+fn record(hook: &Hook, pc: u64, address: u64, kind: AtomicKind, order: u8, size: u8) {
+    replay::check_atomic(hook.thread(), kind as u8, pc, address);
+    hook.record(Tag::Atomic, pc, &[address, atomic_word(kind, order, size)]);
+}
+
+/// The memory holds what a compare-exchange expects.
+///
+/// # Safety
+/// The memory can be read.
+unsafe fn is_expected(address: u64, size: u8, low: u64, high: u64) -> bool {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        match size {
+            1 => (address as *const u8).read() == low as u8,
+            2 => (address as *const u16).read_unaligned() == low as u16,
+            4 => (address as *const u32).read_unaligned() == low as u32,
+            16 => {
+                let place = address as *const u64;
+                place.read_unaligned() == low && place.add(1).read_unaligned() == high
+            }
+            _ => (address as *const u64).read_unaligned() == low,
+        }
+    }
+}
+
+// What is said of fences are the numbers that compilers have for orders.
+const _: () = assert!(order::SEQ_CST == 5 && order::ACQUIRE == 2 && order::RELEASE == 3);

@@ -1,0 +1,36 @@
+// A descriptor that threads share excludes nobody.
+// proven: value
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/file.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+char name[64];
+int fd, value;
+
+static void *first(void *arg) {
+    flock(fd, LOCK_EX);
+    value++;
+    flock(fd, LOCK_UN);
+    return arg;
+}
+
+static void *second(void *arg) {
+    first(arg);
+    return arg;
+}
+
+int main(void) {
+    snprintf(name, sizeof name, "/tmp/mayhap-lock-%d", (int)getpid());
+    close(open(name, O_CREAT | O_RDWR, 0600));
+    fd = open(name, O_RDWR);
+    pthread_t a, b;
+    pthread_create(&a, 0, first, 0);
+    pthread_create(&b, 0, second, 0);
+    pthread_join(a, 0);
+    pthread_join(b, 0);
+    return 0;
+}

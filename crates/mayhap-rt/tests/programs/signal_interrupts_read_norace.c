@@ -1,0 +1,51 @@
+// A handler that does not restart calls ends a read of an empty pipe.
+#define _GNU_SOURCE
+#include <signal.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+pthread_t receiver;
+sem_t ready;
+atomic_int done;
+int ends[2], value;
+
+static void handler(int signal) {
+    if (signal != SIGUSR1) abort();
+}
+
+static void *first(void *arg) {
+    char byte;
+    receiver = pthread_self();
+    sem_post(&ready);
+    if (read(ends[0], &byte, 1) != -1 || errno != EINTR || value != 7) abort();
+    done = 1;
+    return arg;
+}
+
+static void *second(void *arg) {
+    sem_wait(&ready);
+    value = 7;
+    while (!done) {
+        pthread_kill(receiver, SIGUSR1);
+        usleep(1000);
+    }
+    return arg;
+}
+
+int main(void) {
+    struct sigaction action = {.sa_handler = handler};
+    sigaction(SIGUSR1, &action, 0);
+    sem_init(&ready, 0, 0);
+    if (pipe(ends)) abort();
+    pthread_t a, b;
+    pthread_create(&a, 0, first, 0);
+    pthread_create(&b, 0, second, 0);
+    pthread_join(a, 0);
+    pthread_join(b, 0);
+    return 0;
+}
