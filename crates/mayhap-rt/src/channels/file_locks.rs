@@ -13,6 +13,7 @@ use mayhap_wire::ring::Tag;
 use super::{connections, descriptors, errno, fails};
 use crate::blocking::leave;
 use crate::hook::Hook;
+use crate::lock::Lock;
 use crate::real::real;
 use crate::replay::{self, Decision};
 use crate::sys;
@@ -46,6 +47,8 @@ exports! {
 /// Open file descriptions that have taken locks: the lock's key, the descriptor plus 1 that took it, a number for the description, and
 /// whether it holds the lock.
 static OWNED: [[AtomicU64; 4]; 256] = [const { [const { AtomicU64::new(0) }; 4] }; 256];
+/// Guards who has which entry. No hook is entered under it.
+static LOCK: Lock = Lock::new();
 static OWNERS: AtomicU64 = AtomicU64::new(1);
 
 /// Two descriptors of this process are of the same open file description.
@@ -129,38 +132,38 @@ fn for_description(
     attempt: impl FnOnce() -> c_int,
     wait: Option<impl FnOnce() -> c_int>,
 ) -> c_int {
-    let before = owned(key, fd);
-    let owner = match before {
-        Some(entry) => entry[2].load(Ordering::Relaxed),
-        None => OWNERS.fetch_add(1, Ordering::Relaxed),
-    };
-    let Some(shared) = mode else {
-        let Some(entry) = before.filter(|entry| entry[3].load(Ordering::Relaxed) != 0) else { return attempt() };
-        let result = give(key, owner, attempt);
-        if result == 0 {
-            entry[3].store(0, Ordering::Relaxed);
+    // Threads that share a descriptor come here at the same time.
+    let Some(entry) = LOCK.with(|| owned(key, fd).or_else(|| new_entry(key, fd))) else { return attempt() };
+    let owner = entry[2].load(Ordering::Relaxed);
+    match mode {
+        None if entry[3].load(Ordering::Relaxed) == 0 => attempt(),
+        None => {
+            let result = give(key, owner, attempt);
+            if result == 0 {
+                entry[3].store(0, Ordering::Relaxed);
+            }
+            result
         }
-        return result;
-    };
-    let result = take(key, shared, owner, is_busy, attempt, wait);
-    if result == 0
-        && let Some(entry) = before.or_else(|| free_entry(fd))
-    {
-        entry[0].store(key, Ordering::Relaxed);
-        entry[2].store(owner, Ordering::Relaxed);
-        entry[3].store(1, Ordering::Relaxed);
+        Some(shared) => {
+            let result = take(key, shared, owner, is_busy, attempt, wait);
+            if result == 0 {
+                entry[3].store(1, Ordering::Relaxed);
+            }
+            result
+        }
     }
-    result
 }
 
-/// An entry for a descriptor: one that was never used, or whose lock is not held.
-fn free_entry(fd: c_int) -> Option<&'static [AtomicU64; 4]> {
-    let takes = |entry: &&[AtomicU64; 4], from: u64| {
-        entry[1].compare_exchange(from, fd as u64 + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-    };
-    let idle = |entry: &&[AtomicU64; 4]| entry[3].load(Ordering::Relaxed) == 0;
-    let unused = OWNED.iter().find(|entry| takes(entry, 0));
-    unused.or_else(|| OWNED.iter().filter(idle).find(|entry| takes(entry, entry[1].load(Ordering::Relaxed))))
+/// An entry for a descriptor: one that was never used, or whose lock is not held. Under the lock.
+fn new_entry(key: u64, fd: c_int) -> Option<&'static [AtomicU64; 4]> {
+    let of = |entry: &&[AtomicU64; 4], word: usize| entry[word].load(Ordering::Relaxed);
+    let unused = OWNED.iter().find(|entry| of(entry, 1) == 0);
+    let entry = unused.or_else(|| OWNED.iter().find(|entry| of(entry, 3) == 0))?;
+    entry[0].store(key, Ordering::Relaxed);
+    entry[2].store(OWNERS.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+    entry[3].store(0, Ordering::Relaxed);
+    entry[1].store(fd as u64 + 1, Ordering::Relaxed);
+    Some(entry)
 }
 
 fn file_key(fd: c_int, what: u64) -> u64 {

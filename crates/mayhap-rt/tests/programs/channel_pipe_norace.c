@@ -1,5 +1,4 @@
 // A byte through a pipe hands the value over.
-// names: send 1 on pipe created at channel_pipe_norace.c
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
