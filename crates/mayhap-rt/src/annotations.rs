@@ -1,7 +1,7 @@
 //! What programs that know ThreadSanitizer tell it themselves: order and locks of their own making. Those that ask for
 //! nothing that a recording has (names, expected races, fibers) are there so that programs that call them link and run.
 
-use libc::{c_char, c_int, c_uint, c_void};
+use libc::{c_char, c_int, c_long, c_uint, c_void};
 use mayhap_wire::ring::Tag;
 
 use crate::hook::Hook;
@@ -20,6 +20,20 @@ exports! {
     AnnotateHappensAfter => happens_after;
     __tsan_mutex_post_lock => locked;
     __tsan_mutex_pre_unlock => unlocks;
+    AnnotateRWLockCreate => lock_renewed;
+    AnnotateRWLockCreateStatic => lock_renewed;
+    AnnotateRWLockDestroy => lock_renewed;
+    AnnotateRWLockAcquired => lock_acquired;
+    AnnotateRWLockReleased => lock_released;
+    WTFAnnotateHappensBefore => happens_before;
+    WTFAnnotateHappensAfter => happens_after;
+    AnnotateBenignRace => benign;
+    AnnotateBenignRaceSized => benign_sized;
+    WTFAnnotateBenignRaceSized => benign_sized;
+    AnnotateIgnoreReadsBegin => ignore_reads;
+    AnnotateIgnoreReadsEnd => heed_reads;
+    AnnotateIgnoreWritesBegin => ignore_writes;
+    AnnotateIgnoreWritesEnd => heed_writes;
 }
 
 fn tell(tag: Tag, object: Object) {
@@ -56,6 +70,64 @@ unsafe extern "C" fn unlocks(mutex: Object, _flags: c_uint) -> c_int {
     1
 }
 
+unsafe extern "C" fn lock_renewed(_file: *const c_char, _line: c_int, lock: Object) {
+    tell(Tag::Renew, lock);
+}
+
+unsafe extern "C" fn lock_acquired(_file: *const c_char, _line: c_int, lock: Object, alone: c_long) {
+    tell(if alone == 0 { Tag::SharedAcquire } else { Tag::Acquire }, lock);
+}
+
+unsafe extern "C" fn lock_released(_file: *const c_char, _line: c_int, lock: Object, _alone: c_long) {
+    tell(Tag::AnyRelease, lock);
+}
+
+/// Races on some memory are meant: accesses there are told as atomic ones.
+fn meant(place: Object, bytes: u64) {
+    let pc = tls::caller();
+    if let Some(hook) = Hook::enter() {
+        hook.record(Tag::Benign, pc, &[place as u64, bytes]);
+    }
+}
+
+unsafe extern "C" fn benign(_file: *const c_char, _line: c_int, place: Object, _why: *const c_char) {
+    meant(place, 8);
+}
+
+unsafe extern "C" fn benign_sized(
+    _file: *const c_char,
+    _line: c_int,
+    place: Object,
+    bytes: c_long,
+    _why: *const c_char,
+) {
+    meant(place, bytes.max(0) as u64);
+}
+
+/// From here on the thread's reads, or writes, are not looked at, or again.
+fn heed(writes: bool, heeds: bool) {
+    let pc = tls::caller();
+    if let Some(hook) = Hook::enter() {
+        hook.record(Tag::Heeded, pc, &[u64::from(writes), u64::from(heeds)]);
+    }
+}
+
+unsafe extern "C" fn ignore_reads(_file: *const c_char, _line: c_int) {
+    heed(false, false);
+}
+
+unsafe extern "C" fn heed_reads(_file: *const c_char, _line: c_int) {
+    heed(false, true);
+}
+
+unsafe extern "C" fn ignore_writes(_file: *const c_char, _line: c_int) {
+    heed(true, false);
+}
+
+unsafe extern "C" fn heed_writes(_file: *const c_char, _line: c_int) {
+    heed(true, true);
+}
+
 /// Functions that do nothing and return nothing, or null.
 macro_rules! silent {
     ($($name:ident)*) => {
@@ -72,9 +144,9 @@ silent! {
     __tsan_mutex_create __tsan_mutex_destroy __tsan_mutex_pre_lock __tsan_mutex_post_unlock __tsan_mutex_pre_signal
     __tsan_mutex_post_signal __tsan_mutex_pre_divert __tsan_mutex_post_divert __tsan_get_current_fiber __tsan_create_fiber
     __tsan_destroy_fiber __tsan_switch_to_fiber __tsan_set_fiber_name __tsan_flush_memory
-    AnnotateBenignRace AnnotateBenignRaceSized AnnotateIgnoreReadsBegin AnnotateIgnoreReadsEnd AnnotateIgnoreWritesBegin
-    AnnotateIgnoreWritesEnd AnnotateIgnoreSyncBegin AnnotateIgnoreSyncEnd AnnotateThreadName AnnotateNewMemory
-    AnnotateRWLockCreate AnnotateRWLockCreateStatic AnnotateRWLockDestroy AnnotateRWLockAcquired AnnotateRWLockReleased
+
+    AnnotateIgnoreSyncBegin AnnotateIgnoreSyncEnd AnnotateThreadName AnnotateNewMemory
+
     AnnotateFlushState AnnotatePublishMemoryRange AnnotateUnpublishMemoryRange AnnotateEnableRaceDetection
     AnnotateMutexIsUsedAsCondVar AnnotateMutexIsNotPHB AnnotateCondVarSignal AnnotateCondVarSignalAll AnnotateCondVarWait
     AnnotateExpectRace AnnotateTraceMemory AnnotateMemoryIsInitialized AnnotateMemoryIsUninitialized

@@ -177,6 +177,8 @@ impl Hook {
             | Tag::SignalSent
             | Tag::SignalTaken
             | Tag::Unmap
+            | Tag::Benign
+            | Tag::Heeded
             | Tag::Doubt => {}
             // What is found ready depends on how fast others are.
             Tag::Ready if !replay::is_next(self.thread, tag as u8, pc, object) => {}

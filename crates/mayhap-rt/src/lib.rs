@@ -53,6 +53,7 @@ mod real;
 mod replay;
 mod ring;
 mod rust;
+mod sanitizer;
 mod sched;
 mod signals;
 mod sites;

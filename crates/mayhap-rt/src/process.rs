@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use libc::{c_int, c_void};
 use mayhap_wire::ring::state;
 
+use crate::channels::file_locks;
 use crate::real::{real, real_address};
 use crate::tls::{self, exports};
 use crate::{calls, conditions, hook, inline_hooks, replay, ring, sched, signals, sys};
@@ -38,6 +39,7 @@ extern "C" fn in_child() {
     sched::forget();
     replay::forget();
     conditions::forget();
+    file_locks::forget();
     inline_hooks::forget();
     tls::finish();
 }

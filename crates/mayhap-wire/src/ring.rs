@@ -332,6 +332,10 @@ codes! {
         Unmap = 80,
         /// At site `arg` something happens that the recording cannot see into: [a [`crate::channel::doubt`]].
         Doubt = 81,
+        /// At site `arg` the program says that races on some memory are meant: [address, bytes].
+        Benign = 82,
+        /// At site `arg` the program says whether accesses of the current thread are to be looked at: [1 for writes, 1 if so].
+        Heeded = 83,
     }
 }
 

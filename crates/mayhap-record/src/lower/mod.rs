@@ -22,6 +22,7 @@
 //! Every event passes the validator; what breaks a rule (a lock that uninstrumented code released)
 //! is mended or dropped, and counted.
 
+mod annotations;
 mod atomics;
 mod attempts;
 pub(crate) mod channels;
@@ -103,6 +104,7 @@ pub(crate) struct Lowering {
     blocks: Blocks,
     objects: Objects,
     channels: channels::Channels,
+    annotations: annotations::Annotations,
     threads: Vec<Thread>,
     current: u16,
     symbols: Symbols,
@@ -170,6 +172,7 @@ impl Lowering {
             blocks: Blocks::default(),
             objects: Objects::default(),
             channels: channels::Channels::default(),
+            annotations: annotations::Annotations::default(),
             threads: Vec::new(),
             current: 0,
             symbols,
@@ -362,6 +365,8 @@ impl Lowering {
             Tag::Parked => self.parked(arg, first)?,
             Tag::ScopeLeft => self.scope_left(arg, first)?,
             Tag::Unmap => self.unmapped(arg, first, second)?,
+            Tag::Benign => self.annotations.mean(first, second),
+            Tag::Heeded => self.annotations.heed(self.current, first != 0, second != 0),
             Tag::Channel
             | Tag::Send
             | Tag::SendEnd
@@ -503,6 +508,11 @@ impl Lowering {
             let kept = granules(address, bytes).any(|(granule, _, _)| self.kept.get(granule) != 0);
             self.excluded += u64::from(kept);
             return Ok(());
+        }
+        if self.annotations.is_any()
+            && let Some(result) = self.annotated(site, address, bytes, op)
+        {
+            return result;
         }
         let mut first = true;
         for (granule, from, to) in granules(address, bytes) {

@@ -51,6 +51,11 @@ static OWNED: [[AtomicU64; 4]; 256] = [const { [const { AtomicU64::new(0) }; 4] 
 static LOCK: Lock = Lock::new();
 static OWNERS: AtomicU64 = AtomicU64::new(1);
 
+/// A forked child has one thread.
+pub(crate) fn forget() {
+    LOCK.forget();
+}
+
 /// Two descriptors of this process are of the same open file description.
 fn is_same(a: c_int, b: c_int) -> bool {
     let process = sys::process_id() as usize;

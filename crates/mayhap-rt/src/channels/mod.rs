@@ -12,7 +12,7 @@
 
 mod connections;
 pub(crate) mod descriptors;
-mod file_locks;
+pub(crate) mod file_locks;
 mod pairs;
 mod queues;
 mod readiness;

@@ -23,7 +23,6 @@ mod libc_real {
         fn aio_fsync(o: c_int, b: *mut c_void) -> c_int;
         fn lio_listio(m: c_int, l: *const *mut c_void, n: c_int, e: *mut sigevent) -> c_int;
         fn mq_notify(q: c_int, e: *const sigevent) -> c_int;
-        fn getaddrinfo_a(m: c_int, l: *const *mut c_void, n: c_int, e: *mut sigevent) -> c_int;
     }
 }
 use libc_real as libc_;
@@ -39,7 +38,6 @@ exports! {
     lio_listio => many_later;
     lio_listio64 => many_later;
     mq_notify => notify_later;
-    getaddrinfo_a => names_later;
 }
 
 /// What all threads of the C library wait for.
@@ -119,9 +117,26 @@ unsafe extern "C-unwind" fn notify_later(q: c_int, e: *const sigevent) -> c_int 
     asking(|| unsafe { libc_::mq_notify(q, e) })
 }
 
-unsafe extern "C-unwind" fn names_later(m: c_int, l: *const *mut c_void, n: c_int, e: *mut sigevent) -> c_int {
-    // SAFETY: the caller's own arguments.
-    asking(|| unsafe { libc_::getaddrinfo_a(m, l, n, e) })
+/// Names that are looked up later. A program linked statically would get all of the look-up with it.
+#[cfg(not(feature = "archive"))]
+mod names {
+    use super::*;
+
+    mod libc_real {
+        use super::*;
+        real! {
+            fn getaddrinfo_a(m: c_int, l: *const *mut c_void, n: c_int, e: *mut sigevent) -> c_int;
+        }
+    }
+
+    exports! {
+        getaddrinfo_a => names_later;
+    }
+
+    unsafe extern "C-unwind" fn names_later(m: c_int, l: *const *mut c_void, n: c_int, e: *mut sigevent) -> c_int {
+        // SAFETY: the caller's own arguments.
+        asking(|| unsafe { libc_real::getaddrinfo_a(m, l, n, e) })
+    }
 }
 
 /// Threads that sleep on a word are about to be woken.
