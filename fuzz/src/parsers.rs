@@ -18,12 +18,13 @@ pub(crate) fn std(data: &[u8]) {
     survives_native(&trace);
 }
 
-/// Native files: as they are, or, if the input begins with a zero, as blocks with the right checksums around the rest.
+/// Native files: as they are, or, if the input begins with a zero (a one: of version 1), as blocks with the right checksums
+/// around the rest.
 pub(crate) fn native(data: &[u8]) {
     let framed;
     let bytes = match data {
-        [0, contents @ ..] => {
-            framed = frame(contents);
+        [first @ (0 | 1), contents @ ..] => {
+            framed = frame(if *first == 0 { mayhap_wire::VERSION } else { 1 }, contents);
             &framed[..]
         }
         _ => data,
@@ -84,8 +85,8 @@ fn survives_native(trace: &Trace) {
 
 /// A file whose blocks are cut out of `contents`: kind, number of items (low byte, high byte), length (the same), bytes.
 /// Behind them stands a footer that points to the first block of facts.
-fn frame(mut contents: &[u8]) -> Vec<u8> {
-    let mut file = FileHeader::current().to_vec();
+fn frame(version: u16, mut contents: &[u8]) -> Vec<u8> {
+    let mut file = FileHeader::of_version(version).to_vec();
     let (mut sequence, mut summary) = (0, None);
     while let [kind, a, b, c, d, rest @ ..] = contents {
         let length = usize::from(u16::from_le_bytes([*c, *d])).min(rest.len());

@@ -1,7 +1,9 @@
 //! A fingerprint of a trace's contents, the same for every format it is stored in.
 //!
 //! Hashes events as (thread, operation, object, location), ids renumbered in order of first appearance, each name hashed
-//! where its id first appears. XXH3, 128 bits: it tells traces apart by accident, not by malice.
+//! where its id first appears. Flags, values and the kinds of conditions that decide how waits find their notifies are hashed
+//! where there are any, so that a trace without them keeps the fingerprint it always had; other kinds, which not every
+//! format carries, are not. XXH3, 128 bits: it tells traces apart by accident, not by malice.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,9 +12,11 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::columns::Columns;
 use crate::event::ObjectKind;
-use crate::id::NONE;
+use crate::id::{NONE, ValueId};
+use crate::kinds::ConditionKind;
 use crate::names::{Names, Tables};
 use crate::trace::Trace;
+use crate::values::Value;
 
 /// What a trace contains, in 128 bits. Prints and parses as 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -66,21 +70,59 @@ impl FingerprintBuilder {
             self.record.push(op as u8);
             self.threads.put(columns.threads[i].into(), &tables.threads, &mut self.record);
             let object = columns.objects[i];
-            match op.names() {
+            let is_new = match op.names() {
                 ObjectKind::Variable => self.variables.put(object, &tables.variables, &mut self.record),
                 ObjectKind::Lock => self.locks.put(object, &tables.locks, &mut self.record),
                 ObjectKind::Thread => self.threads.put(object, &tables.threads, &mut self.record),
                 ObjectKind::Condition => self.conditions.put(object, &tables.conditions, &mut self.record),
-                ObjectKind::Nothing => {}
-            }
+                ObjectKind::Nothing => false,
+            };
             self.locations.put(columns.locations[i], &tables.locations, &mut self.record);
+            if is_new && op.names() == ObjectKind::Condition {
+                put_kind(tables.condition_kinds.get(object as usize), &mut self.record);
+            }
+            self.put_properties(columns, i, tables);
             self.hash.update(&self.record);
+        }
+    }
+
+    #[inline]
+    fn put_properties(&mut self, columns: &Columns, i: usize, tables: &Tables) {
+        if !columns.flags.is_empty() && columns.flags[i] != 0 {
+            self.record.push(FLAGS);
+            self.record.extend_from_slice(&columns.flags[i].to_le_bytes());
+        }
+        match tables.value(ValueId::from_cell(columns.value_at(i))) {
+            Some(Value::Bits(bits)) => {
+                self.record.push(BITS);
+                self.record.extend_from_slice(&bits.to_le_bytes());
+            }
+            Some(Value::Pointer { block, offset }) => {
+                self.record.push(POINTER);
+                self.record.extend_from_slice(&block.to_le_bytes());
+                self.record.extend_from_slice(&offset.to_le_bytes());
+            }
+            None => {}
         }
     }
 
     /// The fingerprint of all that was taken.
     pub fn finish(self) -> Fingerprint {
         Fingerprint(self.hash.digest128())
+    }
+}
+
+// What begins a record behind that of an event: no operation has such a code.
+const FLAGS: u8 = 0xf0;
+const BITS: u8 = 0xf1;
+const POINTER: u8 = 0xf2;
+const KIND: u8 = 0xf3;
+
+fn put_kind(kind: ConditionKind, record: &mut Vec<u8>) {
+    if !kind.has_fixed_pairs() {
+        let (code, initial) = kind.code();
+        record.extend_from_slice(&[KIND, code]);
+        record.extend_from_slice(&initial.to_le_bytes());
     }
 }
 
@@ -92,10 +134,11 @@ struct Canonical {
 }
 
 impl Canonical {
-    fn put(&mut self, cell: u32, names: &Names, record: &mut Vec<u8>) {
+    /// Adds an id to the record; `true` if it is the first time, and the name was added with it.
+    fn put(&mut self, cell: u32, names: &Names, record: &mut Vec<u8>) -> bool {
         if cell == NONE {
             record.extend_from_slice(&NONE.to_le_bytes());
-            return;
+            return false;
         }
         let index = cell as usize;
         if self.number.len() <= index {
@@ -112,5 +155,6 @@ impl Canonical {
             record.extend_from_slice(&(name.len() as u64).to_le_bytes());
             record.extend_from_slice(name);
         }
+        new
     }
 }

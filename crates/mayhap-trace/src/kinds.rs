@@ -165,6 +165,15 @@ impl<K: Copy + Default + PartialEq> Kinds<K> {
         self.0[index] = kind;
     }
 
+    /// Sets a kind that is not the default one, of an object that has the default one; `false` if it is otherwise.
+    pub(crate) fn set_once(&mut self, index: usize, kind: K) -> bool {
+        let is_new = kind != K::default() && self.get(index) == K::default();
+        if is_new {
+            self.set(index, kind);
+        }
+        is_new
+    }
+
     /// The objects that are not of the default kind.
     pub fn iter(&self) -> impl Iterator<Item = (usize, K)> + '_ {
         self.0.iter().copied().enumerate().filter(|(_, kind)| *kind != K::default())

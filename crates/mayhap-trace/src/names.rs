@@ -292,6 +292,12 @@ impl Tables {
         self.variable_kinds.get(variable.index())
     }
 
+    /// How many locks, variables and conditions have a kind.
+    pub(crate) fn kinds(&self) -> [u64; 3] {
+        let (locks, variables) = (self.lock_kinds.iter().count(), self.variable_kinds.iter().count());
+        [locks, variables, self.condition_kinds.iter().count()].map(|n| n as u64)
+    }
+
     /// The value with this id, if the trace has it.
     pub fn value(&self, value: Option<ValueId>) -> Option<Value> {
         value.and_then(|id| self.values.get(id))

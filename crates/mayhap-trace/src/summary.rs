@@ -7,7 +7,7 @@
 
 use crate::columns::Columns;
 use crate::event::{ObjectKind, Op};
-use crate::id::{LockId, ThreadId, VarId};
+use crate::id::{LockId, NONE, ThreadId, VarId};
 use crate::names::Tables;
 
 /// A growing set of dense ids.
@@ -56,6 +56,14 @@ pub struct Summary {
     pub by_thread: Vec<u64>,
     /// How many threads, locks, variables, conditions and locations have names.
     pub names: [u64; 5],
+    /// How many different values there are.
+    pub values: u64,
+    /// Events with some property.
+    pub with_flags: u64,
+    /// Events with a value.
+    pub with_values: u64,
+    /// Locks, variables and conditions whose kind is known.
+    pub kinds: [u64; 3],
     pub(crate) shared_variables: Bits,
     pub(crate) written_variables: Bits,
     pub(crate) shared_locks: Bits,
@@ -136,6 +144,9 @@ impl SummaryBuilder {
     pub fn add(&mut self, columns: &Columns) {
         let summary = &mut self.summary;
         summary.events += columns.len() as u64;
+        summary.with_flags += columns.flags.iter().filter(|&&bits| bits != 0).count() as u64;
+        let is_value = |&(&op, &value): &(&Op, &u32)| value != NONE && op.is_access();
+        summary.with_values += columns.ops.iter().zip(&columns.values).filter(is_value).count() as u64;
         for ((&thread, &op), &object) in columns.threads.iter().zip(&columns.ops).zip(&columns.objects) {
             let index = usize::from(thread);
             if summary.by_thread.len() <= index {
@@ -168,6 +179,8 @@ impl SummaryBuilder {
             tables.conditions.len() as u64,
             tables.locations.len() as u64,
         ];
+        self.summary.values = tables.values.len() as u64;
+        self.summary.kinds = tables.kinds();
         self.summary
     }
 }

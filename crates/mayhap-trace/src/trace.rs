@@ -4,7 +4,7 @@ use crate::columns::{Columns, Source};
 use crate::error::{Error, Position};
 use crate::event::{Event, Op};
 use crate::flags::Attempt;
-use crate::id::EventId;
+use crate::id::{EventId, NONE};
 use crate::names::{Tables, event_id};
 
 /// A whole trace in memory: 11 bytes an event plus the name tables.
@@ -95,7 +95,7 @@ impl Trace {
 
     /// Some event has a value.
     pub fn has_values(&self) -> bool {
-        !self.columns.values.is_empty()
+        self.columns.values.iter().any(|&value| value != NONE)
     }
 
     /// The event that people know by this number, if the trace has it.

@@ -13,7 +13,11 @@ fn sample(events: usize) -> Trace {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let (thread, object, place) = (seed >> 60 & 1, seed >> 40 & 1023, seed >> 30 & 255);
         let op = ["r", "w", "acq", "rel", "racq", "rrel", "wait", "notify", "notifyall"][i % 9];
-        match seed >> 55 & 7 {
+        match seed >> 55 & 15 {
+            8 => text.push_str(&format!("T{thread}|{}(x{object})\n", ["facq", "fracq", "fwait"][i % 3])),
+            9 => text.push_str(&format!("T{thread}|fence.sc|f.c:{place}\n")),
+            10 => text.push_str(&format!("T{thread}|w.rel.const(x{object})={place}\n")),
+            11 => text.push_str(&format!("T{thread}|r.acq(x{object})=&{place}+{i}\n")),
             0 => text.push_str(&format!("T{thread}|br\n")),
             1 => text.push_str(&format!("T{thread}|{op}(x{object})\n")),
             _ => text.push_str(&format!("T{thread}|{op}(x{object})|f.c:{place}\n")),
@@ -71,7 +75,7 @@ fn traces_round_trip_with_their_summary() {
         builder.add(trace.columns());
         assert_eq!(loaded.summary, Some(builder.finish(trace.tables())));
     }
-    assert_eq!(sample(100).columns().ops.iter().collect::<std::collections::HashSet<_>>().len(), Op::ALL.len());
+    assert_eq!(sample(300).columns().ops.iter().collect::<std::collections::HashSet<_>>().len(), Op::ALL.len());
 }
 
 #[test]
@@ -205,7 +209,7 @@ fn contents_that_do_not_fit_their_header_are_refused() {
     };
     assert_eq!(error(Kind::Names, 1, &[0, 1]), "its contents end too early");
     assert_eq!(error(Kind::Names, 1, &[0, 1, b'a', 0]), "bytes follow its contents");
-    assert_eq!(error(Kind::Names, 1, &[9, 1, b'a']), "it names table 9, which is not known");
+    assert_eq!(error(Kind::Names, 1, &[7, 1, b'a']), "it has a record 7, which is not known");
     assert_eq!(error(Kind::Names, 1, &[0, 0xff, 0xff, 0x7f, 0]), "it has a name of 2097151 bytes");
     assert_eq!(error(Kind::Names, 2, &[0, 1, b'a', 0, 1, b'a']), "the name `a` is defined twice");
     assert!(error(Kind::Names, 1, &[0, 1, 0xff]).starts_with("a name is not valid UTF-8"));

@@ -108,3 +108,18 @@ fn bad_bytes_are_errors_with_their_position() {
     assert_eq!(one(1 << 63 | write), "byte 18: the event's highest bit is set");
     assert!(read(&file(1, i32::MAX, i32::MAX, 1, &[write])).is_ok());
 }
+
+#[test]
+fn what_the_format_cannot_carry_is_counted() {
+    let (columns, mut tables) = parse_std("T0|w.sc(V0)=1|0\nT0|r(V0)=1|0\nT0|acq(L0)|0\n").unwrap().into_parts();
+    tables.lock_kinds.set(0, mayhap_trace::LockKind::Mutex);
+    let mut bytes = Vec::new();
+    let mut writer = Box::new(RapidBinWriter::new(&mut bytes).unwrap());
+    writer.write(&columns, &tables).unwrap();
+    let notes = writer.finish(&tables).unwrap();
+    let expected = [
+        "2 events lose the properties or values that they have",
+        "what kind of object 1 of the names stand for is lost",
+    ];
+    assert_eq!(notes, expected);
+}

@@ -87,8 +87,12 @@ pub enum EventsError {
     Op(u32),
     /// The event at this position names an object or a location beyond its table.
     Cell(u32),
-    /// A column is wider than four bytes.
+    /// A column is wider than its cells.
     Width(u8),
+    /// Columns follow that this version does not know.
+    Columns(u8),
+    /// The event at this position has a value beyond the table, or none of its own.
+    Value(u32),
 }
 
 impl fmt::Display for EventsError {
@@ -103,6 +107,8 @@ impl fmt::Display for EventsError {
                 write!(f, "its event {} names an object or a location that is not defined", at + 1)
             }
             EventsError::Width(width) => write!(f, "a column is {width} bytes wide"),
+            EventsError::Columns(which) => write!(f, "its columns {which} are not known"),
+            EventsError::Value(at) => write!(f, "its event {} has a value that is not defined", at + 1),
         }
     }
 }
@@ -158,7 +164,7 @@ pub fn encode(events: Events<'_>, states: &mut [ThreadState], block: u64, out: &
 }
 
 /// A column being written: all four planes, of which as many are kept as the largest step needs.
-struct Column<'a> {
+pub(crate) struct Column<'a> {
     width: &'a mut u8,
     planes: [&'a mut [u8]; 4],
     all: u32,
@@ -166,7 +172,7 @@ struct Column<'a> {
 
 impl<'a> Column<'a> {
     /// A column at the front of `out`, which needs room for all four planes.
-    fn new(out: &'a mut [u8], count: usize) -> Option<Self> {
+    pub(crate) fn new(out: &'a mut [u8], count: usize) -> Option<Self> {
         let (width, planes) = out.split_first_mut()?;
         let (low, high) = planes.get_mut(..4 * count)?.split_at_mut(2 * count);
         let ((p0, p1), (p2, p3)) = (low.split_at_mut(count), high.split_at_mut(count));
@@ -174,7 +180,7 @@ impl<'a> Column<'a> {
     }
 
     #[inline]
-    fn put(&mut self, i: usize, step: u32) {
+    pub(crate) fn put(&mut self, i: usize, step: u32) {
         self.all |= step;
         for (plane, byte) in self.planes.iter_mut().zip(step.to_le_bytes()) {
             plane[i] = byte;
@@ -182,26 +188,27 @@ impl<'a> Column<'a> {
     }
 
     /// Sets the width; returns how many bytes the column takes.
-    fn finish(self) -> usize {
+    pub(crate) fn finish(self) -> usize {
         *self.width = (32 - self.all.leading_zeros()).div_ceil(8) as u8;
         1 + usize::from(*self.width) * self.planes[0].len()
     }
 }
 
-/// Decodes the contents of a block into columns that have its number of events.
+/// Decodes the contents of a block into columns that have its number of events. Returns what follows the columns of
+/// version 1: nothing there, and the columns of [`crate::properties`] since.
 ///
 /// `sizes` are the numbers of names that the tables have so far; every cell that comes out indexes its table. `states`
 /// and `block` as in [`encode`].
 ///
 /// # Panics
 /// If the columns differ in length or `states` is shorter than the table of threads.
-pub fn decode(
-    mut bytes: &[u8],
+pub fn decode<'b>(
+    mut bytes: &'b [u8],
     sizes: &[usize; table::COUNT],
     states: &mut [ThreadState],
     block: u64,
     out: EventsMut<'_>,
-) -> Result<(), EventsError> {
+) -> Result<&'b [u8], EventsError> {
     let count = out.ops.len();
     assert!(out.threads.len() == count && out.objects.len() == count && out.locations.len() == count);
     let segments = varint::take(&mut bytes).ok_or(EventsError::Short)?;
@@ -214,10 +221,7 @@ pub fn decode(
     }
     out.ops.copy_from_slice(ops);
     let bytes = take_column(bytes, out.objects)?;
-    let bytes = take_column(bytes, out.locations)?;
-    if !bytes.is_empty() {
-        return Err(EventsError::Long);
-    }
+    let further = take_column(bytes, out.locations)?;
 
     let bounds = Bounds::new(sizes);
     let (mut bytes, mut from, mut good) = (segment_bytes, 0, true);
@@ -228,7 +232,7 @@ pub fn decode(
         good &= bounds.step(state, &out.ops[from..to], &mut out.objects[from..to], &mut out.locations[from..to]);
         from = to;
     }
-    if good { Ok(()) } else { Err(EventsError::Cell(bounds.first_bad(&out))) }
+    if good { Ok(further) } else { Err(EventsError::Cell(bounds.first_bad(&out))) }
 }
 
 #[inline]
@@ -259,7 +263,7 @@ fn take_threads(bytes: &mut &[u8], segments: u64, threads: usize, out: &mut [u16
 }
 
 /// Reads a width and its planes as steps; returns what follows them.
-fn take_column<'a>(bytes: &'a [u8], out: &mut [u32]) -> Result<&'a [u8], EventsError> {
+pub(crate) fn take_column<'a>(bytes: &'a [u8], out: &mut [u32]) -> Result<&'a [u8], EventsError> {
     let (&width, bytes) = bytes.split_first().ok_or(EventsError::Short)?;
     if width > 4 {
         return Err(EventsError::Width(width));
@@ -369,7 +373,9 @@ mod tests {
         let (mut threads, mut ops, mut objects, mut locations) = ([0; 6], [0; 6], [0; 6], [0; 6]);
         let out = EventsMut { threads: &mut threads, ops: &mut ops, objects: &mut objects, locations: &mut locations };
         let states = &mut [ThreadState::default(); 3];
-        decode(bytes, sizes, states, 1, out)?;
+        if !decode(bytes, sizes, states, 1, out)?.is_empty() {
+            return Err(EventsError::Long);
+        }
         assert_eq!((threads, ops, objects, locations), (THREADS, CODES, OBJECTS, LOCATIONS));
         Ok(())
     }

@@ -69,9 +69,14 @@ impl FileHeader {
 
     /// The header that this version writes.
     pub fn current() -> [u8; Self::SIZE] {
+        FileHeader::of_version(crate::VERSION)
+    }
+
+    /// The header of a file of some version.
+    pub fn of_version(version: u16) -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
         bytes[..8].copy_from_slice(&MAGIC);
-        bytes[8..10].copy_from_slice(&crate::VERSION.to_le_bytes());
+        bytes[8..10].copy_from_slice(&version.to_le_bytes());
         seal(&mut bytes);
         bytes
     }

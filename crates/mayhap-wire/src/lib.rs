@@ -16,6 +16,7 @@ pub mod fast_path;
 pub mod frame;
 pub mod inline_assembly;
 pub mod limits;
+pub mod properties;
 pub mod ring;
 pub mod schedule;
 pub mod varint;
@@ -23,7 +24,12 @@ pub mod varint;
 pub use frame::{BlockHeader, Codec, FileHeader, Footer, FrameError, Kind};
 
 /// The version of the layout that this crate describes. A reader refuses files of a greater version.
-pub const VERSION: u16 = 1;
+///
+/// Version 2 added flags and values of events ([`properties`]), kinds of objects ([`record`]) and four operations. A file of
+/// version 1 that has any of these is malformed.
+pub const VERSION: u16 = 2;
+/// The operations that version 1 has: the first so many codes.
+pub const FIRST_VERSION_OPS: usize = 15;
 
 /// The CRC-32 (IEEE) of `bytes`: the one checksum of the format.
 pub fn checksum(bytes: &[u8]) -> u32 {
@@ -44,6 +50,16 @@ pub mod table {
     pub const LOCATIONS: u8 = 4;
     /// How many tables there are.
     pub const COUNT: usize = 5;
+}
+
+/// What the records of a block of names begin with, besides the tables of names: since version 2, values and kinds.
+pub mod record {
+    /// A value as a number: it defines the next value.
+    pub const BITS: u8 = 5;
+    /// A value as a pointer into a block of memory: it defines the next value.
+    pub const POINTER: u8 = 6;
+    /// The kind of an object that has a name; the number of the object's table is added.
+    pub const KIND: u8 = 8;
 }
 
 /// Kinds of optional blocks: what goes with a trace without being events of it.

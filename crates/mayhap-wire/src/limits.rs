@@ -17,8 +17,9 @@ pub const IDS: usize = u32::MAX as usize;
 
 /// The most bytes that the contents of a block of `events` events can take before compression.
 pub const fn events_raw(events: usize) -> usize {
-    // Segment count, a thread and a run length each; operations; two columns of a width and at most four planes.
-    5 + events * 6 + events + 2 * (1 + 4 * events)
+    // Segment count, a thread and a run length each; operations; two columns of a width and at most four planes; which
+    // columns follow; two more, of which that of the flags needs its four planes while it is written.
+    5 + events * 6 + events + 2 * (1 + 4 * events) + 1 + 2 * (1 + 4 * events)
 }
 
 const _: () = assert!(events_raw(BLOCK_EVENTS) <= BLOCK_RAW);

@@ -56,6 +56,19 @@ pub const fn unzigzag(from: u32, step: u32) -> u32 {
     from.wrapping_add((step >> 1) ^ (step & 1).wrapping_neg())
 }
 
+/// [`zigzag`] of eight bytes.
+#[inline]
+pub const fn zigzag_long(from: u64, to: u64) -> u64 {
+    let step = to.wrapping_sub(from) as i64;
+    ((step << 1) ^ (step >> 63)) as u64
+}
+
+/// The number that [`zigzag_long`] stepped to.
+#[inline]
+pub const fn unzigzag_long(from: u64, step: u64) -> u64 {
+    from.wrapping_add((step >> 1) ^ (step & 1).wrapping_neg())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,6 +101,9 @@ mod tests {
     fn steps_wrap_both_ways() {
         for (from, to) in [(0, 0), (0, 1), (1, 0), (5, u32::MAX), (u32::MAX, 5), (0, 1 << 31), (7, 1 << 30)] {
             assert_eq!(unzigzag(from, zigzag(from, to)), to);
+        }
+        for (from, to) in [(0, 0), (1, 0), (5, u64::MAX), (u64::MAX, 5), (0, 1 << 63)] {
+            assert_eq!(unzigzag_long(from, zigzag_long(from, to)), to);
         }
         assert_eq!([zigzag(4, 4), zigzag(4, 3), zigzag(4, 5)], [0, 1, 2]);
     }

@@ -2,7 +2,8 @@
 
 use mayhap_trace::validate::Validator;
 use mayhap_trace::{
-    Columns, Error, Event, EventId, Fingerprint, FingerprintBuilder, LocId, LockId, NONE, Op, Position, Source, Tables,
+    Attempt, Columns, Error, Event, EventId, Fingerprint, FingerprintBuilder, LocId, LockId, NONE, Op, Position,
+    Source, Tables,
 };
 use serde::Serialize;
 
@@ -31,6 +32,12 @@ pub struct Stats {
     pub thread_switches: u64,
     /// Events by kind; kinds that do not occur are left out.
     pub kinds: Vec<KindCount>,
+    /// Atomic reads and writes.
+    pub atomic_accesses: u64,
+    /// Reads and writes whose value is known.
+    pub accesses_with_values: u64,
+    /// Acquires and waits that were only tried, or for a limited time, and succeeded.
+    pub tried: u64,
     /// Lock operations on a lock that the thread holds already: they open and close no section.
     pub reentrant: u64,
     /// Critical sections.
@@ -157,6 +164,9 @@ struct Counter {
     variables: Vec<Variable>,
     last_thread: Option<usize>,
     switches: u64,
+    atomic_accesses: u64,
+    accesses_with_values: u64,
+    tried: u64,
     reentrant: u64,
     sections: u64,
     nesting: usize,
@@ -187,9 +197,10 @@ impl Counter {
             op if op.is_lock() => thread.lock_operations += 1,
             _ => {}
         }
+        self.tried += u64::from(event.flags.attempt() != Attempt::Blocking && !event.op.is_failed_attempt());
         if event.op.is_access() {
             self.access(event);
-        } else if let Some(lock) = event.lock() {
+        } else if let Some(lock) = event.lock().filter(|_| event.op.is_lock()) {
             if step.relevant {
                 self.lock(id, event, lock);
             } else {
@@ -200,6 +211,8 @@ impl Counter {
     }
 
     fn access(&mut self, event: &Event) {
+        self.atomic_accesses += u64::from(event.flags.is_atomic());
+        self.accesses_with_values += u64::from(event.value.is_some());
         let index = event.object as usize;
         if self.variables.len() <= index {
             self.variables.resize(index + 1, Variable { thread: NONE, shared: false, written: false });
@@ -256,6 +269,9 @@ impl Counter {
             locations: tables.locations.len(),
             thread_switches: self.switches,
             kinds: kinds.map(|(&op, events)| KindCount { kind: kind(op), op: op.word(), events }).collect(),
+            atomic_accesses: self.atomic_accesses,
+            accesses_with_values: self.accesses_with_values,
+            tried: self.tried,
             reentrant: self.reentrant,
             sections: self.sections,
             nesting: self.nesting,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mayhap_trace::format::create;
+use mayhap_trace::format::{StdOptions, create_with};
 use mayhap_trace::{Columns, Error, Position, Source};
 
 use crate::Failure;
@@ -12,17 +12,18 @@ use crate::notes::note;
 /// Writes all events of `source` to `path`, in the format of its name, and notes what the user should know, such as what
 /// that format cannot carry. `failed` makes a failure of an error in the source.
 ///
-/// `attached` goes with the events: block kinds of the native format and their bytes.
+/// `attached` goes with the events: block kinds of the native format and their bytes. `options` are for STD text.
 ///
 /// The file appears under its name only when it is whole: a failure leaves whatever was there before.
 pub fn transfer(
     source: &mut dyn Source,
     attached: &[(u8, Vec<u8>)],
     path: &Path,
+    options: StdOptions,
     failed: impl Fn(Error) -> Failure,
 ) -> Result<(), Failure> {
     let written = |e: Error| Failure::at(path, e);
-    let mut writer = create(path).map_err(written)?;
+    let mut writer = create_with(path, options).map_err(written)?;
     for (code, bytes) in attached {
         writer.attach(*code, bytes).map_err(written)?;
     }

@@ -17,6 +17,7 @@ use std::path::Path;
 
 use output::Output;
 pub use output::Sink;
+pub use std_text::StdOptions;
 
 use crate::columns::{Columns, Missing, Source};
 use crate::error::{Error, Position};
@@ -111,10 +112,15 @@ pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn Source>, Error> {
 
 /// Creates a trace file. It appears under its name only when it is finished.
 pub fn create(path: impl AsRef<Path>) -> Result<Box<dyn TraceWriter>, Error> {
+    create_with(path, StdOptions::default())
+}
+
+/// The same, with what STD text should be like if it is one.
+pub fn create_with(path: impl AsRef<Path>, options: StdOptions) -> Result<Box<dyn TraceWriter>, Error> {
     let path = path.as_ref();
     let (format, compression) = Format::of(path)?;
     Ok(match format {
-        Format::Std => Box::new(std_text::StdWriter::new(Output::create(path, compression)?)),
+        Format::Std => Box::new(std_text::StdWriter::with(Output::create(path, compression)?, options)),
         Format::Native => Box::new(native::NativeWriter::new(Output::create(path, compression)?)?),
         Format::RapidBin => Box::new(rapidbin::RapidBinWriter::new(Output::create_editable(path, compression)?)?),
         Format::RoadRunner => {

@@ -12,6 +12,7 @@ use hashbrown::HashMap;
 use crate::columns::{CHUNK, Columns, Source};
 use crate::error::{Error, ErrorKind, Position};
 use crate::event::{ObjectKind, Op};
+use crate::flags::Flags;
 use crate::format::input::fill;
 use crate::format::{Sink, TraceWriter};
 use crate::id::{EventId, NONE};
@@ -238,6 +239,8 @@ pub struct RapidBinWriter<W> {
     out: W,
     records: u64,
     unplaced: u64,
+    /// Events with properties or a value, which the format has not.
+    reduced: u64,
     buffer: Vec<u8>,
 }
 
@@ -245,7 +248,7 @@ impl<W: Sink> RapidBinWriter<W> {
     /// A writer to `out`.
     pub fn new(mut out: W) -> Result<Self, Error> {
         out.write_all(&[0; HEADER])?;
-        Ok(RapidBinWriter { out, records: 0, unplaced: 0, buffer: Vec::new() })
+        Ok(RapidBinWriter { out, records: 0, unplaced: 0, reduced: 0, buffer: Vec::new() })
     }
 }
 
@@ -260,6 +263,7 @@ impl<W: Sink> TraceWriter for RapidBinWriter<W> {
                 let message = format!("RapidBin has no operation `{}`", event.op.word());
                 return Err(Error::syntax(id, message));
             };
+            self.reduced += u64::from(event.flags != Flags::NONE || event.value.is_some());
             let object = if event.object == NONE { 0 } else { u64::from(event.object) };
             let location = event.location.map_or(0, |location| u64::from(location.cell()));
             // Until the end, the highest bit says that the event has no location.
@@ -281,6 +285,13 @@ impl<W: Sink> TraceWriter for RapidBinWriter<W> {
         let locations = Numbering::new(&tables.locations, "", LOCATIONS, &mut notes)?;
         if self.unplaced > 0 {
             notes.push(format!("{} events without a location get location 0", self.unplaced));
+        }
+        if self.reduced > 0 {
+            notes.push(format!("{} events lose the properties or values that they have", self.reduced));
+        }
+        let kinds: u64 = tables.kinds().iter().sum();
+        if kinds > 0 {
+            notes.push(format!("what kind of object {kinds} of the names stand for is lost"));
         }
         let mut head = Vec::with_capacity(HEADER);
         head.extend_from_slice(&(threads.bound as i16).to_be_bytes());

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::PathBuf;
 
-use mayhap_trace::format::{Format, native};
+use mayhap_trace::format::{Format, StdOptions, native};
 use mayhap_wire::attachment;
 
 use crate::input::TraceArgs;
@@ -25,13 +25,29 @@ pub struct Args {
     /// The file to write: .std, .mhp or .data, also .gz or .zst
     #[arg(value_name = "OUT")]
     output: PathBuf,
+
+    /// In STD text, write locations as numbers
+    #[arg(long)]
+    numeric_locations: bool,
+
+    /// Write only STD text that RAPID can read: its operations, numeric locations, no properties and no values
+    ///
+    /// A note counts the events that are left out.
+    #[arg(long)]
+    rapid: bool,
 }
 
 impl Args {
     pub(super) fn run(self, _out: &mut dyn Write) -> Result<Exit, Failure> {
         let mut opened = self.input.open()?;
         let attached = self.attached();
-        transfer(&mut opened, &attached, &self.output, |e| Failure::at(&self.input.trace, e))?;
+        let options = StdOptions { numeric_locations: self.numeric_locations, rapid: self.rapid };
+        if options != StdOptions::default() && !Format::of(&self.output).is_ok_and(|(format, _)| format == Format::Std)
+        {
+            let message = "--numeric-locations and --rapid are for STD text: OUT must end in .std, .std.gz or .std.zst";
+            return Err(Failure::new(message));
+        }
+        transfer(&mut opened, &attached, &self.output, options, |e| Failure::at(&self.input.trace, e))?;
         self.input.note_end(&opened);
         Ok(Exit::Nothing)
     }

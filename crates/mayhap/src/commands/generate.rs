@@ -8,6 +8,7 @@ use crate::notes::note;
 use crate::transfer::transfer;
 use crate::{Exit, Failure};
 use mayhap_generate::{Generator, Shape};
+use mayhap_trace::format::StdOptions;
 
 /// Write a random trace of a given shape
 ///
@@ -129,7 +130,7 @@ impl Args {
         }
         let generator = Generator::new(shape).map_err(Failure::new)?;
         let mut generator = Opened::new("generating", Box::new(generator)).of_events(self.events);
-        transfer(&mut generator, &[], &self.output, Failure::new)?;
+        transfer(&mut generator, &[], &self.output, StdOptions::default(), Failure::new)?;
         Ok(Exit::Nothing)
     }
 }

@@ -84,8 +84,16 @@ fn print_counts(out: &mut dyn Write, stats: &Stats) -> io::Result<()> {
     if stats.reentrant > 0 {
         nesting.push_str(&format!("; {} re-entrant lock operations", grouped(stats.reentrant)));
     }
-    let shared =
+    if stats.tried > 0 {
+        nesting.push_str(&format!("; {} tried or timed", grouped(stats.tried)));
+    }
+    let mut shared =
         format!("{} shared, {} of them written", count(stats.shared_variables), count(stats.written_shared_variables));
+    for (number, what) in [(stats.atomic_accesses, "atomic accesses"), (stats.accesses_with_values, "values")] {
+        if number > 0 {
+            shared.push_str(&format!("; {} {what}", grouped(number)));
+        }
+    }
     let rows = [
         ("events", grouped(stats.events), format!("{} thread switches", grouped(stats.thread_switches))),
         ("threads", count(stats.threads), String::new()),

@@ -3,6 +3,7 @@
 //!
 //! Writing needs memory for one block, the number of names and two bytes an object; reading for one block and the names.
 
+mod names;
 mod read;
 mod totals;
 mod write;

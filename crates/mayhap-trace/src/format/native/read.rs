@@ -6,14 +6,19 @@
 use std::io::{Read, Seek, SeekFrom};
 
 use mayhap_wire::events::{EventsMut, ThreadState};
-use mayhap_wire::{BlockHeader, Codec, FileHeader, Footer, FrameError, Kind, checksum, events, limits, varint};
+use mayhap_wire::properties::{self, VariableState};
+use mayhap_wire::{
+    BlockHeader, Codec, FIRST_VERSION_OPS, FileHeader, Footer, FrameError, Kind, checksum, events, limits,
+};
 use zstd::bulk::Decompressor;
 
+use super::names::Reading;
 use super::tables_in_order;
 use super::totals::Totals;
 use crate::columns::{Columns, Missing, Source};
 use crate::error::{Error, ErrorKind, Position};
 use crate::event::Op;
+use crate::flags::Flags;
 use crate::format::input::fill;
 use crate::id::NONE;
 use crate::names::Tables;
@@ -24,7 +29,9 @@ use crate::tries::Tries;
 pub struct NativeReader<R> {
     frames: Frames<R>,
     tables: Tables,
+    names: Reading,
     states: Vec<ThreadState>,
+    properties: Properties,
     codes: Vec<u8>,
     delivered: u64,
     by_op: [u64; events::OPS],
@@ -55,7 +62,9 @@ impl<R: Read> NativeReader<R> {
         Ok(NativeReader {
             frames: Frames::new(input)?,
             tables: Tables::default(),
+            names: Reading::default(),
             states: Vec::new(),
+            properties: Properties::default(),
             codes: Vec::new(),
             delivered: 0,
             by_op: [0; events::OPS],
@@ -87,31 +96,6 @@ impl<R: Read> NativeReader<R> {
         false
     }
 
-    fn names(&mut self, header: &BlockHeader) -> Result<(), String> {
-        let mut bytes = &self.frames.contents[..];
-        for _ in 0..header.items {
-            let Some((&table, rest)) = bytes.split_first() else { return Err("its contents end too early".into()) };
-            bytes = rest;
-            let length = varint::take(&mut bytes).ok_or("its contents end too early")?;
-            if length > limits::NAME as u64 {
-                return Err(format!("it has a name of {length} bytes"));
-            }
-            let (name, rest) = bytes.split_at_checked(length as usize).ok_or("its contents end too early")?;
-            bytes = rest;
-            let tables = &mut self.tables;
-            let names = match table {
-                0 => &mut tables.threads,
-                1 => &mut tables.locks,
-                2 => &mut tables.variables,
-                3 => &mut tables.conditions,
-                4 => &mut tables.locations,
-                _ => return Err(format!("it names table {table}, which is not known")),
-            };
-            names.define(name).map_err(|e| e.to_string())?;
-        }
-        if bytes.is_empty() { Ok(()) } else { Err("bytes follow its contents".into()) }
-    }
-
     fn events(&mut self, header: &BlockHeader, chunk: &mut Columns) -> Result<(), String> {
         let count = header.items as usize;
         if self.frames.contents.len() > limits::events_raw(count) {
@@ -128,11 +112,18 @@ impl<R: Read> NativeReader<R> {
         self.states.resize(sizes[0], ThreadState::default());
         let Columns { threads, objects, locations, .. } = &mut *chunk;
         let out = EventsMut { threads, ops: &mut self.codes, objects, locations };
-        events::decode(&self.frames.contents, &sizes, &mut self.states, u64::from(header.sequence) + 1, out)
-            .map_err(|e| e.to_string())?;
+        let block = u64::from(header.sequence) + 1;
+        let further =
+            events::decode(&self.frames.contents, &sizes, &mut self.states, block, out).map_err(|e| e.to_string())?;
+        if !further.is_empty() {
+            self.properties.take(further, self.frames.version, &self.codes, &self.tables, block, chunk)?;
+        }
         // What was decoded has no other codes.
         chunk.ops.extend(self.codes.iter().map(|&code| OPS[usize::from(code) % OPS.len()]));
         self.count_ops();
+        if self.frames.version == 1 && self.by_op[FIRST_VERSION_OPS..].iter().any(|&count| count > 0) {
+            return Err("it has an operation that its version does not know".into());
+        }
         self.delivered += count as u64;
         Ok(())
     }
@@ -158,6 +149,12 @@ impl<R: Read> NativeReader<R> {
         }
         if summary.names != tables_in_order(&self.tables).map(|names| names.len() as u64) {
             return Err("it promises other names than the blocks before it hold".into());
+        }
+        if summary.values != self.tables.values.len() as u64 || summary.kinds != self.tables.kinds() {
+            return Err("it promises other values or kinds than the blocks before it hold".into());
+        }
+        if (summary.with_flags, summary.with_values) != (self.properties.with_flags, self.properties.with_values) {
+            return Err("it promises other properties than the blocks before it hold".into());
         }
         self.summary = covered.then_some(summary);
         Ok(())
@@ -194,7 +191,10 @@ impl<R: Read> NativeReader<R> {
         let after_facts = self.facts_at.is_some();
         let result = match header.kind {
             Kind::Names | Kind::Events if after_facts => Err("it stands behind the facts".to_string()),
-            Kind::Names => self.names(&header),
+            Kind::Names => {
+                let Frames { contents, version, .. } = &self.frames;
+                self.names.block(contents, header.items, *version, &mut self.tables)
+            }
             Kind::Events => self.events(&header, chunk),
             Kind::Facts => self.totals.facts(&self.frames.contents, header.items as usize).map_err(String::from),
             Kind::Trailer => self.trailer(),
@@ -209,6 +209,45 @@ impl<R: Read> NativeReader<R> {
             }
         }
         Ok(!chunk.is_empty())
+    }
+}
+
+/// Reads flags and values of events, and counts them.
+#[derive(Default)]
+struct Properties {
+    states: Vec<VariableState>,
+    with_flags: u64,
+    with_values: u64,
+}
+
+impl Properties {
+    fn take(
+        &mut self,
+        bytes: &[u8],
+        version: u16,
+        codes: &[u8],
+        tables: &Tables,
+        block: u64,
+        chunk: &mut Columns,
+    ) -> Result<(), String> {
+        if version == 1 {
+            return Err("bytes follow its contents".into());
+        }
+        let which = properties::which(bytes).map_err(|e| e.to_string())?;
+        let count = codes.len();
+        chunk.flags.resize(if which & properties::FLAGS != 0 { count } else { 0 }, 0);
+        chunk.values.resize(if which & properties::VALUES != 0 { count } else { 0 }, NONE);
+        self.states.resize(tables.variables.len(), VariableState::default());
+        let Columns { objects, flags, values, .. } = chunk;
+        let size = tables.values.len();
+        properties::decode(bytes, (codes, objects), size, &mut self.states, block, (flags, values))
+            .map_err(|e| e.to_string())?;
+        if let Some(bad) = flags.iter().position(|&bits| Flags::from_bits(bits).is_none()) {
+            return Err(format!("its event {} has a property that is not known", bad + 1));
+        }
+        self.with_flags += flags.iter().filter(|&&bits| bits != 0).count() as u64;
+        self.with_values += values.iter().filter(|&&value| value != NONE).count() as u64;
+        Ok(())
     }
 }
 
@@ -259,6 +298,7 @@ struct Frames<R> {
     /// Bytes read so far.
     offset: u64,
     sequence: u32,
+    version: u16,
     /// Where the block read last begins.
     block_at: u64,
     stored: Vec<u8>,
@@ -275,7 +315,10 @@ impl<R: Read> Frames<R> {
         let got = frames.read(&mut bytes)?;
         let message = match (got, FileHeader::read(&bytes)) {
             (0, _) => "the file is empty".to_string(),
-            (FileHeader::SIZE, Ok(_)) => return Ok(frames),
+            (FileHeader::SIZE, Ok(header)) => {
+                frames.version = header.version;
+                return Ok(frames);
+            }
             (FileHeader::SIZE, Err(FrameError::Mark)) => "this is not a native trace file".to_string(),
             (FileHeader::SIZE, Err(error)) => format!("the file header is damaged or not known: {error}"),
             _ => "the file ends within its header".to_string(),
@@ -287,7 +330,17 @@ impl<R: Read> Frames<R> {
     fn at(input: R, offset: u64, sequence: u32) -> Result<Self, Error> {
         let decompressor = Decompressor::new()?;
         let (stored, contents) = (Vec::new(), Vec::new());
-        Ok(Frames { input, offset, sequence, block_at: offset, stored, contents, decompressor, attachment: None })
+        Ok(Frames {
+            input,
+            offset,
+            sequence,
+            version: mayhap_wire::VERSION,
+            block_at: offset,
+            stored,
+            contents,
+            decompressor,
+            attachment: None,
+        })
     }
 
     /// Fills `bytes` as far as the input goes; returns how far.

@@ -37,6 +37,8 @@ pub(super) fn put_trailer(out: &mut Vec<u8>, summary: &Summary) {
     summary.names.iter().for_each(|&n| push_varint(out, n));
     push_varint(out, summary.by_thread.len() as u64);
     summary.by_thread.iter().for_each(|&n| push_varint(out, n));
+    [summary.values, summary.with_flags, summary.with_values].iter().for_each(|&n| push_varint(out, n));
+    summary.kinds.iter().for_each(|&n| push_varint(out, n));
 }
 
 /// Collects facts and totals as their blocks are read.
@@ -108,5 +110,15 @@ pub(super) fn take_trailer(bytes: &mut &[u8], summary: &mut Summary) -> Option<(
         return None;
     }
     summary.by_thread = (0..threads).map(|_| varint::take(bytes)).collect::<Option<_>>()?;
+    if bytes.is_empty() {
+        // A file of version 1: it has none of what follows.
+        return Some(());
+    }
+    for count in [&mut summary.values, &mut summary.with_flags, &mut summary.with_values] {
+        *count = varint::take(bytes)?;
+    }
+    for count in &mut summary.kinds {
+        *count = varint::take(bytes)?;
+    }
     Some(())
 }

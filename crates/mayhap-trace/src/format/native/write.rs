@@ -7,15 +7,17 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use mayhap_wire::events::{Events, ThreadState};
+use mayhap_wire::properties::{self, VariableState};
 use mayhap_wire::{BlockHeader, Codec, FileHeader, Footer, Kind, checksum, events, limits};
 use zstd::bulk::Compressor;
 
-use super::tables_in_order;
-use super::totals::{fact_sets, push_varint, put_facts, put_trailer};
+use super::names::Written;
+use super::totals::{fact_sets, put_facts, put_trailer};
 use crate::columns::Columns;
 use crate::error::{Error, Position};
 use crate::event::ObjectKind;
 use crate::format::{Sink, TraceWriter};
+use crate::id::NONE;
 use crate::names::Tables;
 use crate::summary::SummaryBuilder;
 
@@ -32,8 +34,8 @@ pub struct NativeWriter<W: Sink> {
     pending: Columns,
     codes: Vec<u8>,
     states: Vec<ThreadState>,
-    /// How many names of each table have been written.
-    named: [usize; 5],
+    variables: Vec<VariableState>,
+    written: Written,
     summary: SummaryBuilder,
 }
 
@@ -45,14 +47,43 @@ impl<W: Sink> NativeWriter<W> {
             pending: Columns::default(),
             codes: Vec::new(),
             states: Vec::new(),
-            named: [0; 5],
+            variables: Vec::new(),
+            written: Written::default(),
             summary: SummaryBuilder::default(),
         })
     }
 
     /// Writes the pending events as one block, and before them the names that they need.
     fn flush(&mut self, tables: &Tables) -> Result<(), Error> {
-        let mut needed = self.named;
+        self.write_needed_names(tables)?;
+        self.states.resize(self.written.named[0], ThreadState::default());
+        self.codes.clear();
+        self.codes.extend(self.pending.ops.iter().map(|&op| op as u8));
+        let Columns { threads, objects, locations, flags, values, .. } = &self.pending;
+        let columns = Events { threads, ops: &self.codes, objects, locations };
+        let (count, block) = (threads.len(), u64::from(self.frames.sequence) + 1);
+        let contents = &mut self.frames.contents;
+        contents.resize(limits::events_raw(count), 0);
+        const ROOM: &str = "the buffer has room for any block";
+        let mut length = events::encode(columns, &mut self.states, block, contents).expect(ROOM);
+        let flags = if flags.iter().any(|&bits| bits != 0) { &flags[..] } else { &[] };
+        let values = if values.iter().any(|&value| value != NONE) { &values[..] } else { &[] };
+        if !values.is_empty() {
+            self.variables.resize(self.written.named[2], VariableState::default());
+        }
+        let further = (flags, values);
+        let out = &mut contents[length..];
+        length += properties::encode(further, (&self.codes, objects), &mut self.variables, block, out).expect(ROOM);
+        contents.truncate(length);
+        self.frames.write(Kind::Events, count)?;
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Writes the names, values and kinds that the pending events need.
+    fn write_needed_names(&mut self, tables: &Tables) -> Result<(), Error> {
+        let mut needed = self.written.named;
+        let mut values = self.written.values;
         let mut need = |table: usize, cell: u32| needed[table] = needed[table].max(cell as usize + 1);
         for event in self.pending.iter() {
             need(0, event.thread.cell());
@@ -66,51 +97,13 @@ impl<W: Sink> NativeWriter<W> {
             if let Some(location) = event.location {
                 need(4, location.cell());
             }
-        }
-        self.write_names(tables, needed)?;
-        self.states.resize(self.named[0], ThreadState::default());
-        self.codes.clear();
-        self.codes.extend(self.pending.ops.iter().map(|&op| op as u8));
-        let Columns { threads, objects, locations, .. } = &self.pending;
-        let columns = Events { threads, ops: &self.codes, objects, locations };
-        let count = threads.len();
-        let contents = &mut self.frames.contents;
-        contents.resize(limits::events_raw(count), 0);
-        let length = events::encode(columns, &mut self.states, u64::from(self.frames.sequence) + 1, contents);
-        contents.truncate(length.expect("the buffer has room for any block"));
-        self.frames.write(Kind::Events, count)?;
-        self.pending.clear();
-        Ok(())
-    }
-
-    /// Writes the names of each table up to the `needed` number.
-    fn write_names(&mut self, tables: &Tables, needed: [usize; 5]) -> Result<(), Error> {
-        let mut count = 0;
-        self.frames.contents.clear();
-        for (table, names) in tables_in_order(tables).into_iter().enumerate() {
-            for index in self.named[table]..needed[table] {
-                let name = names.get(index).as_bytes();
-                if name.len() > limits::NAME {
-                    let message = format!(
-                        "a name of {} bytes is too long: a native file holds up to {}",
-                        name.len(),
-                        limits::NAME
-                    );
-                    return Err(Error::syntax(Position::Whole, message));
-                }
-                if self.frames.contents.len() + name.len() + 8 > limits::BLOCK_RAW {
-                    self.frames.write(Kind::Names, count)?;
-                    self.frames.contents.clear();
-                    count = 0;
-                }
-                self.frames.contents.push(table as u8);
-                push_varint(&mut self.frames.contents, name.len() as u64);
-                self.frames.contents.extend_from_slice(name);
-                count += 1;
+            if let Some(value) = event.value {
+                values = values.max(value.index() + 1);
             }
         }
-        self.named = needed;
-        if count == 0 { Ok(()) } else { self.frames.write(Kind::Names, count) }
+        let mut records = Records::new(&mut self.frames);
+        self.written.advance(tables, needed, values, |record| records.put(record))?;
+        records.finish()
     }
 
     fn write_totals(&mut self, tables: &Tables) -> Result<u64, Error> {
@@ -166,12 +159,42 @@ impl<W: Sink> TraceWriter for NativeWriter<W> {
         if !self.pending.is_empty() {
             self.flush(tables)?;
         }
-        self.write_names(tables, tables_in_order(tables).map(|names| names.len()))?;
+        let mut records = Records::new(&mut self.frames);
+        self.written.finish(tables, |record| records.put(record))?;
+        records.finish()?;
         let summary = self.write_totals(tables)?;
         self.frames.settle(0)?;
         self.frames.out.write_all(&Footer::to_bytes(summary))?;
         self.frames.out.complete()?;
         Ok(Vec::new())
+    }
+}
+
+/// Puts records into blocks of names.
+struct Records<'f, W> {
+    frames: &'f mut Frames<W>,
+    count: usize,
+}
+
+impl<'f, W: Sink> Records<'f, W> {
+    fn new(frames: &'f mut Frames<W>) -> Self {
+        frames.contents.clear();
+        Records { frames, count: 0 }
+    }
+
+    fn put(&mut self, record: &[u8]) -> Result<(), Error> {
+        if self.frames.contents.len() + record.len() > limits::BLOCK_RAW {
+            self.frames.write(Kind::Names, self.count)?;
+            self.frames.contents.clear();
+            self.count = 0;
+        }
+        self.frames.contents.extend_from_slice(record);
+        self.count += 1;
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(), Error> {
+        if self.count == 0 { Ok(()) } else { self.frames.write(Kind::Names, self.count) }
     }
 }
 

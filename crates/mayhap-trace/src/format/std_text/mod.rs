@@ -8,7 +8,7 @@ mod read;
 mod write;
 
 pub use read::StdReader;
-pub use write::{StdWriter, write_events};
+pub use write::{StdOptions, StdWriter, write_events};
 
 /// Some editors put it in front of a text.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
@@ -115,6 +115,39 @@ mod tests {
         assert_eq!(refused(b"T", b"a)=x|b)=5").unwrap(), b"T|w(a)=x|b)=5)\n");
         assert!(refused(b"T", b"a\nb").unwrap_err().ends_with("`a\\nb` of a variable: it has a line break"));
         assert!(refused(b"T", &[b'x'; LONGEST_LINE]).unwrap_err().contains("takes more than 65536 bytes as text"));
+    }
+
+    /// The text of a trace for other readers, and the notes on what it lost.
+    fn reduced(text: &str, options: StdOptions) -> (String, Vec<String>) {
+        let trace = parse_std(text).unwrap();
+        let mut out = Vec::new();
+        let mut writer = StdWriter::with(&mut out, options);
+        writer.write(trace.columns(), trace.tables()).unwrap();
+        let notes = Box::new(writer).finish(trace.tables()).unwrap();
+        (String::from_utf8(out).unwrap(), notes)
+    }
+
+    #[test]
+    fn locations_become_numbers() {
+        let options = StdOptions { numeric_locations: true, ..StdOptions::default() };
+        let names = reduced("A|w.sc(x)=1|b.c:1\nA|br\nA|r(x)|a.c:1\nA|r(x)|b.c:1\n", options);
+        assert_eq!(names, ("A|w.sc(x)=1|1\nA|br|0\nA|r(x)|2\nA|r(x)|1\n".to_string(), vec![]));
+        let numbers = reduced("A|w(x)|17\nA|r(x)\nA|r(x)|0\n", options);
+        assert_eq!(numbers.0, "A|w(x)|17\nA|r(x)|0\nA|r(x)|0\n");
+    }
+
+    #[test]
+    fn only_what_rapid_reads_is_written_for_it() {
+        let options = StdOptions { rapid: true, ..StdOptions::default() };
+        let text =
+            "A|fork(B)\n#! sem s 1\nA|wait(s)|a\nA|acq.try(l)|a\nA|w.sc(x)=5|b\nA|br\nA|br\nA|rel(l)\nA|join(B)\n";
+        let (text, notes) = reduced(text, options);
+        assert_eq!(text, "A|fork(B)|0\nA|acq(l)|1\nA|w(x)|2\nA|rel(l)|0\nA|join(B)|0\n");
+        let expected = [
+            "3 events left out, for which RAPID has no operation: 1 wait, 2 br",
+            "2 events written without the properties or values that they have",
+        ];
+        assert_eq!(notes, expected);
     }
 
     #[test]

@@ -7,6 +7,8 @@
 use std::io::Read;
 use std::ops::Range;
 
+use hashbrown::HashMap;
+
 use super::BYTE_ORDER_MARK;
 use crate::columns::{CHUNK, Columns, Source};
 use crate::error::{Error, ErrorKind, Position};
@@ -15,7 +17,7 @@ use crate::flags::Flags;
 use crate::format::lines::{Lines, shorten};
 use crate::id::NONE;
 use crate::kinds::ConditionKind;
-use crate::names::{Tables, same};
+use crate::names::{Names, Tables, same};
 use crate::tries::Tries;
 use crate::values::Value;
 
@@ -29,7 +31,11 @@ pub struct StdReader<R> {
     /// The thread of the line before: most lines repeat it.
     last_thread: (Vec<u8>, u16),
     tries: Tries,
+    /// Kinds of conditions that no line has named yet.
+    declared: Declared,
 }
+
+type Declared = HashMap<String, ConditionKind, foldhash::fast::RandomState>;
 
 impl<R: Read> StdReader<R> {
     /// A reader of `input`, which need not be buffered.
@@ -41,6 +47,7 @@ impl<R: Read> StdReader<R> {
             tables: Tables::default(),
             last_thread: (Vec::new(), 0),
             tries: Tries::default(),
+            declared: Declared::default(),
         }
     }
 
@@ -52,7 +59,10 @@ impl<R: Read> StdReader<R> {
         let position = self.lines.position();
         if text.first() == Some(&b'#') {
             return match text.strip_prefix(b"#! ") {
-                Some(text) => declare(text, &mut self.tables).map_err(|message| Error::syntax(position, message)),
+                Some(text) => {
+                    let known = &self.tables.conditions;
+                    declare(text, known, &mut self.declared).map_err(|message| Error::syntax(position, message))
+                }
                 None => Ok(()),
             };
         }
@@ -81,6 +91,12 @@ impl<R: Read> StdReader<R> {
             (Some(names), Some(object)) => names.intern(object).map_err(named)?,
             _ => NONE,
         };
+        if fields.op.names() == ObjectKind::Condition && !self.declared.is_empty() {
+            let Tables { conditions, condition_kinds, .. } = &mut self.tables;
+            if let Some(kind) = self.declared.remove(conditions.get(object as usize)) {
+                condition_kinds.set(object as usize, kind);
+            }
+        }
         let location = match fields.location {
             Some(location) => self.tables.locations.intern(location).map_err(named)?,
             None => NONE,
@@ -97,7 +113,7 @@ impl<R: Read> StdReader<R> {
 
 /// Takes a declaration: what kind of condition a name stands for.
 #[cold]
-fn declare(text: &[u8], tables: &mut Tables) -> Result<(), String> {
+fn declare(text: &[u8], known: &Names, declared: &mut Declared) -> Result<(), String> {
     let text = std::str::from_utf8(text).map_err(|e| e.to_string())?;
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
     let (name, kind) = match word {
@@ -115,12 +131,11 @@ fn declare(text: &[u8], tables: &mut Tables) -> Result<(), String> {
     if name.is_empty() {
         return Err(format!("`{word}` needs a name: #! {word} name"));
     }
-    if tables.conditions.find(name).is_some() {
+    if known.find(name).is_some() || declared.contains_key(name) {
         let name = shorten(name.as_bytes());
         return Err(format!("the condition `{name}` is declared after a line that names it"));
     }
-    let id = tables.conditions.intern(name.as_bytes()).map_err(|e| e.to_string())?;
-    tables.condition_kinds.set(id as usize, kind);
+    declared.insert(name.to_string(), kind);
     Ok(())
 }
 
