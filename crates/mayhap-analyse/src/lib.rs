@@ -17,6 +17,8 @@ pub mod windows;
 
 pub use error::Error;
 pub use gauge::{Gauge, Gauges, Stage};
+pub use mayhap_detect::candidates::distance;
+pub use mayhap_predict::Rung;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,7 +27,7 @@ use std::time::Instant;
 
 use mayhap_detect::candidates::{self, Candidates, Group, Limits};
 use mayhap_detect::{Order, detect};
-use mayhap_predict::{Budget, Context, Engine, EngineCounters, Rung, Undecided, Verdict};
+use mayhap_predict::{Budget, Context, Engine, EngineCounters, Undecided, Verdict};
 use mayhap_trace::{EventId, Relations, Trace};
 use mayhap_witness::{Checked, Kind, Model, Target};
 

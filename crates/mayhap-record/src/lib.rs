@@ -17,7 +17,6 @@ mod lower;
 mod memory;
 mod options;
 mod ring_words;
-pub mod run;
 mod session;
 mod sharing;
 
@@ -26,8 +25,5 @@ pub use capture::program::{Monitor, Unwatched, command};
 pub use capture::stuck::StuckWatch;
 pub use error::Error;
 pub use limits::Limits;
-pub use lower::stacks;
-pub use lower::steps;
 pub use options::{Options, usual_slice};
-pub use run::Run;
 pub use session::{Capture, Recording, execute, finish, record, record_as};

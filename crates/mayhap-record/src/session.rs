@@ -18,7 +18,7 @@ use crate::capture::store::Store;
 use crate::limits::Limits;
 use crate::lower::finish::{Finished, make};
 use crate::options::Options;
-use crate::run::Run;
+use mayhap_trace::attachments::Run;
 
 /// What came of a recording.
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use mayhap_wire::ring::Tag;
 use mayhap_wire::schedule::{READ, WRITE, class};
 
 use crate::session::{Effect, Outcome, Replayed};
-use crate::steps::{Step, Steps};
 use mayhap_symbols::Symbols;
+use mayhap_trace::attachments::steps::{Step, Steps};
 
 /// What a step of this kind does.
 pub fn verb(kind: u8) -> &'static str {

@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use mayhap_wire::schedule::{self as wire, AllocationSite, Got, Head, MAGIC, NO_MODULE, STACK, Target, class};
 
 use crate::plan::Plan;
-use crate::steps::{Block, Step, Steps};
+use mayhap_trace::attachments::steps::{Block, Step, Steps};
 
 /// A schedule in memory shared with the program.
 pub struct Image {
@@ -357,7 +357,7 @@ mod tests {
 
     use super::*;
     use crate::plan::tests::steps;
-    use crate::steps::Site;
+    use mayhap_trace::attachments::steps::Site;
 
     fn word(bytes: &[u8], at: usize) -> u32 {
         u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
@@ -391,7 +391,8 @@ mod tests {
         all.sites.push(Site { module: Some(0), offset: 0x40 });
         all.blocks = vec![Block { lane: 1, site: 0, nth: 9 }, Block { lane: 1, site: 0, nth: 2 }];
         for (step, block) in [(0, 0), (1, 1)] {
-            all.steps[step].object = crate::steps::Object { class: class::HEAP, index: block, offset: 16 };
+            all.steps[step].object =
+                mayhap_trace::attachments::steps::Object { class: class::HEAP, index: block, offset: 16 };
         }
         let (bytes, tables) = Builder::new(&all).build(&plan(), Finish::default());
         let block = |number: usize| word(&bytes, tables[4] as usize + number * size_of::<wire::Block>());

@@ -15,8 +15,7 @@ pub mod describe;
 pub mod image;
 pub mod plan;
 pub mod session;
-pub mod steps;
 pub mod witness_file;
 
 pub use mayhap_record::Error;
-pub use session::{Effect, Options, Outcome, Replayed, Side, replay};
+pub use session::{Effect, Options, Outcome, Replayed, Side, replay, steps};

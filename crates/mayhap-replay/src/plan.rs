@@ -16,7 +16,7 @@ use mayhap_wire::ring::Tag;
 use mayhap_wire::schedule::goal;
 use mayhap_witness::{Target, Witness};
 
-use crate::steps::{Step, Steps};
+use mayhap_trace::attachments::steps::{Step, Steps};
 
 /// Steps behind the goal that are kept at most.
 const REST: usize = 1 << 20;
@@ -159,7 +159,7 @@ pub(crate) mod tests {
     use mayhap_wire::schedule::{READ, WRITE};
 
     use super::*;
-    use crate::steps::{Lane, Object};
+    use mayhap_trace::attachments::steps::{Lane, Object};
 
     /// Steps of two threads, of these lanes, kinds and numbers of events.
     pub(crate) fn steps(of: &[(u32, u8, u32)]) -> Steps {

@@ -1,7 +1,8 @@
 //! One replay: the program runs along a plan and is watched until it ends, blocks for good or is given up.
 
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::{BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
@@ -14,10 +15,12 @@ use mayhap_wire::schedule::{ENVIRONMENT, arrival, goal, mode, place, reason};
 use crate::describe::{Places, action, verb};
 use crate::image::{Divergence, Finish, Image};
 use crate::plan::Plan;
-use crate::steps::Steps;
 use mayhap_record::Error;
-use mayhap_record::{self as record, Capture, Monitor, Run};
+use mayhap_record::{self as record, Capture, Monitor};
 use mayhap_symbols::{Place, Symbols};
+use mayhap_trace::Trace;
+use mayhap_trace::attachments::Run;
+use mayhap_trace::attachments::steps::Steps;
 
 /// How long all threads of a cycle must have been blocked before that counts as a deadlock.
 const BLOCKED: Duration = Duration::from_millis(200);
@@ -154,6 +157,14 @@ pub struct Replayed {
     pub printed: Option<Printed>,
     /// What it recorded.
     pub taken: Capture,
+}
+
+/// The steps of a recorded trace.
+pub fn steps(path: &Path, trace: &Trace) -> Result<Steps, Error> {
+    let file = File::open(path).map_err(|error| Error::at(path, error))?;
+    let none = "the trace does not say how to replay it: record the program with `mayhap record -o TRACE.mhp`";
+    let read = Steps::read(BufReader::with_capacity(1 << 17, file), trace).ok_or_else(|| Error::at(path, none))?;
+    read.map_err(|_| Error::at(path, "the steps for a replay are damaged or of another version"))
 }
 
 /// Replays a plan once.

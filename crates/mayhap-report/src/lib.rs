@@ -15,18 +15,20 @@ pub mod junit;
 mod observed;
 pub mod perfetto;
 pub mod places;
+pub mod prediction;
 mod refutation;
 mod renumber;
 pub mod rules;
 pub mod sarif;
 mod schedules;
 mod sources;
+pub mod stacks;
 pub mod suppress;
 pub mod text;
 
 pub use data::{FORMAT, ReadError, Report, Rung, Summary, Tool, TraceInfo, VERSION};
 pub use describe::words::{counted, grouped};
-pub use describe::{Describer, Evidence, Recorded, Stacks, place};
+pub use describe::{Describer, Evidence, Recorded, place, sources};
 pub use finding::{
     Baseline, Creation, Finding, Kind, Lock, Mark, Replay, Severity, Side, Source, Step, Story, Verdict,
 };

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::options::Environment;
 use crate::output::{Format, When, json};
-use crate::prediction_report;
+use crate::suggest;
 use crate::{Exit, Failure};
 use mayhap_analyse::{Halt, Prediction};
 
@@ -134,7 +134,7 @@ impl ReportArgs {
         let baseline = self.baseline.as_deref().map(load).transpose()?;
         Ok(Some(Halt::new(move |trace, relations, options, finding| {
             let alone = Prediction { findings: vec![finding.clone()], ..Prediction::default() };
-            let mut report = prediction_report::report(&path, trace, relations, options, &alone, Some(0));
+            let mut report = suggest::report(&path, trace, relations, options, &alone, Some(0));
             rules.clone().apply(&mut report);
             if let Some(baseline) = &baseline {
                 report.compare(baseline);

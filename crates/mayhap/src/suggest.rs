@@ -2,8 +2,23 @@
 
 use std::path::Path;
 
-use mayhap_trace::EventId;
+use mayhap_analyse::{Options, Prediction};
+use mayhap_report::{Report, prediction};
+use mayhap_trace::{EventId, Relations, Trace};
 use mayhap_witness::{Model, Target};
+
+/// The report of a prediction, with a command for each finding. `steps`: rows of schedule that each keeps; `None` for what fits.
+pub fn report(
+    path: &Path,
+    trace: &Trace,
+    relations: &Relations,
+    options: &Options,
+    prediction: &Prediction,
+    steps: Option<usize>,
+) -> Report {
+    let again = |target: &Target, recorded: bool| question(path, target, options.model, recorded);
+    prediction::report(path, trace, relations, options, prediction, steps, &again)
+}
 
 /// The command that asks about one target again, and replays its schedule if there is a program to replay.
 pub fn question(path: &Path, target: &Target, model: Model, recorded: bool) -> String {

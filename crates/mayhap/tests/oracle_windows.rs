@@ -5,12 +5,12 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use mayhap::prediction_report::in_windows;
 use mayhap_analyse::engines::EngineName;
 use mayhap_analyse::{Gauges, Options, predict};
 use mayhap_detect::candidates::Limits;
 use mayhap_predict::Budget;
 use mayhap_report::Finding;
+use mayhap_report::prediction::in_windows;
 use mayhap_testkit::{Generator, Profile, cases};
 use mayhap_trace::{EventId, Relations, Trace, format};
 use mayhap_witness::{Checker, Kind, Model, Target, Witness};
@@ -65,7 +65,8 @@ fn the_kernel_accepts_every_schedule_of_a_window_in_the_whole_trace() {
             let path = folder.path().join("trace.std");
             format::write(&path, &trace).unwrap();
             for (size, model) in [(7, Model::Data), (13, Model::Branch), (25, Model::Sync)] {
-                let report = in_windows(&path, format::open(&path).unwrap(), size, &|_| options(model)).unwrap();
+                let report =
+                    in_windows(&path, format::open(&path).unwrap(), size, &|_| options(model)).unwrap().unwrap();
                 assert_eq!(report.trace.events, trace.len() as u64);
                 for finding in report.findings.iter().filter(|f| f.verdict == mayhap_report::Verdict::Proven) {
                     let (target, witness) = (target(finding), whole(&relations, finding));
@@ -101,7 +102,7 @@ fn locks_that_are_held_when_a_window_begins_stay_held() {
     let all = predict(&trace, &relations, &options(Model::Sync)).unwrap();
     assert_eq!(all.findings.len(), 1, "only z races");
     for size in [3, 4, 6] {
-        let report = in_windows(&path, format::open(&path).unwrap(), size, &|_| options(Model::Sync)).unwrap();
+        let report = in_windows(&path, format::open(&path).unwrap(), size, &|_| options(Model::Sync)).unwrap().unwrap();
         let z: BTreeSet<_> = [vec![EventId::at(8), EventId::at(9)]].into();
         assert!(found(&report.findings).is_subset(&z), "windows of {size}: {:?}", found(&report.findings));
         assert_eq!((report.summary.unknown, report.notes.len()), (1, 1), "the gap is counted");

@@ -66,7 +66,7 @@ fn the_first_command_that_reads_a_recording_makes_it_a_trace() {
     // With its program, its end and its standard input.
     record(folder.path(), &[]);
     mayhap_record::finish(&trace, &mut |_| {}).unwrap();
-    let run = mayhap_record::Run::load(&trace).unwrap();
+    let run = mayhap_trace::attachments::Run::load(&trace).unwrap();
     assert_eq!((run.program, run.code, run.stdin), (vec!["./p".to_owned()], Some(3), Some(b"7\n".to_vec())));
 }
 

@@ -33,7 +33,7 @@ use crate::capture::recorder::Recorder;
 use crate::capture::ring::Ring;
 use crate::capture::store::{Size, Store};
 use crate::limits::Limits;
-use crate::run::Run;
+use mayhap_trace::attachments::Run;
 
 /// Bytes behind the JSON at the end.
 const FOOTER: u64 = 24;

@@ -15,8 +15,8 @@ use crate::capture::store::Store;
 use crate::limits::Limits;
 use crate::lower::Lowering;
 use crate::lower::reading::Reading;
-use crate::run::Run;
 use crate::sharing::first_pass::first_pass;
+use mayhap_trace::attachments::Run;
 
 /// A run that was recorded and is over.
 pub(crate) struct Finished<'a> {

@@ -27,14 +27,13 @@ mod atomics;
 mod attempts;
 pub(crate) mod channels;
 pub(crate) mod finish;
-mod items;
 mod names;
 mod naming;
 mod part;
 pub(crate) mod reading;
 mod rust_locks;
-pub mod stacks;
-pub mod steps;
+mod stacks;
+mod steps;
 mod sync;
 mod waiting;
 

@@ -1,47 +1,11 @@
-//! The call stacks of a run, written beside its events as an optional block of the native format
-//! ([`mayhap_wire::attachment::STACKS`]); [`crate::stacks`] reads it. A stream of items, each a number and its fields, all
-//! varints:
-//!
-//! | item | fields |
-//! |---|---|
-//! | [`FRAME`] | length, text: function, file and line, as locations read. Defines the next frame, from 0 |
-//! | [`PLACE`] | how many frames, each frame, innermost first; all but the last are inlined. Defines the next place, from 0 |
-//! | [`STACK`] | the stack below plus 1 (0: none), the place of the innermost call. Defines the next stack, from 0 |
-//! | [`THREAD`] | events since the last such item, thread, stack plus 1 (0: empty). The thread's stack from that event on |
-//! | [`LOCATION`] | events since the last such item, location, place. The place that the location stands for from that event on |
-//! | [`FORGET`] | none. Stacks are numbered from 0 again, and no thread has one |
-//!
-//! `THREAD` and `LOCATION` count from each other, in the order of the trace. Threads and locations are those of the trace's tables.
-//! An event happens at its location's place, and was called as its thread's stack says. The innermost frame of one that frees memory is
-//! [`FREES`].
-//!
-//! Memory: the program's call sites, and [`MOST`] stacks.
+//! The call stacks of a run: what is written with the events ([`mayhap_trace::attachments::stacks`]).
 
 use std::collections::{HashMap, HashSet};
 
-use mayhap_trace::attachments::FREES;
+use mayhap_symbols::Symbols;
+use mayhap_trace::attachments::stacks::{Frame, Writer};
 use mayhap_wire::ring::MAX_FRAMES;
 
-use crate::lower::items::Items;
-use mayhap_symbols::Symbols;
-
-/// Numbers of the items.
-pub const FRAME: u64 = 1;
-/// See the table.
-pub const PLACE: u64 = 2;
-/// See the table.
-pub const STACK: u64 = 3;
-/// See the table.
-pub const THREAD: u64 = 4;
-/// See the table.
-pub const LOCATION: u64 = 5;
-/// See the table.
-pub const FORGET: u64 = 6;
-
-/// Stacks that are remembered at a time.
-const MOST: usize = 1 << 18;
-/// No stack, or none that was written.
-const NONE: u32 = u32::MAX;
 /// What stands for a call that is not known.
 const UNKNOWN: u64 = 0;
 
@@ -73,32 +37,21 @@ pub(crate) struct Now {
 /// Writes stacks.
 #[derive(Default)]
 pub(crate) struct Stacks {
-    bytes: Items,
+    writer: Writer,
     threads: Vec<Calls>,
-    frames: HashMap<String, u64>,
+    /// Where program counters lie.
     places: HashMap<u64, u64>,
-    /// By their frames: what the compiler made of one line is one place.
-    distinct: HashMap<Vec<u64>, u64>,
-    beyond: HashMap<u64, u64>,
-    /// By the stack below and the place on top.
-    stacks: HashMap<(u32, u64), u32>,
     /// What each location of the trace stands for now, and what each site does: a place plus 1.
     locations: Vec<u64>,
     sites: Vec<u64>,
     /// Sites that free memory: what they write is gone.
     freeing: HashSet<u32>,
-    /// The event that the last item was about.
-    at: u64,
 }
 
 impl Stacks {
-    fn put(&mut self, numbers: &[u64]) {
-        self.bytes.put(numbers);
-    }
-
     /// What has been written, once it is enough or `all` is wanted.
     pub(crate) fn take(&mut self, all: bool) -> Option<Vec<u8>> {
-        self.bytes.take(all)
+        self.writer.take(all)
     }
 
     fn calls(&mut self, thread: u16) -> &mut Calls {
@@ -150,7 +103,7 @@ impl Stacks {
         if let Some(calls) = self.threads.get(usize::from(now.thread))
             && calls.changed
         {
-            self.tell(symbols, now);
+            self.enter(symbols, now);
         }
         let place = self.sites.get(now.site as usize).copied().unwrap_or(0);
         if place == 0 || self.locations.get(now.location as usize) != Some(&place) {
@@ -168,16 +121,13 @@ impl Stacks {
             }
             places[index as usize] = place + 1;
         }
-        let since = now.event - std::mem::replace(&mut self.at, now.event);
-        self.put(&[LOCATION, since, now.location.into(), place]);
+        self.writer.location(now.event, now.location, place);
     }
 
     #[cold]
-    fn tell(&mut self, symbols: &Symbols, now: &Now) {
+    fn enter(&mut self, symbols: &Symbols, now: &Now) {
         let thread = usize::from(now.thread);
-        if self.stacks.len() >= MOST {
-            self.stacks.clear();
-            self.put(&[FORGET]);
+        if self.writer.forget_many() {
             for calls in &mut self.threads {
                 calls.stacks.clear();
                 calls.changed = true;
@@ -185,29 +135,19 @@ impl Stacks {
         }
         let mut calls = std::mem::take(&mut self.threads[thread]);
         while let Some(&pc) = calls.pcs.get(calls.stacks.len()) {
-            let below = calls.stacks.last().copied().unwrap_or(NONE);
+            let below = calls.stacks.last().copied();
             let place = self.place(symbols, pc);
-            calls.stacks.push(self.stack(below, place));
+            calls.stacks.push(self.writer.stack(below, place));
         }
-        let mut top = calls.stacks.last().copied().unwrap_or(NONE);
+        let mut top = calls.stacks.last().copied();
         if calls.beyond > 0 {
-            let place = self.left_out(calls.beyond);
-            top = self.stack(top, place);
+            // Rounded down, so that there are few such places.
+            let place = self.writer.place(&[Frame::More(1 << calls.beyond.ilog2())]);
+            top = Some(self.writer.stack(top, place));
         }
         calls.changed = false;
         self.threads[thread] = calls;
-        let since = now.event - std::mem::replace(&mut self.at, now.event);
-        self.put(&[THREAD, since, now.id.into(), u64::from(top.wrapping_add(1))]);
-    }
-
-    fn stack(&mut self, below: u32, place: u64) -> u32 {
-        if let Some(&stack) = self.stacks.get(&(below, place)) {
-            return stack;
-        }
-        let stack = self.stacks.len() as u32;
-        self.stacks.insert((below, place), stack);
-        self.put(&[STACK, u64::from(below.wrapping_add(1)), place]);
-        stack
+        self.writer.thread(now.event, now.id, top);
     }
 
     /// The place that `pc` returns to.
@@ -215,53 +155,25 @@ impl Stacks {
         if let Some(&place) = self.places.get(&pc) {
             return place;
         }
-        let frames: Vec<String> = match pc {
-            UNKNOWN => vec!["[not recorded]".into()],
-            _ if symbols.is_signal(pc) => vec!["[signal]".into()],
+        let frames = match pc {
+            UNKNOWN => vec![Frame::NotRecorded],
+            _ if symbols.is_signal(pc) => vec![Frame::Signal],
             _ if symbols.is_runtime(pc) => Vec::new(),
-            _ => symbols.frames(pc).iter().map(ToString::to_string).collect(),
+            _ => frames(symbols, pc).collect(),
         };
-        let place = self.new_place(&frames);
+        let place = self.writer.place(&frames);
         self.places.insert(pc, place);
         place
     }
 
     /// The place that `pc` returns to, as one where memory is freed.
     fn free_at(&mut self, symbols: &Symbols, pc: u64) -> u64 {
-        let mut frames = vec![FREES.to_string()];
-        frames.extend(symbols.frames(pc).iter().map(ToString::to_string));
-        self.new_place(&frames)
+        let frames: Vec<Frame> = std::iter::once(Frame::Free).chain(frames(symbols, pc)).collect();
+        self.writer.place(&frames)
     }
+}
 
-    /// What stands for calls that are not kept: so many, rounded down, that there are few such places.
-    fn left_out(&mut self, calls: u64) -> u64 {
-        let calls = 1 << calls.ilog2();
-        if let Some(&place) = self.beyond.get(&calls) {
-            return place;
-        }
-        let place = self.new_place(&[format!("[at least {calls} more calls]")]);
-        self.beyond.insert(calls, place);
-        place
-    }
-
-    fn new_place(&mut self, frames: &[String]) -> u64 {
-        let mut numbers = Vec::new();
-        for text in frames {
-            let count = self.frames.len() as u64;
-            let frame = *self.frames.entry(text.clone()).or_insert(count);
-            if frame == count {
-                self.put(&[FRAME, text.len() as u64]);
-                self.bytes.extend_from_slice(text.as_bytes());
-            }
-            numbers.push(frame);
-        }
-        let count = self.distinct.len() as u64;
-        if let Some(&place) = self.distinct.get(&numbers) {
-            return place;
-        }
-        self.put(&[PLACE, numbers.len() as u64]);
-        self.put(&numbers);
-        self.distinct.insert(numbers, count);
-        count
-    }
+/// The functions at the place that `pc` returns to.
+fn frames(symbols: &Symbols, pc: u64) -> impl Iterator<Item = Frame> {
+    symbols.frames(pc).into_iter().map(|place| Frame::Place(place.to_string()))
 }

@@ -1,49 +1,14 @@
-//! What a replay needs of a recording: which events are one step of a thread, where in the code and on what memory.
-//!
-//! Written beside the events while they are made, as an optional block of the native format
-//! ([`mayhap_wire::attachment::STEPS`]); [`crate::replay::steps`] reads it. A stream of items, each a number and its fields,
-//! all varints:
-//!
-//! | item | fields |
-//! |---|---|
-//! | [`MODULE`] | length of the path, the path. Defines the next module, from 0 |
-//! | [`SITE`] | module plus 1 (0: outside all), offset. Defines the next site |
-//! | [`LANE`] | the creating lane plus 1 (0: none), its how manyth child. Defines the next lane, a thread |
-//! | [`BLOCK`] | lane, site, how manyth allocation of the lane at this site. Defines the next heap block |
-//! | [`STEP`] | events, lane, kind, site plus 1, class, index and offset of the object, outcome, size. See [`mayhap_wire::schedule::Step`] |
-//! | [`SKIP`] | events that belong to no step |
-//! | [`INPUT`] | lane, source, whether more of it follows, result, length, bytes: what the thread got from outside |
-//! | [`LIKE`] + 2 × site + n | how far the offset is from that of the last step at the site, its sign in the lowest bit. A step that is like that one but for the offset; n events before it belong to no step |
-//!
-//! Steps and skips stand in the order of the trace; together they cover its events.
+//! What a replay needs of a recording: what is written with the events ([`mayhap_trace::attachments::steps`]).
 
 use std::collections::HashMap;
 
+use mayhap_symbols::Symbols;
+use mayhap_trace::attachments::steps::{Form, Writer};
 use mayhap_wire::ring::{SiteKind, Tag, split_atomic};
 use mayhap_wire::schedule::{ANY_OUTCOME, READ, WRITE, class};
 
-use crate::lower::items::Items;
 use crate::memory::{Block, BlockKind, Blocks, Sites};
 use crate::ring_words::{Word, following};
-use mayhap_symbols::Symbols;
-
-/// Numbers of the items.
-pub const MODULE: u64 = 1;
-/// See the table.
-pub const SITE: u64 = 2;
-/// See the table.
-pub const LANE: u64 = 3;
-/// See the table.
-pub const BLOCK: u64 = 4;
-/// See the table.
-pub const STEP: u64 = 5;
-/// See the table.
-pub const SKIP: u64 = 6;
-/// See the table.
-pub const INPUT: u64 = 7;
-
-/// See the table.
-pub const LIKE: u64 = 16;
 
 /// Ranges of memory that are at hand.
 const RANGES: usize = 4;
@@ -73,18 +38,6 @@ impl Place {
     }
 }
 
-/// The fields of a step that [`LIKE`] takes over from the one before it.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-struct Form {
-    events: u64,
-    lane: u64,
-    kind: u8,
-    class: u8,
-    index: u64,
-    outcome: u8,
-    size: u8,
-}
-
 /// A thing that a step is about.
 #[derive(Clone, Copy, Default)]
 struct Object {
@@ -96,24 +49,20 @@ struct Object {
 /// Writes steps.
 #[derive(Default)]
 pub(crate) struct Steps {
-    bytes: Items,
+    writer: Writer,
     modules: HashMap<usize, u64>,
     sites: HashMap<u64, u64>,
     /// The site of each number of the recording plus 1; 0 where it is not known.
     numbered: Vec<u64>,
-    /// The last step at each site, and its offset.
-    last: Vec<(Form, u64)>,
     /// What addresses belong to, as far as it was asked lately and nothing was allocated since.
     places: [Place; RANGES],
     oldest: usize,
     /// Lane of each thread of the recording, its children so far, and where its frames begin.
     lanes: Vec<Option<Lane>>,
-    count: u64,
-    /// The how manyth allocation of its thread at its site each block is, by number.
+    /// Of each block by number, which allocation of its thread at its site it is.
     nth: Vec<u32>,
     allocations: HashMap<(u16, u64), u32>,
     blocks: HashMap<usize, u64>,
-    skipped: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -124,17 +73,9 @@ struct Lane {
 }
 
 impl Steps {
-    fn put(&mut self, numbers: &[u64]) {
-        self.bytes.put(numbers);
-    }
-
     /// What has been written, once it is enough or `all` is wanted.
     pub(crate) fn take(&mut self, all: bool) -> Option<Vec<u8>> {
-        if all && self.skipped > 0 {
-            let skipped = std::mem::take(&mut self.skipped);
-            self.put(&[SKIP, skipped]);
-        }
-        self.bytes.take(all)
+        self.writer.take(all)
     }
 
     fn lane(&mut self, thread: u16) -> &mut Lane {
@@ -143,19 +84,17 @@ impl Steps {
             self.lanes.resize(index + 1, None);
         }
         if self.lanes[index].is_none() {
-            self.define_lane(thread, 0, if index == 0 { 0 } else { u64::from(thread) });
+            self.define_lane(thread, None, thread.into());
         }
         self.lanes[index].get_or_insert(Lane { id: 0, children: 0, stack: 0 })
     }
 
-    fn define_lane(&mut self, thread: u16, parent: u64, nth: u64) {
+    fn define_lane(&mut self, thread: u16, parent: Option<u64>, nth: u64) {
         let index = usize::from(thread);
         if self.lanes.len() <= index {
             self.lanes.resize(index + 1, None);
         }
-        self.put(&[LANE, parent, nth]);
-        self.lanes[index] = Some(Lane { id: self.count, children: 0, stack: 0 });
-        self.count += 1;
+        self.lanes[index] = Some(Lane { id: self.writer.lane(parent, nth), children: 0, stack: 0 });
     }
 
     fn module(&mut self, symbols: &Symbols, address: u64) -> Option<(u64, u64)> {
@@ -163,10 +102,7 @@ impl Steps {
         let id = match self.modules.get(&index) {
             Some(&id) => id,
             None => {
-                let path = module.path.as_os_str().as_encoded_bytes().to_vec();
-                self.put(&[MODULE, path.len() as u64]);
-                self.bytes.extend_from_slice(&path);
-                let id = self.modules.len() as u64;
+                let id = self.writer.module(&module.path);
                 self.modules.insert(index, id);
                 id
             }
@@ -178,11 +114,10 @@ impl Steps {
         if let Some(&id) = self.sites.get(&pc) {
             return id;
         }
-        let (module, offset) = self.module(view.symbols, pc).map_or((0, pc), |(module, offset)| (module + 1, offset));
-        self.put(&[SITE, module, offset]);
-        let id = self.sites.len() as u64;
+        let (module, offset) =
+            self.module(view.symbols, pc).map_or((None, pc), |(module, offset)| (Some(module), offset));
+        let id = self.writer.site(module, offset);
         self.sites.insert(pc, id);
-        self.last.push(Default::default());
         id
     }
 
@@ -264,8 +199,7 @@ impl Steps {
         let lane = self.lane(block.thread).id;
         let site = self.site(view, view.sites.get(site).pc);
         let nth = self.nth.get(block.number).copied().unwrap_or(0);
-        self.put(&[BLOCK, lane, site, nth.into()]);
-        let id = self.blocks.len() as u64;
+        let id = self.writer.block(lane, site, nth);
         self.blocks.insert(block.number, id);
         id
     }
@@ -289,7 +223,7 @@ impl Steps {
 
     /// The next events belong to no step.
     pub(crate) fn skip(&mut self, events: u64) {
-        self.skipped += events;
+        self.writer.skip(events);
     }
 
     /// A thread took a lock that is made of atomics, or gave it up, which began with the operation at a site. How that
@@ -308,7 +242,7 @@ impl Steps {
                 let kind = match site.kind {
                     SiteKind::Read => READ,
                     SiteKind::Write => WRITE,
-                    _ => return self.skipped += events,
+                    _ => return self.writer.skip(events),
                 };
                 let object = self.object(view, address);
                 let place = self.numbered(view, number);
@@ -326,7 +260,7 @@ impl Steps {
             Tag::Fork => {
                 let Lane { id, children, .. } = *self.lane(thread);
                 self.lane(thread).children += 1;
-                self.define_lane(first as u16, id + 1, children + 1);
+                self.define_lane(first as u16, Some(id), children + 1);
                 Object::default()
             }
             Tag::End => {
@@ -382,7 +316,7 @@ impl Steps {
             | Tag::BarrierLeave
             | Tag::OnceDone
             | Tag::OnceSeen => self.object(view, first),
-            _ => return self.skipped += events,
+            _ => return self.writer.skip(events),
         };
         let place = self.numbered(view, argument);
         self.step(thread, events, kind, place, object, (outcome, size));
@@ -392,8 +326,7 @@ impl Steps {
         let lane = self.lane(thread).id;
         let bytes: Vec<u8> = body.iter().skip(2).flat_map(|word| word.to_le_bytes()).collect();
         let length = (((head << 1) >> 9) as usize).min(bytes.len());
-        self.put(&[INPUT, lane, head & 0xff, head >> 63, result, length as u64]);
-        self.bytes.extend_from_slice(&bytes[..length]);
+        self.writer.input(lane, head & 0xff, head >> 63 != 0, result, &bytes[..length]);
     }
 
     fn lane_object(&mut self, thread: u64) -> Object {
@@ -404,21 +337,6 @@ impl Steps {
     fn step(&mut self, thread: u16, events: u64, kind: u8, site: u64, object: Object, (outcome, size): (u8, u8)) {
         let lane = self.lane(thread).id;
         let Object { class, index, offset } = object;
-        let form = Form { events, lane, kind, class, index, outcome, size };
-        let skipped = std::mem::take(&mut self.skipped);
-        if let Some(at) = site.checked_sub(1)
-            && let Some(last) = self.last.get_mut(at as usize)
-        {
-            let (before, from) = std::mem::replace(last, (form, offset));
-            if before == form && skipped <= 1 {
-                let distance = offset.wrapping_sub(from);
-                let distance = distance << 1 ^ ((distance as i64) >> 63) as u64;
-                return self.put(&[LIKE + 2 * at + skipped, distance]);
-            }
-        }
-        if skipped > 0 {
-            self.put(&[SKIP, skipped]);
-        }
-        self.put(&[STEP, events, lane, kind.into(), site, class.into(), index, offset, outcome.into(), size.into()]);
+        self.writer.step(Form { events, lane, kind, class, index, outcome, size }, site.checked_sub(1), offset);
     }
 }

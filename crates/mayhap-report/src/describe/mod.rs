@@ -5,9 +5,7 @@ mod story;
 mod window;
 pub(crate) mod words;
 
-use std::collections::BTreeMap;
-
-use mayhap_trace::attachments::FREES;
+use mayhap_trace::attachments::stacks::{Called, Stack, Stacks};
 use mayhap_trace::{EventId, LocId, LockId, Mode, Relations, ThreadId, Trace};
 use mayhap_witness::{Checked, Model, Schedule, Target};
 
@@ -37,9 +35,6 @@ pub struct Evidence<'e> {
     /// How many events lie between the target's events.
     pub distance: u64,
 }
-
-/// The calls that led to events, innermost first.
-pub type Stacks = BTreeMap<EventId, Vec<Source>>;
 
 /// Builds the findings of one trace.
 pub struct Describer<'a> {
@@ -148,15 +143,12 @@ impl<'a> Describer<'a> {
     }
 
     fn stack(&self, id: EventId) -> Vec<Source> {
-        let mut stack = self.stacks.get(&id).cloned().unwrap_or_default();
-        stack.drain(..usize::from(self.frees(id)));
-        stack
+        self.stacks.get(&id).map(sources).unwrap_or_default()
     }
 
     /// Whether the event is a write only because it frees memory.
     pub(crate) fn frees(&self, id: EventId) -> bool {
-        let innermost = self.stacks.get(&id).and_then(|stack| stack.first());
-        innermost.is_some_and(|frame| frame.function.as_deref() == Some(FREES))
+        self.stacks.get(&id).is_some_and(|stack| stack.frees)
     }
 
     fn locks(&self, id: EventId) -> Vec<Lock> {
@@ -194,6 +186,19 @@ impl<'a> Describer<'a> {
             stack: self.stack(fork),
         })
     }
+}
+
+/// The functions of a stack, without those at its end that start programs and threads: they are no part of the program's source.
+pub fn sources(stack: &Stack) -> Vec<Source> {
+    let source = |Called { frame, inlined }: &Called| {
+        let text = frame.to_string();
+        let source = place(&text).unwrap_or(Source { function: Some(text), ..Source::default() });
+        Source { inlined: *inlined, ..source }
+    };
+    let mut sources: Vec<Source> = stack.frames.iter().map(source).collect();
+    let least = if stack.frees { 0 } else { 1 };
+    while sources.len() > least && sources.pop_if(|frame| frame.line.is_none()).is_some() {}
+    sources
 }
 
 /// The parts of a location, as far as it has any.

@@ -1,6 +1,12 @@
-//! What a trace carries besides its events.
+//! What a trace carries besides its events: optional blocks of the native format, each with its writer and its reader here.
+//!
+//! [`stacks`] has the call stack of each event, [`steps`] what a replay needs, [`run`] how the program was started and how it ended,
+//! [`waiting`] which threads waited at the end.
 
+mod records;
+pub mod run;
+pub mod stacks;
+pub mod steps;
 pub mod waiting;
 
-/// The innermost frame of an event that frees memory.
-pub const FREES: &str = "[free]";
+pub use run::Run;

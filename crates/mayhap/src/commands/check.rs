@@ -18,14 +18,14 @@ use crate::events::print_events;
 use crate::input::{Loaded, TraceArgs};
 use crate::options::Environment;
 use crate::output::{Format, json};
-use crate::prediction_report::{page_steps, trace_info};
 use crate::reporting::ReportArgs;
-use crate::stacks;
 use crate::suggest::{question, replay_command};
 use crate::{Exit, Failure};
 use mayhap_analyse as predict;
 use mayhap_analyse::engines::EngineName;
 use mayhap_replay::witness_file::{TargetJson, WitnessFile};
+use mayhap_report::prediction::{page_steps, trace_info};
+use mayhap_report::stacks;
 
 /// Answer one question: can another interleaving of the recorded run reach this state?
 ///
@@ -323,7 +323,7 @@ impl Args {
                 report.summary.proven = 1;
                 let mut finding = described(Some(checked));
                 finding.witness_file = self.witness.as_ref().map(|path| path.display().to_string());
-                let run = mayhap_record::Run::load(path);
+                let run = mayhap_trace::attachments::Run::load(path);
                 let recorded = run.is_some();
                 finding.replay_command = match &self.witness {
                     Some(witness) => Some(replay_command(witness, recorded)),

@@ -17,11 +17,11 @@ use super::generate::count;
 use crate::input::{MissingJson, Opened, RepairedJson, TraceArgs};
 use crate::options::Environment;
 use crate::output::{Format, json};
-use crate::prediction_report::{self as report, trace_info};
 use crate::reporting::{FailOn, ReportArgs};
-use crate::stacks;
 use crate::table::{grouped, shortened};
 use crate::{Exit, Failure};
+use mayhap_report::prediction::{self as report, trace_info};
+use mayhap_report::stacks;
 
 /// Find suspected races in one pass: conflicting accesses that a partial order leaves unordered
 ///

@@ -11,11 +11,11 @@ use mayhap_witness::{Kind, Target};
 use serde::Serialize;
 
 use crate::events::EventJson;
-use crate::prediction_report::id;
 use crate::table::Align::{Left, Right};
 use crate::table::{Table, grouped};
 use mayhap_analyse::nondeterminism::Reads;
 use mayhap_analyse::{Finding, Prediction};
+use mayhap_report::prediction::id;
 
 /// The findings about reads of one location.
 struct Place<'p> {

@@ -16,14 +16,14 @@ use super::nondeterminism::{self, ReadsJson};
 use crate::input::{Loaded, TraceArgs};
 use crate::options::Environment;
 use crate::output::Format;
-use crate::prediction_report::{self as report, in_windows};
 use crate::reporting::ReportArgs;
-use crate::suggest::replay_command;
+use crate::suggest::{self, replay_command};
 use crate::table::Align::{Left, Right};
 use crate::table::{Table, grouped};
 use crate::{Exit, Failure, notes};
 use mayhap_analyse::{Options, Prediction, predict};
 use mayhap_replay::witness_file::WitnessFile;
+use mayhap_report::prediction::{self as report, in_windows};
 
 /// Find bugs that a different thread timing would have triggered, and prove each with a schedule
 ///
@@ -119,7 +119,9 @@ impl Args {
         let halt = self.report.halt(&self.trace.trace, &environment)?;
         if let Some(size) = self.window()? {
             let options = |trace: &Trace| Options { halt: halt.clone(), ..self.options(trace) };
-            let report = in_windows(&self.trace.trace, Box::new(self.trace.open()?), size, &options)?;
+            let (path, source) = (&self.trace.trace, Box::new(self.trace.open()?));
+            let report = in_windows(path, source, size, &options).map_err(|error| Failure::in_file(path, error))?;
+            let report = report.ok_or_else(|| self.trace.empty())?;
             let undecided = report.summary.unknown > 0;
             return self.report.finish(out, report, undecided);
         }
@@ -204,7 +206,7 @@ fn fitting(path: &Path) -> Option<usize> {
 fn save_witnesses(folder: &Path, loaded: &Loaded, prediction: &Prediction, report: &mut Report) -> Result<(), Failure> {
     let (trace, relations) = (&loaded.trace, &loaded.relations);
     std::fs::create_dir_all(folder).map_err(|e| Failure::at(folder, e))?;
-    let recorded = mayhap_record::Run::load(Path::new(&report.trace.path)).is_some();
+    let recorded = mayhap_trace::attachments::Run::load(Path::new(&report.trace.path)).is_some();
     let (fingerprint, place) = (trace.fingerprint(), PathBuf::from(&report.trace.path));
     for finding in &prediction.findings {
         if let Some(checked) = &finding.proof {
@@ -228,7 +230,7 @@ fn report(
     prediction: &Prediction,
     steps: Option<usize>,
 ) -> Result<Report, Failure> {
-    let mut report = report::report(path, &loaded.trace, &loaded.relations, options, prediction, steps);
+    let mut report = suggest::report(path, &loaded.trace, &loaded.relations, options, prediction, steps);
     if let Some(reads) = &prediction.reads {
         report.summary.determinism = Some(nondeterminism::verdict(reads));
         let reads = ReadsJson::new(&loaded.trace, &loaded.relations, prediction, reads);

@@ -20,7 +20,6 @@ use mayhap_replay::addresses;
 use mayhap_replay::describe::{ADDRESSES, suspects};
 use mayhap_replay::plan::Plan;
 use mayhap_replay::session::recorded;
-use mayhap_replay::steps::Steps;
 use mayhap_replay::witness_file::WitnessFile;
 use mayhap_replay::{Effect, Options, Outcome, Replayed, Side, replay};
 
@@ -116,7 +115,7 @@ impl Args {
             },
             None => self.accepted(trace, relations)?,
         };
-        let steps = Steps::load(&path, trace)?;
+        let steps = mayhap_replay::steps(&path, trace)?;
         let plan = Plan::new(trace, relations, &steps, checked.target(), checked.witness())
             .map_err(|message| Failure::at(&self.witness, message))?;
         let recorded = recorded(&path);

@@ -27,17 +27,19 @@ use observed::Failed;
 use output::Limits;
 pub use stdin::{KEPT, Stdin};
 
-use crate::{Failure, prediction_report, suggest};
+use crate::{Failure, suggest};
 use mayhap_analyse::{self as predict, Prediction, predict};
 use mayhap_instrument::runtime;
-use mayhap_record::{self as record, Run};
+use mayhap_record as record;
 use mayhap_replay::addresses;
 use mayhap_replay::describe::ADDRESSES;
 use mayhap_replay::plan::Plan;
 use mayhap_replay::session::Recorded;
-use mayhap_replay::steps::Steps;
 use mayhap_replay::witness_file::WitnessFile;
 use mayhap_replay::{self as replay, Effect, Outcome, Replayed};
+use mayhap_report::prediction;
+use mayhap_trace::attachments::Run;
+use mayhap_trace::attachments::steps::Steps;
 
 /// The most replays of one round whose recordings are analysed in the next.
 const FOLLOWED: usize = 4;
@@ -269,8 +271,8 @@ impl Work<'_> {
         };
         self.undecided |= prediction.tally.unknown > 0;
         self.halted |= prediction.halted.is_some();
-        let steps = self.job.page.then(|| prediction_report::page_steps(prediction.findings.len()));
-        let mut part = prediction_report::report(path, &trace, &relations, &options, &prediction, steps);
+        let steps = self.job.page.then(|| prediction::page_steps(prediction.findings.len()));
+        let mut part = suggest::report(path, &trace, &relations, &options, &prediction, steps);
         let found = std::mem::take(&mut part.findings);
         let new: Vec<_> = found.into_iter().filter(|f| self.known.insert(f.fingerprint.clone())).collect();
         (self.tell)(Stage::Predicted { prediction: &prediction, new: &new });
@@ -309,7 +311,7 @@ impl Work<'_> {
         round: u32,
         next: &mut Vec<Recording>,
     ) -> Result<(), Failure> {
-        let steps = Steps::load(replays.path, replays.trace)?;
+        let steps = replay::steps(replays.path, replays.trace)?;
         let fingerprint = replays.trace.fingerprint();
         for mut finding in new {
             let proof = replays.proof_of(&finding.id);
@@ -490,6 +492,6 @@ struct Replays<'a> {
 
 impl Replays<'_> {
     fn proof_of(&self, id: &str) -> Option<&mayhap_witness::Checked> {
-        self.prediction.findings.iter().find(|f| prediction_report::id(self.trace, f) == id)?.proof.as_ref()
+        self.prediction.findings.iter().find(|f| prediction::id(self.trace, f) == id)?.proof.as_ref()
     }
 }

@@ -5,16 +5,16 @@ use std::io::BufReader;
 use std::path::Path;
 use std::time::Duration;
 
-use mayhap_record::Run;
 use mayhap_replay::describe::signal_name;
 use mayhap_replay::session::{Printed, last_words};
 use mayhap_report::{Describer, Finding};
+use mayhap_trace::attachments::Run;
 use mayhap_trace::attachments::waiting::Waiting;
 use mayhap_trace::{Relations, Trace};
 
 use super::Work;
 use super::output::Limits;
-use crate::stacks;
+use mayhap_report::stacks;
 
 /// How a recorded run failed.
 pub(super) enum Failed {

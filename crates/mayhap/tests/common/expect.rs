@@ -18,9 +18,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use mayhap::stacks;
 use mayhap_detect::{Options, Order, detect};
-use mayhap_report::{Source, function_name, place};
+use mayhap_report::stacks;
+use mayhap_report::{Source, function_name, place, sources};
 use mayhap_trace::{Event, EventId, Op, Relations, Trace, format};
 
 use super::Run;
@@ -125,8 +125,9 @@ fn check_stacks(file: &Path, trace: &Trace, text: &str) -> Result<(), String> {
     for fact in facts(text, "stack") {
         let (words, expected) = fact.split_once(": ").unwrap();
         let event = first_event(trace, words)?;
-        let found = stacks::at(file, trace, &BTreeSet::from([event])).remove(&event).unwrap_or_default();
-        let found: Vec<String> = found.iter().map(frame).collect();
+        let stack = stacks::at(file, trace, &BTreeSet::from([event])).remove(&event).unwrap_or_default();
+        let free = stack.frees.then(|| "[free] (inlined)".to_string());
+        let found: Vec<String> = free.into_iter().chain(sources(&stack).iter().map(frame)).collect();
         let expected: Vec<&str> = expected.split(" < ").collect();
         let alike = |(expected, found): (&&str, &String)| *expected == "..." || expected == found;
         if found.len() < expected.len() || !expected.iter().zip(&found).all(alike) {

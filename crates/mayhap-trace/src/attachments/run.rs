@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use mayhap_trace::format::native;
 use mayhap_wire::attachment;
 use serde::{Deserialize, Serialize};
+
+use crate::format::native;
 
 /// A program's run.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -47,7 +48,8 @@ impl Run {
         }
     }
 
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    /// As an attachment.
+    pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }
 

@@ -1,18 +1,18 @@
-//! Items of numbers, written beside the events and handed on piece by piece.
+//! Records of numbers, written beside the events and handed on block by block.
 
 use mayhap_wire::varint;
 
 /// Bytes that are handed on at a time.
-const PIECE: usize = 1 << 18;
+const BLOCK: usize = 1 << 18;
 
 /// What was written and not handed on yet.
-#[derive(Default)]
-pub(crate) struct Items(Vec<u8>);
+#[derive(Debug, Default)]
+pub(super) struct Records(Vec<u8>);
 
-impl Items {
+impl Records {
     /// Appends numbers as varints.
     #[inline]
-    pub(crate) fn put(&mut self, numbers: &[u64]) {
+    pub(super) fn put(&mut self, numbers: &[u64]) {
         for &number in numbers {
             if number < 0x80 {
                 self.0.push(number as u8);
@@ -25,13 +25,13 @@ impl Items {
     }
 
     /// Appends bytes as they are.
-    pub(crate) fn extend_from_slice(&mut self, bytes: &[u8]) {
+    pub(super) fn extend_from_slice(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 
     /// What has been written, once it is enough or `all` is wanted.
-    pub(crate) fn take(&mut self, all: bool) -> Option<Vec<u8>> {
-        let enough = self.0.len() >= if all { 1 } else { PIECE };
+    pub(super) fn take(&mut self, all: bool) -> Option<Vec<u8>> {
+        let enough = self.0.len() >= if all { 1 } else { BLOCK };
         enough.then(|| std::mem::take(&mut self.0))
     }
 }

@@ -2,18 +2,16 @@
 
 use std::path::Path;
 
-use mayhap_detect::candidates;
-use mayhap_predict::Rung;
-use mayhap_report::{Describer, Evidence, Report, Side, Summary, TraceInfo, counted, fingerprint, grouped};
+use mayhap_analyse::windows::{self, Predicted};
+use mayhap_analyse::{Error, Finding, Options, Prediction, Rung, distance};
+use mayhap_trace::attachments::{Run, stacks::attached};
 use mayhap_trace::{EventId, Relations, Source, Trace};
+use mayhap_witness::Target;
 
-use mayhap_analyse::windows;
-use mayhap_analyse::{Finding, Options, Prediction};
-use mayhap_record::Run;
+use crate::{Describer, Evidence, Report, Side, Summary, TraceInfo, counted, fingerprint, grouped, stacks};
 
-use crate::input::NO_EVENTS;
-use crate::suggest::question;
-use crate::{Failure, stacks};
+/// The command that asks about a target of a trace again; whether the trace was recorded decides if it can be replayed.
+pub type Suggest<'a> = &'a dyn Fn(&Target, bool) -> String;
 
 /// Rows of schedule that all findings of a report keep together; each keeps between the two numbers that follow.
 const ROWS: usize = 200_000;
@@ -41,22 +39,24 @@ pub fn report(
     options: &Options,
     prediction: &Prediction,
     steps: Option<usize>,
+    suggest: Suggest<'_>,
 ) -> Report {
     let steps = steps.unwrap_or_else(|| fitting_steps(prediction.findings.len()));
     let stacks = stacks::of(path, trace, relations, prediction.findings.iter().map(|f| &f.target));
     let run = Run::load(path);
     let describer = Describer::new(trace, relations, steps).with_stacks(stacks);
-    described(path, trace, options, prediction, &describer, run.as_ref())
+    described(path, trace, options, prediction, &describer, run.as_ref(), suggest)
 }
 
 /// The same with what else is known of the trace: how to describe its findings, and the run that it is of.
-pub fn described(
+fn described(
     path: &Path,
     trace: &Trace,
     options: &Options,
     prediction: &Prediction,
     describer: &Describer<'_>,
     run: Option<&Run>,
+    suggest: Suggest<'_>,
 ) -> Report {
     let mut report = Report::new(env!("CARGO_PKG_VERSION"), trace_info(path, trace), options.model.name());
     let engine = options.engine.name();
@@ -70,9 +70,9 @@ pub fn described(
             engine,
             model: options.model,
             occurrences: f.occurrences,
-            distance: candidates::distance(&f.target).into(),
+            distance: distance(&f.target).into(),
         });
-        finding.replay_command = f.proof.as_ref().map(|_| question(path, &f.target, options.model, recorded));
+        finding.replay_command = f.proof.as_ref().map(|_| suggest(&f.target, recorded));
         if let Some(doubt) = &doubt {
             finding.doubted(doubt);
         }
@@ -119,7 +119,7 @@ pub fn trace_info(path: &Path, trace: &Trace) -> TraceInfo {
 fn summary(prediction: &Prediction) -> Summary {
     let tally = &prediction.tally;
     let rungs = |counts: &std::collections::BTreeMap<Rung, u64>| {
-        counts.iter().map(|(r, &n)| mayhap_report::Rung { rung: r.name().to_string(), candidates: n }).collect()
+        counts.iter().map(|(r, &n)| crate::Rung { rung: r.name().to_string(), candidates: n }).collect()
     };
     Summary {
         candidates: tally.candidates,
@@ -141,27 +141,27 @@ fn summary(prediction: &Prediction) -> Summary {
     }
 }
 
-/// Predicts window by window: the report of the whole trace.
+/// Predicts window by window: the report of the whole trace; `None` if it has no events.
 pub fn in_windows(
     path: &Path,
     source: Box<dyn Source>,
     size: usize,
     options: &dyn Fn(&Trace) -> Options,
-) -> Result<Report, Failure> {
+) -> Result<Option<Report>, Error> {
     let mut whole: Option<Report> = None;
-    let mut attached: Option<Option<Vec<u8>>> = None;
+    let mut bytes: Option<Option<Vec<u8>>> = None;
     let run = Run::load(path);
-    let mut found = |predicted: windows::Predicted<'_>| {
-        let windows::Predicted { window, relations, options, prediction, events } = predicted;
+    let mut found = |Predicted { window, relations, options, prediction, events }: Predicted<'_>| {
         let mut describer = Describer::new(&window.trace, relations, fitting_steps(prediction.findings.len()));
         // The file is read for them once, however many windows there are.
         if !prediction.findings.is_empty()
-            && let Some(bytes) = attached.get_or_insert_with(|| stacks::attached(path))
+            && let Some(bytes) = bytes.get_or_insert_with(|| attached(path))
         {
             let targets = prediction.findings.iter().map(|f| &f.target);
             describer = describer.with_stacks(stacks::of_window(bytes, window, relations, targets));
         }
-        let mut part = described(path, &window.trace, options, prediction, &describer, run.as_ref());
+        let nothing: Suggest<'_> = &|_, _| String::new();
+        let mut part = described(path, &window.trace, options, prediction, &describer, run.as_ref(), nothing);
         for finding in &mut part.findings {
             finding.renumber(window.after, &|number| window.whole(number));
             finding.replay_command = None;
@@ -173,9 +173,8 @@ pub fn in_windows(
             Some(sum) => joined(sum, part),
         });
     };
-    let count =
-        windows::in_windows(source, size, options, &mut found).map_err(|error| Failure::in_file(path, error))?;
-    let mut report = whole.ok_or_else(|| Failure::at(path, NO_EVENTS))?;
+    let count = windows::in_windows(source, size, options, &mut found)?;
+    let Some(mut report) = whole else { return Ok(None) };
     report.arrange();
     if count > 1 {
         let size = grouped(size as u64);
@@ -184,7 +183,7 @@ pub fn in_windows(
         report.summary.first_unknown.get_or_insert(gap.clone());
         report.notes.push(format!("analysed in windows: {gap}"));
     }
-    Ok(report)
+    Ok(Some(report))
 }
 
 /// Both reports as one, of the later one's trace.

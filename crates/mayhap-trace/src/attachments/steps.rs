@@ -1,18 +1,145 @@
-//! Reads which events of a trace are one step of a thread: [`mayhap_record::steps`] writes it and describes the format.
+//! What a replay needs of a recording ([`mayhap_wire::attachment::STEPS`]): which events are one step of a thread, where in the code and on
+//! what memory. A stream of records, each a number and its fields, all varints:
+//!
+//! | record | fields |
+//! |---|---|
+//! | [`MODULE`] | length of the path, the path. Defines the next module, from 0 |
+//! | [`SITE`] | module plus 1 (0: outside all), offset. Defines the next site |
+//! | [`LANE`] | the creating lane plus 1 (0: none), and that it is its n-th child. Defines the next lane, a thread |
+//! | [`BLOCK`] | lane, site, and that it is the n-th allocation of the lane at this site. Defines the next heap block |
+//! | [`STEP`] | events, lane, kind, site plus 1, class, index and offset of the object, outcome, size. See [`mayhap_wire::schedule::Step`] |
+//! | [`SKIP`] | events that belong to no step |
+//! | [`INPUT`] | lane, source, whether more of it follows, result, length, bytes: what the thread got from outside |
+//! | [`LIKE`] + 2 × site + n | how far the offset is from that of the last step at the site, its sign in the lowest bit. A step that is like that one but for the offset; n events before it belong to no step |
+//!
+//! Steps and skips stand in the order of the trace; together they cover its events.
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::BufReader;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use mayhap_trace::format::native;
-use mayhap_trace::{EventId, Trace};
 use mayhap_wire::schedule::class;
 use mayhap_wire::{attachment, varint};
 
-use mayhap_record::Error;
-use mayhap_record::steps::{BLOCK, INPUT, LANE, LIKE, MODULE, SITE, SKIP, STEP};
+use super::records::Records;
+use crate::format::native;
+use crate::{EventId, Trace};
+
+const MODULE: u64 = 1;
+const SITE: u64 = 2;
+const LANE: u64 = 3;
+const BLOCK: u64 = 4;
+const STEP: u64 = 5;
+const SKIP: u64 = 6;
+const INPUT: u64 = 7;
+const LIKE: u64 = 16;
+
+/// Writes steps. What it defines is numbered from 0.
+#[derive(Debug, Default)]
+pub struct Writer {
+    records: Records,
+    modules: u64,
+    lanes: u64,
+    blocks: u64,
+    /// The last step at each site, and its offset.
+    last: Vec<(Form, u64)>,
+    /// Events since the last step.
+    skipped: u64,
+}
+
+/// What of a step is often as it was in the last step at its site.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Form {
+    /// How many events it became.
+    pub events: u64,
+    /// The thread.
+    pub lane: u64,
+    /// See [`mayhap_wire::schedule::Step::kind`].
+    pub kind: u8,
+    /// The class of the object.
+    pub class: u8,
+    /// The number of the object in its class.
+    pub index: u64,
+    /// What came of the step.
+    pub outcome: u8,
+    /// Bytes accessed.
+    pub size: u8,
+}
+
+impl Writer {
+    /// Defines a loaded file.
+    pub fn module(&mut self, path: &Path) -> u64 {
+        let path = path.as_os_str().as_encoded_bytes();
+        self.records.put(&[MODULE, path.len() as u64]);
+        self.records.extend_from_slice(path);
+        self.modules += 1;
+        self.modules - 1
+    }
+
+    /// Defines a place in the code: the module that it lies in and the offset there, or an address outside all.
+    pub fn site(&mut self, module: Option<u64>, offset: u64) -> u64 {
+        self.records.put(&[SITE, module.map_or(0, |module| module + 1), offset]);
+        self.last.push(Default::default());
+        self.last.len() as u64 - 1
+    }
+
+    /// Defines a thread: the one that created it, and that it is its n-th child.
+    pub fn lane(&mut self, parent: Option<u64>, nth: u64) -> u64 {
+        self.records.put(&[LANE, parent.map_or(0, |parent| parent + 1), nth]);
+        self.lanes += 1;
+        self.lanes - 1
+    }
+
+    /// Defines a heap block: the n-th that the thread allocated at the site.
+    pub fn block(&mut self, lane: u64, site: u64, nth: u32) -> u64 {
+        self.records.put(&[BLOCK, lane, site, nth.into()]);
+        self.blocks += 1;
+        self.blocks - 1
+    }
+
+    /// The next events belong to no step.
+    pub fn skip(&mut self, events: u64) {
+        self.skipped += events;
+    }
+
+    /// The next step: its form, the site, and the offset in its object.
+    pub fn step(&mut self, form: Form, site: Option<u64>, offset: u64) {
+        let skipped = std::mem::take(&mut self.skipped);
+        if let Some(at) = site
+            && let Some(last) = self.last.get_mut(at as usize)
+        {
+            let (before, from) = std::mem::replace(last, (form, offset));
+            if before == form && skipped <= 1 {
+                let distance = offset.wrapping_sub(from);
+                let distance = distance << 1 ^ ((distance as i64) >> 63) as u64;
+                return self.records.put(&[LIKE + 2 * at + skipped, distance]);
+            }
+        }
+        if skipped > 0 {
+            self.records.put(&[SKIP, skipped]);
+        }
+        let Form { events, lane, kind, class, index, outcome, size } = form;
+        let site = site.map_or(0, |site| site + 1);
+        let record = [STEP, events, lane, kind.into(), site, class.into(), index, offset, outcome.into(), size.into()];
+        self.records.put(&record);
+    }
+
+    /// Something that a thread got from outside: where from, whether more of it follows, what the call returned, and what came with it.
+    pub fn input(&mut self, lane: u64, source: u64, more: bool, result: u64, bytes: &[u8]) {
+        self.records.put(&[INPUT, lane, source, more.into(), result, bytes.len() as u64]);
+        self.records.extend_from_slice(bytes);
+    }
+
+    /// What has been written, once it is enough or `all` is wanted.
+    pub fn take(&mut self, all: bool) -> Option<Vec<u8>> {
+        if all && self.skipped > 0 {
+            let skipped = std::mem::take(&mut self.skipped);
+            self.records.put(&[SKIP, skipped]);
+        }
+        self.records.take(all)
+    }
+}
 
 /// A place in the code: a module, if it lies in one, and the offset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,7 +155,7 @@ pub struct Site {
 pub struct Lane {
     /// The creating lane.
     pub parent: Option<u32>,
-    /// The how manyth child, from 1; 0 for the first thread.
+    /// Which child of its parent it is, from 1; 0 for the first thread.
     pub nth: u32,
 }
 
@@ -39,7 +166,7 @@ pub struct Block {
     pub lane: u32,
     /// Where.
     pub site: u32,
-    /// The how manyth allocation of the lane there, from 1.
+    /// Which allocation of the lane there it is, from 1.
     pub nth: u32,
 }
 
@@ -99,6 +226,10 @@ pub struct Steps {
     pub inputs: Vec<Input>,
 }
 
+/// The steps of a trace make no sense for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Damaged;
+
 /// Something that a thread got from outside.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Input {
@@ -115,18 +246,13 @@ pub struct Input {
 }
 
 impl Steps {
-    /// Reads the steps of a recorded trace.
-    pub fn load(path: &Path, trace: &Trace) -> Result<Steps, Error> {
-        let file = File::open(path).map_err(|error| Error::at(path, error))?;
-        let none = "the trace does not say how to replay it: record the program with `mayhap record -o TRACE.mhp`";
-        let bytes = native::attachments(BufReader::with_capacity(1 << 17, file), attachment::STEPS)
-            .map_err(|_| Error::at(path, none))?
-            .ok_or_else(|| Error::at(path, none))?;
-        Steps::parse(&bytes, trace.len() as u64)
-            .ok_or_else(|| Error::at(path, "the steps for a replay are damaged or of another version"))
+    /// Reads the steps from a native trace; `None` where it has none.
+    pub fn read(file: impl Read, trace: &Trace) -> Option<Result<Steps, Damaged>> {
+        let bytes = native::attachments(file, attachment::STEPS).ok().flatten()?;
+        Some(Steps::parse(&bytes, trace.len() as u64).ok_or(Damaged))
     }
 
-    /// Reads the items; `None` where they make no sense for a trace of so many events.
+    /// Reads the records; `None` where they make no sense for a trace of so many events.
     pub fn parse(mut bytes: &[u8], events: u64) -> Option<Steps> {
         let mut all = Steps::default();
         let mut at = 0u64;
