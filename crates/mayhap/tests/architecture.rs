@@ -1,9 +1,16 @@
-//! What the architecture forbids: crate edges outside the table, `unsafe` where there must be none, machine paths.
+//! What the architecture forbids: crate edges outside the table, modules that depend on each other in a circle, long files and
+//! functions, `unsafe` where there must be none, machine paths.
+
+#[path = "architecture/circles.rs"]
+mod circles;
+#[path = "architecture/sizes.rs"]
+mod sizes;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use circles::Crate;
 use serde_json::Value;
 
 /// Which crates of the workspace each crate may use. `ARCHITECTURE.md` says why.
@@ -61,6 +68,13 @@ const SAFE: &[&str] = &[
     "mayhap-testkit",
     "mayhap-bench",
 ];
+
+/// Modules of one crate that may depend on each other in a circle, and why.
+const CIRCLES: &[(&str, &[&str], &str)] = &[];
+
+/// The most lines of a file, and of a function outside tests.
+const LONGEST_FILE: usize = 600;
+const LONGEST_FUNCTION: usize = 80;
 
 /// Tests of any crate may use this one.
 const DEV_ONLY: &str = "mayhap-testkit";
@@ -124,6 +138,97 @@ fn the_table_forbids_what_it_should() {
     assert!(!is_allowed(&edge("mayhap-trace", "mayhap-testkit", false)));
     assert!(is_allowed(&edge("mayhap-trace", "mayhap-testkit", true)));
     assert!(!is_allowed(&edge("mayhap-trace", "mayhap-detect", true)));
+}
+
+/// The crates of the workspace, by name, and their folders.
+fn crates() -> Vec<(String, PathBuf)> {
+    let folder = |package: &Value| Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap().to_path_buf();
+    packages().iter().map(|package| (package["name"].as_str().unwrap().to_string(), folder(package))).collect()
+}
+
+#[test]
+fn no_modules_depend_on_each_other_in_a_circle() {
+    let mut wrong = Vec::new();
+    for (name, folder) in crates() {
+        for circle in Crate::read(&folder.join("src")).circles() {
+            if !CIRCLES.iter().any(|(of, modules, _)| *of == name && circle == *modules) {
+                wrong.push(format!("{name}: {}", circle.join(" <-> ")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "modules depend on each other in a circle:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_planted_circle_is_found() {
+    let of = |texts: &[(&str, &str)]| {
+        let mut planted = Crate::default();
+        for (module, text) in texts {
+            let path = module.split("::").filter(|name| !name.is_empty()).map(String::from).collect();
+            planted.insert(path, text);
+        }
+        planted.circles()
+    };
+    let reader = ("reader", "use crate::writer::{Line, page::Page};");
+    assert_eq!(of(&[reader, ("writer", "pub struct Line;"), ("writer::page", "")]), Vec::<Vec<String>>::new());
+    let both = vec![vec!["reader".to_string(), "writer".to_string()]];
+    assert_eq!(of(&[reader, ("writer", ""), ("writer::page", "fn f() -> crate::reader::Text {}")]), both);
+    assert_eq!(of(&[("", "pub use reader::Text;"), reader, ("writer", "use super::Text;")]), both);
+    let three = [("a", "use crate::b;"), ("b", "use super::{c::C};"), ("c", "use crate::a::{self, A};")];
+    assert_eq!(of(&three), [["a", "b", "c"]]);
+    // A module and its parts are one; comments and tests do not count.
+    assert!(of(&[("a", "use crate::a::b::B;"), ("a::b", "use super::A;")]).is_empty());
+    let tests = "#[cfg(test)]\nmod tests {\n    use crate::reader::Text;\n}\n// crate::reader::Text\n";
+    assert!(of(&[reader, ("writer", tests)]).is_empty());
+}
+
+#[test]
+fn files_and_functions_are_short() {
+    let mut wrong = Vec::new();
+    for (_, folder) in crates() {
+        for path in sizes::files(&folder.join("src")) {
+            let text = fs::read_to_string(&path).unwrap();
+            let (shown, lines) = (path.strip_prefix(root()).unwrap_or(&path).display(), text.lines().count());
+            if lines > LONGEST_FILE {
+                wrong.push(format!("{shown}: {lines} lines"));
+            }
+            let long = sizes::functions(&text).into_iter().filter(|function| function.lines > LONGEST_FUNCTION);
+            wrong.extend(long.map(|function| format!("{shown}: {}: {} lines", function.name, function.lines)));
+        }
+    }
+    assert!(wrong.is_empty(), "too long:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn long_functions_are_seen() {
+    let text = format!("impl A {{\n    pub fn long() {{\n{}    }}\n\n    fn short() {{}}\n}}\n", "        x();\n".repeat(80));
+    let found: Vec<(usize, String)> = sizes::functions(&text).into_iter().map(|f| (f.lines, f.name)).collect();
+    assert_eq!(found, [(82, "long".to_string())]);
+}
+
+/// Prints the lines of each crate, the longest files and the longest functions: `bench/sizes`.
+#[test]
+#[ignore = "it checks nothing"]
+fn sizes_of_everything() {
+    let (mut files, mut functions) = (Vec::new(), Vec::new());
+    println!("{:>8}  crate", "lines");
+    for (name, folder) in crates() {
+        let mut sum = 0;
+        for path in sizes::files(&folder.join("src")) {
+            let text = fs::read_to_string(&path).unwrap();
+            let shown = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
+            let lines = text.lines().count();
+            sum += lines;
+            functions.extend(sizes::functions(&text).into_iter().map(|f| (f.lines, format!("{shown}: {}", f.name))));
+            files.push((lines, shown));
+        }
+        println!("{sum:>8}  {name}");
+    }
+    for (what, mut all) in [("file", files), ("function", functions)] {
+        all.sort_by(|a, b| b.cmp(a));
+        println!("\n{:>8}  {what}", "lines");
+        all.iter().take(20).for_each(|(lines, name)| println!("{lines:>8}  {name}"));
+    }
 }
 
 #[test]
