@@ -1,7 +1,7 @@
-//! A first look at a trace: who uses which lock, and which variables can race at all.
+//! The first pass over a trace: which threads use which lock, and which variables can race at all.
 //!
-//! WCP keeps a queue for each lock and thread. Knowing beforehand which threads release a lock, and how often, lets it queue
-//! nothing for threads that do not use the lock or are done with it; and objects of one thread need no state.
+//! WCP keeps a queue for each lock and thread. Knowing in advance which threads release a lock, and how often, it queues nothing for
+//! threads that do not use the lock or no longer use it; and objects of a single thread need no state.
 
 use hashbrown::HashMap;
 use mayhap_trace::{Error, Event, Op, Tables};
@@ -21,7 +21,7 @@ pub(crate) struct Use {
 #[derive(Default)]
 pub(crate) struct LockUse {
     pub(crate) users: Vec<Use>,
-    /// Somebody takes it as a reader.
+    /// Whether some thread takes it as a reader.
     pub(crate) shared: bool,
 }
 
@@ -58,7 +58,7 @@ impl Census {
         Ok(census)
     }
 
-    /// Some two accesses of the variable conflict.
+    /// Whether any two accesses of the variable conflict.
     #[inline]
     pub(crate) fn conflicts(&self, variable: usize) -> bool {
         self.conflicting.contains(variable)

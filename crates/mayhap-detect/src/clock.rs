@@ -1,17 +1,17 @@
 //! Vector clocks that share what they have in common.
 //!
 //! Up to 16 threads a clock is one node of 16 entries. Beyond that it is a tree: leaves of 256 entries, and above them inner
-//! nodes of 16. Nodes are counted references: sharing a clock (a release hands its thread's clock to the lock) takes
-//! constant time, and changing one copies only the nodes on the way that somebody else still uses, none if nobody does. A
-//! clock is only as deep as the largest thread it knows needs, and threads it does not know cost nothing: with 65,535
-//! threads only the nodes that were touched.
+//! nodes of 16. Nodes are reference counted: sharing a clock (a release passes its thread's clock to the lock) takes constant
+//! time, and changing one copies only the nodes on the path that are still shared. A clock is only as deep as the largest
+//! thread that it knows requires, and threads that it does not know cost nothing: even with 65,535 threads, only the touched
+//! nodes exist.
 //!
 //! Published alternatives: flat vectors (copying is linear in the threads, 256 KB a clock for 65,535 of them) and tree
 //! clocks (Mathur, Pavlogiannis, Tunç, Viswanathan, ASPLOS'22: joins visit only what changed, copies do too). The nodes
 //! here get the second advantage from sharing: a subtree that both sides share is skipped, and so is a join whose epoch
-//! is known (see [`crate::hb`]). Why leaves are wide: where threads go on all the time, two clocks differ in nearly every
-//! stretch of 16 threads, and then one sweep over a flat vector beats visiting many small nodes: HB with 512 threads takes half
-//! the time. So up to 256 threads a clock is a flat vector that is shared until it changes, and larger ones are made of such.
+//! is known (see [`crate::hb`]). Why leaves are wide: while all threads run, two clocks differ in nearly every group of 16
+//! threads, and then one sweep over a flat vector beats visiting many small nodes: HB with 512 threads takes half the time. So up
+//! to 256 threads a clock is a flat vector that is shared until it changes, and larger clocks are built from such vectors.
 //!
 //! Invariants: node 0 is the zero clock of every depth and is never changed; every other node counts the clocks and nodes
 //! that refer to it and is freed at zero; a clock of depth `d` knows threads below 16^(d+1). A leaf of a clock deeper than
@@ -53,7 +53,7 @@ impl Node {
     }
 }
 
-/// One reference to a clock in [`Clocks`]. Hand it back with [`Clocks::release`], or its nodes stay.
+/// One reference to a clock in [`Clocks`]. Return it with [`Clocks::release`], or its nodes are never freed.
 #[derive(PartialEq, Eq, Debug, Default)]
 pub struct Clock(u32);
 
@@ -67,7 +67,7 @@ impl Clock {
         self.0 == 0
     }
 
-    /// The clock takes one leaf at most: about 1 KB.
+    /// Whether the clock takes one leaf at most: about 1 KB.
     #[inline]
     pub fn is_small(&self) -> bool {
         self.depth() <= 1
@@ -254,8 +254,9 @@ impl Clocks {
         to
     }
 
-    /// The join of two nodes above level 0: `to` itself if it gains nothing or could be changed, which it can if nobody else
-    /// refers to it and, as `alone` tells, to any node above it; else a new reference. Nothing is copied without need.
+    /// The join of two nodes above level 0. Returns `to` itself if it gains nothing or can be changed in place, which requires that
+    /// nothing else refers to it or, as `alone` says, to any node above it; otherwise a new reference. Nothing is copied
+    /// unnecessarily.
     fn join_at(&mut self, to: u32, from: u32, level: u32, mut alone: bool) -> u32 {
         if to == from || from == 0 {
             return to;
@@ -343,13 +344,13 @@ impl Clocks {
         self.push(merged)
     }
 
-    /// Some thread other than `own` is further in `a` than in `b`.
+    /// Whether some thread other than `own` is further in `a` than in `b`.
     #[inline]
     pub fn exceeds(&self, a: &Clock, b: &Clock, own: usize) -> bool {
         self.exceeds_both(a, b, &Clock::ZERO, own)
     }
 
-    /// Some thread other than `own` is further in `a` than in both `b` and `c`.
+    /// Whether some thread other than `own` is further in `a` than in both `b` and `c`.
     #[inline]
     pub fn exceeds_both(&self, a: &Clock, b: &Clock, c: &Clock, own: usize) -> bool {
         if a.0 == b.0 || a.0 == c.0 {
@@ -410,7 +411,7 @@ impl Clocks {
         })
     }
 
-    /// Some thread other than `own` is further in node `a` than in both `b` and `c`; the node's first thread is `base`.
+    /// Whether some thread other than `own` is further in node `a` than in both `b` and `c`; the node's first thread is `base`.
     #[inline]
     fn node_exceeds(&self, a: u32, b: u32, c: u32, base: usize, own: usize) -> bool {
         let (a, b, c) = (&self.nodes[a as usize].0, &self.nodes[b as usize].0, &self.nodes[c as usize].0);
@@ -419,7 +420,7 @@ impl Clocks {
         beyond && (0..FAN).any(|slot| a[slot] > b[slot].max(c[slot]) && base + slot != own)
     }
 
-    /// Takes a reference, returns one that nobody shares.
+    /// Takes a reference and returns one that is not shared.
     fn own(&mut self, node: u32, level: u32) -> u32 {
         if self.is_own(node) {
             return node;
@@ -446,7 +447,7 @@ impl Clocks {
 
     #[inline]
     fn refer(&mut self, node: u32) {
-        // Node 0 never goes, so that its count may wrap.
+        // Node 0 is never freed, so its count may wrap.
         let count = &mut self.references[node as usize];
         *count = count.wrapping_add(1);
     }

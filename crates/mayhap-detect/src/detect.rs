@@ -1,8 +1,7 @@
 //! The two passes of a detector by clocks, and the choice of the detector.
 //!
-//! The first pass counts racy events and tells which variables have any; it is all there is for a trace without races. The
-//! second reads the trace again, only up to the last racy event and with a history only of the racy variables, and pairs
-//! locations.
+//! The first pass counts racy events and finds the racy variables; a trace without races needs no other. The second pass reads the
+//! trace again, only up to the last racy event and with a history of the racy variables only, and pairs locations.
 
 use std::rc::Rc;
 

@@ -62,7 +62,7 @@ impl FromStr for Order {
 pub struct Options {
     /// Stop at the first racy event.
     pub first: bool,
-    /// Tell how far apart the two events of each race are.
+    /// Compute how far apart the two events of each race are.
     pub distance: bool,
     /// Lockset: Eraser's state machine, which lets a variable's first thread and read-sharing pass.
     pub eraser: bool,
@@ -71,7 +71,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Up to so many events CP looks at the whole trace.
+    /// Up to this many events, CP analyses the whole trace at once.
     pub const CP_LIMIT: u64 = 10_000_000;
 }
 
@@ -111,7 +111,7 @@ pub struct Detection {
     pub racy_variables: u64,
     /// Events read: all of the trace unless the detector stopped at the first race.
     pub events: u64,
-    /// CP: the length of the windows that the trace was cut into; `None` if it was looked at as a whole.
+    /// CP: the length of the windows that the trace was cut into; `None` if it was analysed as a whole.
     pub window: Option<u64>,
     /// WCP: the greatest length of its queues.
     pub queues: Option<Queues>,

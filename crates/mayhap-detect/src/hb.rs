@@ -5,12 +5,12 @@
 //! OOPSLA'18) adds an edge from each write to the reads that see it; a read is compared with the writes before it learns of
 //! the one it sees.
 //!
-//! Deviations: none in the orders. A thread's time goes up after an event that hands its clock on (release, fork, notify;
-//! in SHB each write), not after every event: only such an event can be the source of an edge, so events between two of
-//! them are ordered alike with respect to other threads.
+//! Deviations: none in the orders. A thread's time increases after an event that passes its clock on (release, fork, notify; in
+//! SHB each write), not after every event: only such an event can be the source of an edge, so events between two of them are
+//! ordered alike with respect to other threads.
 //!
-//! Invariants: whoever knows time `n` of thread `t` knows all that `t` knew when it left time `n`, because `t` hands its
-//! clock on only at the end of a time. Hence a join is skipped where the epoch is known already.
+//! Invariants: a thread that knows time `n` of thread `t` knows all that `t` knew when it left time `n`, because `t` passes its
+//! clock on only at the end of a time. Hence a join is skipped if the epoch is already known.
 //!
 //! Cost: constant per access in order and per release; per acquire (SHB: read of another thread's write) constant if
 //! nothing is new, else the nodes in which two clocks differ. Memory: threads, locks and shared variables, each constant
@@ -31,7 +31,7 @@ struct Thread {
     now: u32,
 }
 
-/// A thread's clock at the moment it was handed on. Time 0: never.
+/// A thread's clock at the moment it was passed on. Time 0 means never.
 pub(crate) struct Stamp {
     clock: Clock,
     thread: u32,
@@ -62,7 +62,7 @@ pub(crate) struct HappensBefore<const SCHEDULABLE: bool> {
 }
 
 impl<const SCHEDULABLE: bool> HappensBefore<SCHEDULABLE> {
-    /// The clock of `thread` as it stands, and the end of its current time.
+    /// Passes on the current clock of `thread` and ends its current time.
     #[inline]
     fn hand_on(&mut self, thread: usize) -> Stamp {
         let state = &mut self.threads[thread];

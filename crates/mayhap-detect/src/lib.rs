@@ -1,10 +1,10 @@
 //! One-pass detectors of suspected races.
 //!
 //! Each compares the accesses of a trace by an order or a rule ([`Order`]) and reports conflicting accesses that it leaves
-//! unordered ([`Detection`]). What they find is suspected, not proven: proofs are schedules, and those come from elsewhere.
+//! unordered ([`Detection`]). Their races are suspected, not proven: a proof is a schedule, which detectors do not compute.
 //!
-//! Detectors read events piece by piece from any [`mayhap_trace::Source`], in two passes at most, and hold no events:
-//! memory is bounded by threads, locks and the variables that threads share.
+//! Detectors read events in chunks from any [`mayhap_trace::Source`], in at most two passes, and hold no events: memory is bounded
+//! by threads, locks and shared variables.
 #![forbid(unsafe_code)]
 
 pub mod candidates;

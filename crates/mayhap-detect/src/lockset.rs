@@ -3,19 +3,19 @@
 //! Each variable starts with all locks; an access intersects its set with the locks held, and every access made once the
 //! set is empty is a racy event.
 //!
-//! Deviation, as the published tables count it: no state machine, but two pseudo-locks. One belongs to each thread and is
+//! Deviation, to count as the published tables do: no state machine, but two pseudo-locks. One belongs to each thread and is
 //! held by all its accesses, so that a variable of one thread never counts; one is held by all reads until the variable's
 //! first write, so that a variable that is only read never counts. With `--eraser` the paper's state machine instead: the
 //! set starts with the second thread's first access, and only a variable that was written while shared counts.
 //!
 //! Reader locks, as in section 2.3 of the paper: a read holds a lock in either mode, a write only what it holds alone.
 //!
-//! Pairs: a racy event and an earlier conflicting access of another thread are a pair if no lock keeps them apart. A racy
-//! event may have none: three sections may share a lock two by two and none all together.
+//! Pairs: a racy event and an earlier conflicting access of another thread are a pair if no lock separates them. A racy event may
+//! have no partner: three sections may share locks in pairs although no lock is common to all.
 //!
 //! Invariants: set 0 is the empty set; sets are interned, so that equal sets have equal ids.
-//! Cost: a table lookup per lock operation and per access whose set differs from the locks held. Memory: 16 bytes a
-//! variable, plus the distinct sets.
+//! Cost: a table lookup per lock operation and per access whose set differs from the locks held. Memory: 16 bytes per variable,
+//! plus the distinct sets.
 //!
 //! What it proves: nothing. An empty set is a breach of locking discipline, not a race.
 
@@ -30,7 +30,7 @@ use crate::tally::{IdSet, Tally};
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
-/// Answers by two numbers, the latest for each place of a small table; the full answer is behind it.
+/// A small cache of answers by two numbers, with the latest answer in each slot; a miss falls back to the full table.
 struct Memo {
     recent: Vec<((u32, u32), u32)>,
     all: Map<(u32, u32), u32>,
@@ -123,11 +123,11 @@ struct Hold {
     before: [u32; 2],
 }
 
-/// What each thread holds: in either mode, and alone.
+/// What each thread holds: in either mode, and exclusively.
 #[derive(Default)]
 pub(crate) struct Held {
     sets: Sets,
-    /// Per thread: the set of locks held in either mode, and of those held alone.
+    /// Per thread: the set of locks held in either mode, and of those held exclusively.
     now: Vec<[u32; 2]>,
     stacks: Vec<Vec<Hold>>,
 }
@@ -159,7 +159,7 @@ impl Held {
                     return;
                 }
                 self.now[thread] = stack.remove(at).before;
-                // Sections need not be nested: what was taken later is held still.
+                // Sections need not be nested: locks taken later are still held.
                 for later in at..self.stacks[thread].len() {
                     let before = self.now[thread];
                     let Hold { lock, mode, .. } = self.stacks[thread][later];
@@ -285,7 +285,7 @@ impl<const ERASER: bool> Pass for Count<ERASER> {
     }
 }
 
-/// What each thread holds with its modes, to tell whether a lock keeps two accesses apart. Sets are made when asked for.
+/// What each thread holds, with modes, to decide whether a lock separates two accesses. Sets are built on demand.
 #[derive(Default)]
 pub(crate) struct Modes {
     sets: Locksets,
@@ -338,12 +338,12 @@ impl Modes {
         set.index() as u32
     }
 
-    /// A lock that keeps two accesses with these sets apart.
+    /// A lock that separates two accesses with these sets.
     fn apart(&self, a: u32, b: u32) -> Option<LockId> {
         self.sets.common(self.ids[a as usize], self.ids[b as usize])
     }
 
-    /// The locks that protect an access: a write is protected by what it holds alone.
+    /// The locks that protect an access: a write is protected only by exclusively held locks.
     fn protecting(&self, sets: &mut Sets, thread: usize, write: bool) -> u32 {
         let held = self.stacks[thread].iter().filter(|(_, mode)| !write || *mode == Mode::Exclusive);
         held.fold(EMPTY, |set, (lock, _)| sets.with(set, lock.cell()))

@@ -1,8 +1,8 @@
 //! Distinct pairs of locations that race, found in a second pass over the racy variables.
 //!
 //! Per variable, operation, thread and location the latest access suffices: accesses of one thread are ordered, so if any
-//! one of them is unordered with an event, the latest is. (For locksets the key has the locks held too.) The first pass has
-//! told which variables are racy, so that those of all others cost nothing here.
+//! one of them is unordered with an event, the latest is. (For locksets the key also contains the locks held.) The first pass has
+//! found the racy variables, so all others cost nothing here.
 //!
 //! Cost: per access of a racy variable, the number of such keys of the variable; constant once all its keys are paired with
 //! this one, unless distances are asked for.
@@ -21,7 +21,7 @@ pub(crate) struct Latest {
     access: Access,
     /// Time of the access, or the locks held.
     pub(crate) stamp: u32,
-    /// With so many keys of the variable, all that conflict are paired with this one's location.
+    /// Among the first this many keys of the variable, all that conflict are paired with this one's location.
     paired: u32,
 }
 
@@ -59,7 +59,7 @@ impl Pairs {
         Pairs { histories: Vec::new(), slots: Vec::new(), races: Vec::new(), known: Map::default(), distance }
     }
 
-    /// Starts anew with these racy variables, but keeps the pairs found.
+    /// Restarts with these racy variables, but keeps the pairs found.
     pub(crate) fn restart(&mut self, variables: &IdSet) {
         self.slots.clear();
         self.histories.clear();
@@ -76,7 +76,7 @@ impl Pairs {
         self.slots.get(variable).copied().filter(|&slot| slot != NONE)
     }
 
-    /// Takes an access to a racy variable. `held` is part of its key, `stamp` is kept with it; `unordered` tells whether an
+    /// Processes an access to a racy variable. `held` is part of its key, `stamp` is stored with it; `unordered` says whether an
     /// earlier conflicting access is unordered with this one.
     pub(crate) fn access(
         &mut self,
@@ -113,7 +113,7 @@ impl Pairs {
         }
     }
 
-    /// The pair of locations is known to race.
+    /// Whether the pair of locations is known to race.
     pub(crate) fn known(&self, first: &Access, second: &Access) -> bool {
         self.known.contains_key(&pair(first, second))
     }

@@ -1,4 +1,4 @@
-//! What a partial order by vector clocks has to offer, and the search for unordered accesses that all of them share.
+//! The interface of a partial order by vector clocks, and the search for unordered accesses that all orders share.
 //!
 //! A racy event is one that is unordered with some earlier conflicting access. By definition (algorithms of HB, SHB and
 //! WCP alike) that is: an event's clock is not above the join of the clocks of all earlier conflicting accesses, a join that
@@ -6,9 +6,9 @@
 //!
 //! Why epochs change nothing here. The order is transitive, so where a write `w` is above all earlier accesses `a`, an event
 //! that is unordered with `a` is unordered with `w` as well; forgetting `a` does not change whether some conflicting access
-//! is unordered with a later event. Only what is above *all* is let go: after an unordered pair the variable keeps one
-//! component a thread in a full clock, until a write is above that again. An access is never skipped because its thread has
-//! done the same in the same epoch before: it may be racy a second time and then counts a second time.
+//! is unordered with a later event. Only accesses below a write that is above *all* are dropped: after an unordered pair the
+//! variable keeps one component per thread in a full clock, until a write is above that again. An access is never skipped because
+//! its thread did the same in the same epoch before: it may be racy a second time and then counts a second time.
 //!
 //! Cost: constant for accesses in order, levels of the clock tree after a race or for concurrent readers, and a comparison
 //! of clocks for a write after these.
@@ -17,12 +17,12 @@ use mayhap_trace::Event;
 
 use crate::clock::{Clock, Clocks};
 
-/// A partial order that is computed by clocks while the trace goes by.
+/// A partial order that is computed by clocks during a pass over the trace.
 ///
 /// The clock of an event of thread `t` is `now(t)` for `t` itself and `knows(t, u)` for others. An earlier event of `u`
 /// with time `n` is before the current event of `t` iff `n <= knows(t, u)`.
 pub(crate) trait Rules {
-    /// Makes room.
+    /// Makes room for the ids of the tables.
     fn grow(&mut self, threads: usize, locks: usize, variables: usize, conditions: usize);
 
     /// Takes a relevant event that is neither access nor branch.
@@ -31,7 +31,7 @@ pub(crate) trait Rules {
     /// What an access learns before it is compared with earlier ones.
     fn before_check(&mut self, _thread: usize, _variable: usize, _write: bool) {}
 
-    /// What an access learns, and hands on, after it was compared.
+    /// What an access learns, and passes on, after it was compared.
     fn after_check(&mut self, _thread: usize, _variable: usize, _write: bool) {}
 
     /// The current time of a thread, from 1.
@@ -40,10 +40,10 @@ pub(crate) trait Rules {
     /// What `thread` knows of another one.
     fn knows(&self, thread: usize, other: usize) -> u32;
 
-    /// Some other thread is further in `clock` than `thread` knows.
+    /// Whether some other thread is further in `clock` than `thread` knows.
     fn exceeds(&self, clock: &Clock, thread: usize) -> bool;
 
-    /// The clocks that it uses, for those of variables to stand beside them.
+    /// Its clocks, which also store the clocks of variables.
     fn clocks(&mut self) -> &mut Clocks;
 
     /// Bytes of memory.
@@ -81,7 +81,7 @@ impl Packed {
     }
 }
 
-/// What must be known of a variable's past to tell whether an access is racy.
+/// What must be known about a variable's past to decide whether an access is racy.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Variable {
     writes: Packed,
@@ -111,7 +111,7 @@ impl Variable {
 }
 
 impl Packed {
-    /// Some access of another thread is not known to `thread`.
+    /// Whether some access of another thread is not known to `thread`.
     #[inline]
     fn beyond<R: Rules>(self, rules: &R, thread: usize) -> bool {
         match self.unpack() {

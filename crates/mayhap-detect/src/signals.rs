@@ -17,7 +17,7 @@ impl<S> Signals<S> {
         self.latest.resize_with(self.latest.len().max(conditions), || [None, None]);
     }
 
-    /// Enters a notify; returns what it pushes out.
+    /// Enters a notify; returns the one that it displaces.
     pub(crate) fn notify(&mut self, condition: usize, thread: usize, signal: S) -> Option<S> {
         let [newest, other] = &mut self.latest[condition];
         let before = newest.replace((thread, signal));

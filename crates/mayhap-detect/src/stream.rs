@@ -31,7 +31,7 @@ impl Access {
 
 /// One reading of a trace.
 pub(crate) trait Pass {
-    /// Learns what is known of the whole trace beforehand. `false` if that makes it need no accesses.
+    /// Receives what is known about the whole trace in advance. Returns `false` if the pass then needs no accesses.
     fn prepare(&mut self, _conflicting: Option<&[bool]>) -> bool {
         true
     }
@@ -46,9 +46,9 @@ pub(crate) trait Pass {
     fn sync(&mut self, id: u32, event: &Event);
 }
 
-/// Something that can be read again and again.
+/// A source that can be read repeatedly.
 pub(crate) trait Feed {
-    /// Reads all, from the beginning, until the end or until the pass wants no more. Returns how many events that were.
+    /// Reads from the beginning to the end, or until the pass wants no more. Returns how many events were read.
     fn feed<P: Pass>(&mut self, pass: &mut P) -> Result<u64, Error>;
 }
 
@@ -56,7 +56,7 @@ pub(crate) trait Feed {
 pub(crate) struct Whole<'i> {
     input: &'i mut dyn Input,
     pub(crate) tables: Tables,
-    /// So many events were found to break no rule.
+    /// The first this many events were found to break no rule.
     checked: Option<usize>,
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn check_length(events: usize) -> Result<(), Error> {
     }
 }
 
-/// What keeps events from a pass: rules that they break, and that they do not matter.
+/// Filters the events of a pass: events that break rules, and events that do not matter.
 struct Gate {
     rules: Rules,
     /// Threads that have begun and were not joined: their accesses break no rule.
@@ -111,7 +111,7 @@ struct Gate {
 enum Rules {
     /// They are checked.
     Check(Validator),
-    /// They were checked before; only re-entrant lock operations are to be told from others.
+    /// They were checked before; only re-entrant lock operations must be recognised.
     Trust(Reentrancy),
 }
 
@@ -130,7 +130,7 @@ impl Rules {
 struct Reentrancy(Vec<Vec<(u32, bool, u32)>>);
 
 impl Reentrancy {
-    /// The event is no re-entrant lock operation.
+    /// Whether the event is not a re-entrant lock operation.
     #[inline]
     fn is_relevant(&mut self, event: &Event) -> bool {
         if !event.op.is_lock() {
@@ -170,7 +170,7 @@ impl Gate {
         Gate { rules, running: Vec::new(), conflicting, accesses: true }
     }
 
-    /// Hands events of a chunk on. Returns the event at which the pass wants to end, if any.
+    /// Passes the events of a chunk on. Returns the event at which the pass wants to end, if any.
     fn drive<P: Pass>(
         &mut self,
         chunk: &Columns,

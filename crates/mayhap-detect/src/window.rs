@@ -1,8 +1,8 @@
-//! A trace cut into windows that are looked at one by one.
+//! Cuts a trace into windows that are analysed one by one.
 //!
-//! Windows are for detectors whose memory or time does not allow the whole trace. Accesses in different windows are never
-//! compared, and what orders two accesses of one window is sought in that window alone: a race may be missed, and one may be
-//! suspected that the rest of the trace would have ordered. Sections that are open where a window begins begin there.
+//! Windows are for detectors whose memory or time does not allow the whole trace. Accesses in different windows are never compared,
+//! and what orders two accesses of one window is searched for in that window alone: a race may be missed, and a pair may be
+//! suspected that the rest of the trace orders. Sections that are open where a window begins count as beginning there.
 
 use mayhap_trace::validate::Validator;
 use mayhap_trace::{Columns, Error, Event, EventId, Op, Tables};
@@ -47,8 +47,8 @@ impl Feed for Window<'_> {
     }
 }
 
-/// Hands each window of `length` events to `look`, until that says `true`. Returns how many windows there were, and the names
-/// of what was met.
+/// Passes each window of `length` events to `look` until that returns `true`. Returns the number of windows, and the names that
+/// occurred.
 pub(crate) fn each_window(
     input: &mut dyn Input,
     length: u64,
@@ -88,7 +88,7 @@ impl Buffer {
         self.end += 1;
     }
 
-    /// Goes on to the next window, with the sections that are open now.
+    /// Proceeds to the next window, with the sections that are open now.
     fn advance(&mut self) {
         let mut open = std::mem::take(&mut self.open);
         for event in self.events.iter().filter(|e| e.op.is_lock()) {

@@ -43,7 +43,7 @@ fn classes_find_the_places_that_all_pairs_find() {
     assert!(found > 1000, "{found}");
 }
 
-/// A variable under a lock at every access has no candidate, unless somebody writes as a reader of the lock.
+/// A variable under a lock at every access has no candidate, unless a thread writes as a reader of the lock.
 #[test]
 fn a_lock_at_every_access_leaves_nothing_but_what_readers_write() {
     let section = |thread: &str, op: &str, [acq, rel]: [&str; 2]| {

@@ -1,11 +1,11 @@
 //! WCP against the algorithm as it was printed and published, with flat clocks and full queues.
 //!
 //! The published algorithm and tool differ from the definition in two ways, both of which order too much: the clocks of rule
-//! (a) have no thread in their index, and the HB clocks of fork and join are joined into the WCP clock. Without the two, this
-//! plain implementation finds the very events that the detector finds; with them, it counts what was published, but for three
-//! traces (bubblesort, derby, ftpserver) where the published tool itself counts a few more or less than its algorithm as
-//! printed does. The table of differences, with what each correction adds, is part of the test. Only counts were published, so
-//! that on bubblesort and ftpserver nobody can say which events the tool has; on derby it is one event, worked through below.
+//! (a) have no thread in their index, and the HB clocks of fork and join are joined into the WCP clock. Without the two, this plain
+//! implementation finds exactly the events that the detector finds. With them, it counts what was published, except for three
+//! traces (bubblesort, derby, ftpserver) where the published tool itself counts a few more or fewer than its algorithm as printed.
+//! The table of differences, with what each correction adds, is part of the test. Only counts were published, so for bubblesort and
+//! ftpserver the tool's events are not known; for derby it is one event, worked through below.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -209,7 +209,7 @@ fn differences_from_the_published_counts_are_the_corrections() {
         let found = detect(&mut &trace, Order::Wcp, &Options::default()).unwrap();
         let found = (found.racy_events as usize, found.racy_locations as usize);
         assert_eq!(found, count(&trace, &corrected), "{name}");
-        // The corrections only let go of orderings: whatever was racy stays racy.
+        // The corrections only remove orderings: whatever was racy stays racy.
         let printed = Printed::racy_events(&trace, PUBLISHED);
         assert!(printed.iter().all(|e| corrected.binary_search(e).is_ok()), "{name}");
         let published = (published.wcp.events, published.wcp.locations);

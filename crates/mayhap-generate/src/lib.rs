@@ -12,7 +12,7 @@
 //!   orders the accesses by happens-before, but nothing keeps the second section from running first.
 //! - A deadlock: two threads, one after the other, nest two locks in opposite orders.
 //!
-//! Each has variables or locks of its own, and its witness keeps what every read saw: it holds in all models.
+//! Each has separate variables or locks, and in its witness every read sees the same write: it holds in all models.
 //!
 //! Memory: a few bytes for each thread, lock, variable and location; nothing for events. Well over 10 million events/s.
 //!
@@ -106,7 +106,7 @@ pub struct Generator {
     run_left: u32,
     /// Of each lock, how it is held: 0 free, `NONE` by a writer, else the number of readers.
     held: Vec<u32>,
-    /// Shared variables are the first so many.
+    /// The number of shared variables; they come first.
     shared: u32,
     /// The last two notifiers of each condition, different threads, latest first.
     notifiers: [[u32; 2]; CONDITIONS as usize],

@@ -61,7 +61,7 @@ impl Generator {
         Race { variable, number: self.races, ops }
     }
 
-    /// One access of a race by the current thread, at a place in the program of its own.
+    /// One access of a race by the current thread, at a separate source location.
     fn race_access(&mut self, chunk: &mut Columns, race: &Race, which: usize) {
         self.owed -= 1;
         let location = format!("race{}.c:{}", race.number, which + 1);

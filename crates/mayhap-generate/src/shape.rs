@@ -37,11 +37,11 @@ pub struct Shape {
     pub branches: f64,
     /// The part of the events outside critical sections that waits or notifies.
     pub signals: f64,
-    /// How many races to plant: pairs of accesses, each to a variable of its own.
+    /// How many races to plant: pairs of accesses, each to a separate variable.
     pub races: u64,
     /// The part of the planted races that happens-before misses; they need locks and shared variables.
     pub hidden: f64,
-    /// How many deadlocks to plant: pairs of threads that nest two locks of their own in opposite orders.
+    /// How many deadlocks to plant: pairs of threads that nest two separate locks in opposite orders.
     pub deadlocks: u64,
 }
 

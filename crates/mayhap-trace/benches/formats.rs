@@ -111,7 +111,7 @@ fn speed(trace: &Trace, mut run: impl FnMut()) {
     print!(" {:>9.1}", trace.len() as f64 / best / 1e6);
 }
 
-/// What this thread has run for, where the system tells; else the time of day.
+/// The processor time of this thread if the system reports it, otherwise the time of day.
 fn processor_time() -> Duration {
     let scheduler = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanos = scheduler.and_then(|text| text.split_whitespace().next()?.parse().ok());

@@ -34,7 +34,7 @@ impl Columns {
         self.ops.len()
     }
 
-    /// No event.
+    /// Whether there is no event.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.ops.is_empty()
@@ -235,7 +235,7 @@ pub trait Source {
         None
     }
 
-    /// What is known of the whole trace, if the source knows: a native file that can be sought in tells it before the
+    /// What is known about the whole trace, if the source knows: a native file that supports seeking provides it before the
     /// first event, one that is streamed only at its end.
     fn summary(&self) -> Option<&Summary> {
         None

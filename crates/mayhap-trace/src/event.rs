@@ -65,7 +65,7 @@ ops! {
     Notify = 9, "notify", Condition;
     /// Wakes all waiters.
     NotifyAll = 10, "notifyall", Condition;
-    /// Decides by values read before where the thread goes on.
+    /// Decides, by values read before, where the thread continues.
     Branch = 11, "br", Nothing;
     /// Marks the start of a thread. A mark: it constrains nothing.
     Begin = 12, "begin", Nothing;
@@ -99,49 +99,49 @@ const fn eq(a: &[u8], b: &[u8]) -> bool {
 }
 
 impl Op {
-    /// Read or write.
+    /// Whether the operation is a read or a write.
     #[inline]
     pub const fn is_access(self) -> bool {
         matches!(self, Op::Read | Op::Write)
     }
 
-    /// Acquire of either mode.
+    /// Whether the operation is an acquire, in either mode.
     #[inline]
     pub const fn is_acquire(self) -> bool {
         matches!(self, Op::Acquire | Op::SharedAcquire)
     }
 
-    /// Release of either mode.
+    /// Whether the operation is a release, in either mode.
     #[inline]
     pub const fn is_release(self) -> bool {
         matches!(self, Op::Release | Op::SharedRelease)
     }
 
-    /// Any of the four lock operations.
+    /// Whether the operation is one of the four lock operations.
     #[inline]
     pub const fn is_lock(self) -> bool {
         self.is_acquire() || self.is_release()
     }
 
-    /// The shared (reader) mode of a lock.
+    /// Whether the operation is on a lock in shared (reader) mode.
     #[inline]
     pub const fn is_shared(self) -> bool {
         matches!(self, Op::SharedAcquire | Op::SharedRelease | Op::FailedSharedAcquire)
     }
 
-    /// Notify of one or of all.
+    /// Whether the operation notifies one waiter or all.
     #[inline]
     pub const fn is_notify(self) -> bool {
         matches!(self, Op::Notify | Op::NotifyAll)
     }
 
-    /// An attempt that failed: it reads the state of a lock or semaphore and changes nothing.
+    /// Whether the operation is a failed attempt: it reads the state of a lock or semaphore and changes nothing.
     #[inline]
     pub const fn is_failed_attempt(self) -> bool {
         matches!(self, Op::FailedAcquire | Op::FailedSharedAcquire | Op::FailedWait)
     }
 
-    /// `begin`, `end` and `try`: marks that constrain nothing and take no part in schedules.
+    /// Whether the operation is a mark (`begin`, `end` or `try`), which constrains nothing and takes no part in schedules.
     #[inline]
     pub const fn is_mark(self) -> bool {
         matches!(self, Op::Begin | Op::End | Op::Try)
@@ -163,7 +163,7 @@ pub enum ObjectKind {
     Nothing,
 }
 
-/// One event. `object` indexes the table that [`Op::names`] tells; it is [`NONE`] for operations without one.
+/// One event. `object` indexes the table that [`Op::names`] returns; it is [`NONE`] for operations without one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Event {
     /// Who did it.
@@ -199,7 +199,7 @@ impl Event {
         Event { value, ..self }
     }
 
-    /// The value as it stands in a column.
+    /// The value as a column stores it.
     #[inline]
     pub fn value_cell(&self) -> u32 {
         self.value.map_or(NONE, ValueId::cell)
@@ -229,19 +229,19 @@ impl Event {
         self.object_if(ObjectKind::Condition).and_then(CondId::from_cell)
     }
 
-    /// The location as it stands in a column.
+    /// The location as a column stores it.
     #[inline]
     pub fn location_cell(&self) -> u32 {
         self.location.map_or(NONE, LocId::cell)
     }
 
-    /// Two conflicting accesses that are not both atomic: a data race if nothing orders them.
+    /// Whether two accesses conflict and are not both atomic: a data race if nothing orders them.
     #[inline]
     pub fn races_with(&self, other: &Event) -> bool {
         self.conflicts(other) && !(self.flags.is_atomic() && other.flags.is_atomic())
     }
 
-    /// Two accesses of different threads to one variable, at least one of them a write.
+    /// Whether two accesses conflict: different threads, one variable, at least one write.
     #[inline]
     pub fn conflicts(&self, other: &Event) -> bool {
         self.thread != other.thread

@@ -3,7 +3,7 @@
 //! Hashes events as (thread, operation, object, location), ids renumbered in order of first appearance, each name hashed
 //! where its id first appears. Flags, values and the kinds of conditions that decide how waits find their notifies are hashed
 //! where there are any, so that a trace without them keeps the fingerprint it always had; other kinds, which not every
-//! format carries, are not. XXH3, 128 bits: it tells traces apart by accident, not by malice.
+//! format carries, are not. XXH3, 128 bits: it protects against accidental collisions, not against malicious ones.
 
 use std::fmt;
 use std::str::FromStr;

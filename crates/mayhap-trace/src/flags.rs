@@ -10,8 +10,8 @@
 //! | 4 | constant: the written value is a constant of the code |
 //! | 5 | independent: the written value does not come from the reads of the same step |
 //! | 6–7 | attempt: 0 blocking, 1 try, 2 timed |
-//! | 8 | free: the write stands for freeing the memory |
-//! | 9 | implicit: a branch that no basic block stands for |
+//! | 8 | free: the write represents freeing the memory |
+//! | 9 | implicit: a branch without a basic block |
 
 use std::fmt;
 
@@ -58,13 +58,13 @@ impl MemoryOrder {
         }
     }
 
-    /// The order has acquire semantics.
+    /// Whether the order has acquire semantics.
     #[inline]
     pub const fn acquires(self) -> bool {
         !matches!(self, MemoryOrder::Relaxed | MemoryOrder::Release)
     }
 
-    /// The order has release semantics.
+    /// Whether the order has release semantics.
     #[inline]
     pub const fn releases(self) -> bool {
         matches!(self, MemoryOrder::Release | MemoryOrder::AcquireRelease | MemoryOrder::SequentiallyConsistent)
@@ -99,9 +99,9 @@ impl Flags {
     pub const TRY: Flags = Flags(1 << 6);
     /// An acquire or wait that waits for a limited time.
     pub const TIMED: Flags = Flags(2 << 6);
-    /// The write stands for freeing the memory.
+    /// The write represents freeing the memory.
     pub const FREE: Flags = Flags(1 << 8);
-    /// A branch that no basic block stands for: a computed address, a call target, a lock at a computed address.
+    /// A branch without a basic block: a computed address, a call target, a lock at a computed address.
     pub const IMPLICIT: Flags = Flags(1 << 9);
 
     const ORDER: u16 = 0b111;
@@ -115,7 +115,7 @@ impl Flags {
         if valid { Some(Flags(bits)) } else { None }
     }
 
-    /// The properties as they stand in a column.
+    /// The properties as a column stores them.
     #[inline]
     pub const fn bits(self) -> u16 {
         self.0
@@ -139,13 +139,13 @@ impl Flags {
         Flags(self.0 & !other.0)
     }
 
-    /// All properties of `other` are among these.
+    /// Whether all properties of `other` are among these.
     #[inline]
     pub const fn has(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// An atomic access or a fence.
+    /// Whether the event is an atomic access or a fence.
     #[inline]
     pub const fn is_atomic(self) -> bool {
         self.0 & Self::ORDER != 0
@@ -160,7 +160,7 @@ impl Flags {
         }
     }
 
-    /// See [`Flags::JOINED`].
+    /// Whether [`Flags::JOINED`] is set.
     #[inline]
     pub const fn is_joined(self) -> bool {
         self.has(Self::JOINED)

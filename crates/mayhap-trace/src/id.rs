@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-/// The column value that stands for "no id".
+/// The column value for "no id".
 pub const NONE: u32 = u32::MAX;
 
 macro_rules! id {
@@ -37,7 +37,7 @@ macro_rules! id {
                 }
             }
 
-            /// The id in a column cell, where [`NONE`] stands for its absence.
+            /// The id in a column cell, where [`NONE`] means that there is none.
             #[inline]
             pub const fn from_cell(cell: u32) -> Option<Self> {
                 Self::new(cell as usize)
@@ -49,7 +49,7 @@ macro_rules! id {
                 self.0 as usize
             }
 
-            /// The id as it stands in a column.
+            /// The id as a column stores it.
             #[inline]
             pub const fn cell(self) -> u32 {
                 self.0

@@ -179,7 +179,7 @@ impl<K: Copy + Default + PartialEq> Kinds<K> {
         self.0.iter().copied().enumerate().filter(|(_, kind)| *kind != K::default())
     }
 
-    /// All objects are of the default kind.
+    /// Whether all objects are of the default kind.
     pub fn is_empty(&self) -> bool {
         self.iter().next().is_none()
     }

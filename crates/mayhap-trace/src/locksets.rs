@@ -29,7 +29,7 @@ impl LocksetId {
 
 type Held = (LockId, Mode);
 
-/// All locksets of a trace. A set lists locks in ascending order; a lock held in both modes stands twice.
+/// All locksets of a trace. A set lists locks in ascending order; a lock held in both modes is listed twice.
 #[derive(Clone, Debug)]
 pub struct Locksets {
     sets: Vec<Box<[Held]>>,
@@ -58,12 +58,12 @@ impl Locksets {
         self.sets.len()
     }
 
-    /// There is always the empty set.
+    /// Always `false`: there is always the empty set.
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// The set holds `lock` in some mode.
+    /// Whether the set holds `lock` in some mode.
     pub fn holds(&self, set: LocksetId, lock: LockId) -> bool {
         self.get(set).iter().any(|&(l, _)| l == lock)
     }
@@ -77,7 +77,7 @@ impl Locksets {
                 std::cmp::Ordering::Less => i += 1,
                 std::cmp::Ordering::Greater => j += 1,
                 std::cmp::Ordering::Equal => {
-                    // `Exclusive` sorts first, so the first entry of a lock tells whether it is held alone.
+                    // `Exclusive` sorts first, so the first entry of a lock shows whether it is held exclusively.
                     if a[i].1 == Mode::Exclusive || b[j].1 == Mode::Exclusive {
                         return Some(a[i].0);
                     }

@@ -64,7 +64,7 @@ impl Names {
         self.ends.len()
     }
 
-    /// No name yet.
+    /// Whether there is no name yet.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
@@ -182,7 +182,7 @@ impl Names {
     }
 }
 
-/// Equality of names, most of which are so short that a call would take longer than two words.
+/// Compares names. Most are so short that a library call would take longer than comparing two words.
 #[inline]
 pub(crate) fn same(a: &[u8], b: &[u8]) -> bool {
     match (a.first_chunk::<8>(), a.last_chunk::<8>(), b.first_chunk::<8>(), b.last_chunk::<8>()) {

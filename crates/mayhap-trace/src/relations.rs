@@ -47,7 +47,7 @@ impl Relations {
         Pass::new(trace).run()
     }
 
-    /// The event takes part in reorderings: no mark, no re-entrant lock operation.
+    /// Whether the event takes part in reorderings: no mark, no re-entrant lock operation.
     #[inline]
     pub fn is_relevant(&self, event: EventId) -> bool {
         self.rank[event.index()] != NONE
@@ -155,7 +155,7 @@ impl Relations {
         &self.locksets
     }
 
-    /// Must-order: `a` comes before `b` in every correct reordering that has `b`. Constant time; irreflexive.
+    /// Whether must-order orders `a` before `b`: `a` precedes `b` in every correct reordering that contains `b`. Constant time; irreflexive.
     #[inline]
     pub fn ordered(&self, trace: &Trace, a: EventId, b: EventId) -> bool {
         let (columns, rank) = (trace.columns(), self.rank[a.index()]);

@@ -17,7 +17,7 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// The set holds `index`.
+    /// Whether the set holds `index`.
     #[inline]
     pub fn contains(&self, index: usize) -> bool {
         self.words.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
@@ -70,19 +70,19 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// More than one thread reads or writes the variable.
+    /// Whether more than one thread reads or writes the variable.
     #[inline]
     pub fn is_shared_variable(&self, variable: VarId) -> bool {
         self.shared_variables.contains(variable.index())
     }
 
-    /// Some event writes the variable.
+    /// Whether some event writes the variable.
     #[inline]
     pub fn is_written(&self, variable: VarId) -> bool {
         self.written_variables.contains(variable.index())
     }
 
-    /// More than one thread touches the lock.
+    /// Whether more than one thread touches the lock.
     #[inline]
     pub fn is_shared_lock(&self, lock: LockId) -> bool {
         self.shared_locks.contains(lock.index())

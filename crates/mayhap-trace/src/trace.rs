@@ -18,7 +18,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Reads a source to its end. [`crate::format::load`] also tells what the source has to say besides.
+    /// Reads a source to its end. [`crate::format::load`] also returns the source's notes.
     pub fn from_source(mut source: Box<dyn Source + '_>) -> Result<Trace, Error> {
         let columns = Trace::columns_of(&mut *source)?;
         Ok(Trace { columns, tables: source.into_tables() })
@@ -68,7 +68,7 @@ impl Trace {
         self.columns.len()
     }
 
-    /// No event.
+    /// Whether there is no event.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.columns.is_empty()
@@ -83,17 +83,17 @@ impl Trace {
         self.columns.get(id.index())
     }
 
-    /// The event is an acquire or wait that did not wait, or not forever: no thread can hang at it.
+    /// Whether the event is a try or timed acquire or wait: no thread can hang at it.
     pub fn only_tries(&self, id: EventId) -> bool {
         self.columns.flags_at(id.index()).attempt() != Attempt::Blocking
     }
 
-    /// The trace has branches, so that it says which reads decided something.
+    /// Whether the trace contains branches, so that it shows which reads affect control flow.
     pub fn has_branches(&self) -> bool {
         self.columns.ops.contains(&Op::Branch)
     }
 
-    /// Some event has a value.
+    /// Whether some event has a value.
     pub fn has_values(&self) -> bool {
         self.columns.values.iter().any(|&value| value != NONE)
     }

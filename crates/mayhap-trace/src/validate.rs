@@ -1,7 +1,7 @@
 //! Well-formedness: the rules of locks, threads and conditions that every trace must keep.
 //!
 //! One pass, one step an event. A step that breaks a rule leaves the state as it was, so that a caller may drop the event
-//! and go on (an event joined to a dropped one breaks a rule as well); [`repair`] does just that and counts what it
+//! and continue (an event joined to a dropped one breaks a rule as well); [`repair`] does just that and counts what it
 //! dropped. `begin` and `end` are marks: a recorder may write them early, late or twice.
 
 use crate::event::{Event, Op};

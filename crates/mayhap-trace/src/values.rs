@@ -60,7 +60,7 @@ impl Values {
         self.values.len()
     }
 
-    /// No value yet.
+    /// Whether there is no value yet.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()

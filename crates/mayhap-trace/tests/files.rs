@@ -26,7 +26,7 @@ fn every_name_round_trips() {
         let path = dir.path().join(name);
         assert_eq!(format::write(&path, &trace).unwrap(), [""; 0], "{name}");
         assert_eq!(read(&path).unwrap().trace, trace, "{name}");
-        // Contents tell compression and the native format, whatever the name says.
+        // The contents determine compression and the native format, whatever the name says.
         let misnamed = dir.path().join(if name.contains("data") { "misnamed.data" } else { "misnamed.std" });
         fs::copy(&path, &misnamed).unwrap();
         assert_eq!(read(&misnamed).unwrap().trace, trace, "{name}");
@@ -61,8 +61,8 @@ fn a_name_without_format_is_explained() {
     let path = dir.path().join("trace.txt");
     fs::write(&path, "T0|w(x)\n").unwrap();
     let message = open(&path).err().unwrap().to_string();
-    assert!(message.contains("the name does not say the format: names end in .std"), "{message}");
-    assert!(create(dir.path().join("out.gz")).err().unwrap().to_string().contains("does not say the format"));
+    assert!(message.contains("unknown format: the name must end in .std"), "{message}");
+    assert!(create(dir.path().join("out.gz")).err().unwrap().to_string().contains("unknown format"));
     assert!(open(dir.path()).err().unwrap().to_string().contains("directory"));
     assert!(open(dir.path().join("none.std")).err().unwrap().to_string().contains("No such file"));
 }

@@ -27,7 +27,7 @@ fn sample(events: usize) -> Trace {
     parse_std(&text).unwrap()
 }
 
-/// The trace as a native file, handed to the writer in chunks of `step` events.
+/// The trace as a native file, passed to the writer in chunks of `step` events.
 fn native_in_steps(trace: &Trace, step: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = Box::new(NativeWriter::new(&mut bytes).unwrap());
@@ -177,7 +177,7 @@ fn a_damaged_block_is_named() {
     assert_eq!(read(&longer).unwrap_err().to_string(), expected);
 }
 
-/// A file with one block behind the header, correctly summed.
+/// A file with one block after the header, with correct checksums.
 fn file_with(header: BlockHeader, contents: &[u8]) -> Vec<u8> {
     let mut bytes = FileHeader::current().to_vec();
     bytes.extend_from_slice(&BlockHeader { payload: checksum(contents), ..header }.to_bytes());
@@ -196,7 +196,7 @@ fn promises_beyond_all_bounds_are_refused_before_anything_is_allocated() {
     assert!(error.starts_with("block 1 (byte 16): ") && error.contains("promises 4294967295 items"), "{error}");
     let header = BlockHeader { stored: u32::MAX, raw: u32::MAX, ..plain(Kind::Names, 1, 0) };
     assert!(read(&file_with(header, &[])).unwrap_err().to_string().contains("promises 4294967295 stored bytes"));
-    // As much as a block may have, but no bytes behind it.
+    // As much as a block may have, but no bytes after it.
     let loaded = read(&file_with(plain(Kind::Names, 1, 1 << 24), &[])).unwrap();
     assert_eq!(loaded.missing.unwrap().reason, "the file ends within block 1 (byte 16)");
 }

@@ -69,7 +69,7 @@ fn other_names_become_numbers_and_the_caller_hears_of_it() {
             "1 events without a location get location 0",
         ]
     );
-    // `T01` is no number that would read back as it was.
+    // `T01` would not read back unchanged.
     let (_, notes) = written(&parse_std("T01|w(V+1)|0\n").unwrap()).unwrap();
     assert_eq!(notes.len(), 2);
 }

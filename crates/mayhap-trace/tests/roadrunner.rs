@@ -25,7 +25,7 @@ fn calls_logged_before_and_after_count_once() {
     let expected =
         ["0|fork(1)", "1|w(@01.x_I)|A.java:3:1", "1|r(@01.x_I)|A.java:4:1", "0|join(1)", "0|r(@01.x_I)|A.java:9:1"];
     assert_eq!(lowered(log), (expected.map(String::from).to_vec(), vec![]));
-    // The same with one line a call: the join still comes where the thread goes on, or at the end.
+    // The same with one line per call: the join still comes where the thread continues, or at the end.
     let once = "@ Start(0,1)\n@ Wr(1,x,A:3)\n@ Join(0,1)\n@ Rd(1,x,A:4)\n";
     assert_eq!(lowered(once).0, ["0|fork(1)", "1|w(x)|A:3", "1|r(x)|A:4", "0|join(1)"]);
     // A join that had not returned when the log ended is none.

@@ -12,7 +12,7 @@ use crate::{limits, table};
 
 /// How many operations there are. The codes are those of `mayhap_trace::Op`.
 pub const OPS: usize = 19;
-/// What [`OBJECT`] says of an operation without an object.
+/// The entry of [`OBJECT`] for an operation without an object.
 pub const NOTHING: u8 = 5;
 /// The table that the object of each operation belongs to: read, write, acquire, release, shared acquire and release,
 /// fork, join, wait, notify, notify all, branch, begin, end, try, failed acquire, failed shared acquire, failed wait, fence.
@@ -50,7 +50,7 @@ pub struct EventsMut<'a> {
 }
 
 /// What a thread named last within the block. Coder and decoder keep one for each thread between blocks only to avoid
-/// clearing them: `block` tells whether the rest counts.
+/// clearing them: `block` says whether the rest is valid.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct ThreadState {

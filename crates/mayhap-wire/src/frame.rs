@@ -4,10 +4,10 @@ use core::fmt;
 
 use crate::{checksum, limits};
 
-/// The first bytes of every file. Not text, and no transfer that touches line ends leaves them whole.
+/// The first bytes of every file. They are not text, and a transfer that changes line ends damages them.
 pub const MAGIC: [u8; 8] = *b"\x89MHP\r\n\x1a\n";
-/// The first bytes of a recording that was not made a trace yet. Behind the first seven is which version of mayhap makes such
-/// recordings: no other reads them.
+/// The first bytes of a recording that has not been converted to a trace yet. The last byte is the version of the recording format:
+/// no other version reads it.
 pub const RECORDING: [u8; 8] = *b"\x89MHR\r\n\x1a\x02";
 /// The first bytes of every block.
 pub const BLOCK_MARK: [u8; 4] = *b"MHPB";
@@ -57,7 +57,7 @@ pub struct FileHeader {
     pub version: u16,
     /// Zero.
     pub flags: u16,
-    /// Of the bytes before.
+    /// The checksum of the bytes before.
     pub checksum: u32,
 }
 
@@ -81,7 +81,7 @@ impl FileHeader {
         bytes
     }
 
-    /// Reads a header. The version is looked at before the checksum: a newer layout may compute it otherwise.
+    /// Reads a header. The version is checked before the checksum, because a newer layout may compute it differently.
     pub fn read(bytes: &[u8; Self::SIZE]) -> Result<Self, FrameError> {
         let [magic @ .., _, _, _, _, _, _, _, _] = *bytes;
         let header = FileHeader {
@@ -132,7 +132,7 @@ impl Kind {
         }
     }
 
-    /// A reader that does not know the kind may skip it. Whatever kinds come later, events mean the same without them.
+    /// Whether a reader that does not know the kind may skip it. Events mean the same without such blocks.
     pub const fn is_optional(self) -> bool {
         matches!(self, Kind::Unknown(_))
     }
@@ -166,7 +166,7 @@ pub struct BlockHeader {
     pub kind: Kind,
     /// How it is stored.
     pub codec: Codec,
-    /// Position among the blocks of the file, from 0. A block that was lost or moved shows.
+    /// Position among the blocks of the file, from 0. It reveals a block that was lost or moved.
     pub sequence: u32,
     /// Events, names, facts: what the kind counts.
     pub items: u32,
@@ -182,7 +182,7 @@ impl BlockHeader {
     /// Bytes in the file: mark, kind, flags, codec, a zero, sequence, items, stored, raw, payload checksum, own checksum.
     pub const SIZE: usize = 32;
 
-    /// The header as it stands in the file.
+    /// The header as bytes of the file.
     pub fn to_bytes(&self) -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
         bytes[..4].copy_from_slice(&BLOCK_MARK);
@@ -263,7 +263,7 @@ pub struct Footer {
     pub summary: u64,
     /// See [`END_MARK`].
     pub mark: [u8; 4],
-    /// Of the bytes before.
+    /// The checksum of the bytes before.
     pub checksum: u32,
 }
 
@@ -273,7 +273,7 @@ impl Footer {
     /// Bytes in the file.
     pub const SIZE: usize = 16;
 
-    /// The footer as it stands in the file.
+    /// The footer as bytes of the file.
     pub fn to_bytes(summary: u64) -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
         bytes[..8].copy_from_slice(&summary.to_le_bytes());

@@ -1,11 +1,11 @@
-//! The byte layout of the native trace format (`.mhp`), shared by whoever writes it (recorder, converter) and whoever
-//! reads it. `docs/formats/native.md` is the specification; this crate is that text as code.
+//! The byte layout of the native trace format (`.mhp`), shared by its writers (recorder, converter) and its
+//! readers. `docs/formats/native.md` is the specification; this crate is that text as code.
 //!
 //! Ground rules
 //! - No `std`, no allocation: the recorder calls this from inside the program under test.
-//! - A file can be written front to back in bounded memory: nothing in front depends on what comes later.
+//! - A file can be written front to back in bounded memory: no earlier part depends on a later one.
 //! - All integers are little-endian. Every byte of a file is covered by a checksum or has one allowed value.
-//! - Every length is checked against a limit of [`limits`] before anybody may allocate for it.
+//! - Every length is checked against a limit of [`limits`] before memory is allocated for it.
 
 #![no_std]
 #![forbid(unsafe_code)]

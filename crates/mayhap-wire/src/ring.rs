@@ -1,19 +1,19 @@
-//! The ring in shared memory through which the runtime inside the program hands what happens to `mayhap record`.
+//! The ring in shared memory through which the runtime inside the program passes events to `mayhap record`.
 //!
-//! One writer (whichever thread holds the runtime's token), one reader (the recording process). The ring is memory that
+//! One writer (the thread that holds the runtime's token), one reader (the recording process). The ring is memory that
 //! both share, so whatever was written before the program died, however it died, is still there to be read.
 //!
 //! Layout: one page with the [`Header`], then [`Header::units`] (a power of two) little-endian *units* of 32 bits.
-//! `head` and `tail` count units since the beginning; the unit numbered `n` stands in cell `n mod units`. Most units are an access each,
-//! told by what its site accessed last; everything else is told in *words* of 64 bits, two units each: see [`unit`].
+//! `head` and `tail` count units since the beginning; the unit numbered `n` is in cell `n mod units`. Most units are one access each,
+//! stored as the distance from the last access of its site; everything else is stored in *words* of 64 bits, two units each: see [`unit`].
 //!
 //! A word is an *access* or starts a *record*. An access has an address in the low 47 bits, above it a site number of 16 bits that
 //! is not 0, and the highest bit ([`BRANCHED`]) where the thread entered a basic block since its last read; what the site does there,
-//! and how wide, was told when the site was defined. A record has site number 0, its [`Tag`] in the low 8 bits, the number of words that follow in the next 8, and an argument of 31 bits.
+//! and how wide it is, was recorded when the site was defined. A record has site number 0, its [`Tag`] in the low 8 bits, the number of words that follow in the next 8, and an argument of 31 bits.
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Tells a ring from other memory.
+/// Distinguishes a ring from other memory.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"mayhapR2");
 
 /// Where the words start in the shared memory.
@@ -37,13 +37,13 @@ pub const MAX_FOLLOWING: usize = 255;
 /// Set in the program counters of sites of kind [`SiteKind::Call`], so that they are others than those of what else is done there.
 pub const CALL: u64 = 1 << 47;
 
-/// Calls that a thread can be in one inside the other and whose places are told; of further ones only the number is.
+/// How many nested calls of a thread are recorded with their places; deeper calls are only counted.
 pub const MAX_FRAMES: usize = 1 << 15;
 
 /// The environment variable that names the ring to the program.
 pub const ENVIRONMENT: &str = "MAYHAP_RING";
 
-/// The first page of the ring. Writer and reader keep to cache lines of their own.
+/// The first page of the ring. Writer and reader use separate cache lines.
 #[repr(C, align(64))]
 pub struct Header {
     /// [`MAGIC`].
@@ -65,7 +65,7 @@ pub struct Header {
     pub head: Line<AtomicU64>,
     /// How many units were read. Only the reader stores here.
     pub tail: Line<AtomicU64>,
-    /// The process that writes, 0 while nobody does. The first process to claim the ring keeps it.
+    /// The process that writes; 0 while there is none. The first process to claim the ring keeps it.
     pub writer: Line<AtomicU32>,
     /// Bits of [`state`].
     pub state: Line<AtomicU32>,
@@ -79,7 +79,7 @@ pub struct Header {
 /// Added to the head: hooks that know what it was look again.
 pub const HEAD_INVALID: u64 = 1 << 63;
 
-/// A value on a cache line of its own.
+/// A value on a separate cache line.
 #[repr(C, align(64))]
 pub struct Line<T>(pub T);
 
@@ -117,7 +117,7 @@ pub mod offset {
     pub const TAIL_CHECK: u64 = offset_of!(Header, tail_check) as u64;
 }
 
-/// What the writer tells about its end, and what it could not record.
+/// What the writer reports about its end, and about what it could not record.
 pub mod state {
     /// The program left through `exit` or the end of `main`.
     pub const EXITED: u32 = 1;
@@ -129,11 +129,11 @@ pub mod state {
     pub const FORKED: u32 = 1 << 3;
     /// More threads than a trace can number.
     pub const TOO_MANY_THREADS: u32 = 1 << 4;
-    /// The program tells its basic blocks.
+    /// The program reports its basic blocks.
     pub const TELLS_BRANCHES: u32 = 1 << 5;
     /// The program synchronises in a way that the writer does not see.
     pub const UNSEEN_ORDER: u32 = 1 << 6;
-    /// A library of OpenMP tells the writer what it does.
+    /// An OpenMP library reports to the writer what it does.
     pub const OPENMP_TELLS: u32 = 1 << 7;
     /// The program reads the clock.
     pub const READS_CLOCK: u32 = 1 << 16;
@@ -227,7 +227,7 @@ codes! {
 }
 
 codes! {
-    /// What a record tells. `arg` is the argument; the words that follow are in brackets.
+    /// What a record means. `arg` is the argument; the words that follow are in brackets.
     Tag {
         /// The events from here on are of thread `arg`.
         Switch = 1,
@@ -243,11 +243,11 @@ codes! {
         Join = 6,
         /// At site `arg` a lock was taken: [address].
         Acquire = 7,
-        /// At site `arg` a lock is given up: [address].
+        /// At site `arg` a lock is released: [address].
         Release = 8,
         /// At site `arg` a reader lock was taken together with others: [address].
         SharedAcquire = 9,
-        /// At site `arg` a reader-writer lock is given up in whichever mode it is held: [address].
+        /// At site `arg` a reader-writer lock is released in the mode in which it is held: [address].
         AnyRelease = 10,
         /// At site `arg` the synchronisation object at an address begins or ends its life: [address].
         Renew = 11,
@@ -267,7 +267,7 @@ codes! {
         BarrierArrive = 18,
         /// At site `arg` the thread leaves a barrier: [barrier].
         BarrierLeave = 19,
-        /// At site `arg` the thread has done what is to be done once: [control].
+        /// At site `arg` the thread has completed a once-initialisation: [control].
         OnceDone = 20,
         /// At site `arg` the thread has found it done: [control].
         OnceSeen = 21,
@@ -300,13 +300,13 @@ codes! {
         Input = 41,
         /// At site `arg` a lock of Rust's standard library was taken after waiting: [address, 1 if shared with others].
         StdLocked = 50,
-        /// At site `arg` a mutex of Rust's standard library is given up to wait on a condition: [address].
+        /// At site `arg` a mutex of Rust's standard library is released to wait on a condition: [address].
         StdUnlocked = 51,
         /// At site `arg` a Rust thread has been parked: [the word it slept on, 0 if it did not].
         Parked = 52,
         /// At site `arg` a thread of a Rust scope ends: [the scope].
         ScopeLeft = 53,
-        /// The lock that the current thread takes next, it would not have waited for, or not for ever.
+        /// The next acquire of the current thread is a try-lock or timed lock.
         Tried = 60,
         /// At site `arg` a channel of the kernel or of a library comes into use: [[`crate::channel`] key, kind, bytes of its name, name...].
         Channel = 70,
@@ -394,35 +394,35 @@ pub mod order {
     /// `memory_order_seq_cst`.
     pub const SEQ_CST: u8 = 5;
 
-    /// The order has acquire semantics.
+    /// Whether the order has acquire semantics.
     pub const fn acquires(order: u8) -> bool {
         matches!(order, CONSUME | ACQUIRE | ACQ_REL | SEQ_CST)
     }
 
-    /// The order has release semantics.
+    /// Whether the order has release semantics.
     pub const fn releases(order: u8) -> bool {
         matches!(order, RELEASE | ACQ_REL | SEQ_CST)
     }
 }
 
-/// How accesses and records are told in units of 32 bits.
+/// How accesses and records are stored in units of 32 bits.
 ///
-/// Where the highest 14 bits are not 0, the unit is an access: they are its site, the next bit is [`unit::BRANCHED`], and the low 17 bits tell
-/// how far its address is from that of the last access from this site, whichever thread that was of, and half of what they can tell is added. All other accesses are
+/// Where the highest 14 bits are not 0, the unit is an access: they are its site, the next bit is [`unit::BRANCHED`], and the low 17 bits are the
+/// distance of its address from that of the last access from this site, by any thread, plus half of their range. All other accesses are
 /// [`unit::ACCESS`] and the word that [`access_word`] makes, which says what the site accessed last from there on. A record is
 /// [`unit::RECORD`] and its words. Of a word the low half comes first.
 pub mod unit {
     use super::{ADDRESS_BITS, split_record};
 
-    /// How many low bits tell the difference of addresses.
+    /// How many low bits store the difference of addresses.
     pub const DIFFERENCE_BITS: u32 = 17;
-    /// Added to the difference, so that what is told is never negative.
+    /// Added to the difference, so that the stored number is never negative.
     pub const HALF: u64 = 1 << (DIFFERENCE_BITS - 1);
     /// Set where [`super::BRANCHED`] is in a word.
     pub const BRANCHED: u32 = 1 << DIFFERENCE_BITS;
     /// Where the site begins.
     pub const SITE_SHIFT: u32 = DIFFERENCE_BITS + 1;
-    /// Sites above this one are told in words.
+    /// Sites above this one are stored in words.
     pub const MAX_SITE: u32 = (1 << (32 - SITE_SHIFT)) - 1;
     /// The word of an access follows.
     pub const ACCESS: u32 = 1;
@@ -461,7 +461,7 @@ pub mod unit {
         address.wrapping_add(difference) & ((1 << ADDRESS_BITS) - 1)
     }
 
-    /// How many units that begin like this belong together; `None` where they are too few to tell, or nobody wrote them.
+    /// How many units that begin like this belong together; `None` if there are too few to decide, or if they were never written.
     pub fn length(units: &[u32]) -> Option<usize> {
         match *units {
             [first, ..] if first >> SITE_SHIFT != 0 => Some(1),

@@ -1,7 +1,7 @@
 //! A schedule for a replay: memory that `mayhap replay` fills and the runtime inside the program follows and reports into.
 //!
 //! Layout: the [`Head`], then tables at the offsets that it names. A *step* is one thing that a thread does in one go (a
-//! hook of the runtime) and that matters to other threads. Steps stand in the order in which they are to happen; each
+//! hook of the runtime) and that matters to other threads. Steps are stored in the order in which they must happen; each
 //! says what it must look like, so that a run that does something else is noticed there and then.
 //!
 //! Threads are *lanes*, known by who created them; code is known by module and offset, memory by what it belongs to
@@ -20,8 +20,8 @@ pub const READ: u8 = 128;
 /// [`Step::kind`] of a plain write.
 pub const WRITE: u8 = 129;
 
-/// [`Step::outcome`] of an operation on a lock that is made of atomics: whether it got its way at once or in a slow path
-/// behind it does not matter.
+/// [`Step::outcome`] of an operation on a lock that is built from atomics: whether it succeeded at once or in a slow path does
+/// not matter.
 pub const ANY_OUTCOME: u8 = 255;
 
 /// How deep a stack is shown.
@@ -48,7 +48,7 @@ pub struct Head {
     pub first: u32,
     /// 1: stop the process with a core when all targets have arrived.
     pub core: u32,
-    /// How many steps lead to the goal. Those behind them are what the recorded run did otherwise, in its order.
+    /// How many steps lead to the goal. The steps after them are what else the recorded run did, in its order.
     pub leading: u32,
     /// A [`mode`]. Only grows.
     pub mode: AtomicU32,
@@ -56,7 +56,7 @@ pub struct Head {
     pub next: AtomicU32,
     /// The step under way plus 1, 0 between steps.
     pub performing: AtomicU32,
-    /// How many targets have been let go.
+    /// How many targets have been released.
     pub released: AtomicU32,
     /// Where the run left the schedule: see [`Got`].
     pub got: Got,
@@ -81,9 +81,9 @@ pub struct Got {
 
 /// What the schedule leads to.
 pub mod goal {
-    /// Every target's thread stands before its access; then they go one by one.
+    /// Every target's thread is paused just before its access; then they continue one by one.
     pub const STAND: u32 = 0;
-    /// Every target's thread stands before taking a lock; then all go at once.
+    /// Every target's thread is paused just before taking a lock; then all continue at once.
     pub const BLOCK: u32 = 1;
     /// The steps themselves.
     pub const SEQUENCE: u32 = 2;
@@ -102,7 +102,7 @@ pub mod mode {
     pub const FREE: u32 = 3;
     /// The program did something else; it runs on by itself.
     pub const DIVERGED: u32 = 4;
-    /// The replay was given up from outside.
+    /// The replay was abandoned from outside.
     pub const ABANDONED: u32 = 5;
 }
 
@@ -166,9 +166,9 @@ pub const NO_MODULE: u16 = u16::MAX;
 #[repr(C)]
 #[derive(Default)]
 pub struct Lane {
-    /// Who created it plus 1; 0 for the first thread and for those that nobody was seen to create.
+    /// The creating thread plus 1; 0 for the first thread and for those whose creation was not recorded.
     pub parent: u32,
-    /// Its how manyth child it is, from 1.
+    /// It is the n-th child of that thread, from 1.
     pub nth: u32,
     /// Its first step plus 1.
     pub first: u32,
@@ -201,11 +201,11 @@ pub mod place {
     pub const NOWHERE: u32 = 0;
     /// It runs, or waits for the token.
     pub const RUNNING: u32 = 1;
-    /// It stands before its next step.
+    /// It is paused before its next step.
     pub const WAITING: u32 = 2;
-    /// It stands before its target.
+    /// It is paused before its target.
     pub const ARRIVED: u32 = 3;
-    /// It has no step left and stands still.
+    /// It has no step left and waits.
     pub const IDLE: u32 = 4;
     /// It is in a call that may block.
     pub const BLOCKING: u32 = 5;
@@ -247,14 +247,14 @@ pub struct AllocationSite {
 #[repr(C)]
 #[derive(Default)]
 pub struct Block {
-    /// The how manyth of its site, from 1.
+    /// It is the n-th allocation at its site, from 1.
     pub nth: u32,
     _reserved: u32,
     /// Where it is, once allocated.
     pub address: AtomicU64,
 }
 
-/// Something that a thread is to stand before when all steps are done, and what was found there.
+/// An operation before which a thread must be paused when all steps are done, and what was found there.
 #[repr(C)]
 pub struct Target {
     /// What it looks like.
@@ -263,7 +263,7 @@ pub struct Target {
     pub state: AtomicU32,
     /// How many entries of the stack are there.
     pub depth: AtomicU32,
-    /// Where the access is to be made.
+    /// The address of the access.
     pub pc: AtomicU64,
     /// On which address.
     pub address: AtomicU64,
@@ -280,15 +280,15 @@ pub struct Target {
 pub mod arrival {
     /// It has not arrived.
     pub const AWAY: u32 = 0;
-    /// It stands before the access.
+    /// It is paused just before the access.
     pub const STANDS: u32 = 1;
-    /// It has been let go.
+    /// It has been released.
     pub const GONE: u32 = 2;
     /// It waits for a lock.
     pub const BLOCKED: u32 = 3;
     /// It got the lock.
     pub const GOT_IT: u32 = 4;
-    /// It did not get the lock at once, which is made of atomics, and is in the lock's own code.
+    /// It did not get the lock, which is built from atomics, at once and is in the lock's own code.
     pub const REFUSED: u32 = 5;
 }
 

@@ -1,16 +1,16 @@
-//! Candidates of atomicity violations: two accesses that look meant as one, and a remote access that must not come between.
+//! Candidates for atomicity violations: two accesses that appear intended to be atomic, and a remote access that must not come between.
 //!
 //! Local pairs are successive accesses of one thread to one variable, at most [`Limits::distance`] events of the thread
 //! apart. Remote accesses are those that no serial order explains: a write between two reads, between a write and a read,
-//! between a read and a write; a read between two writes. Beside them SeqCheck's third-thread reader: a write, and a read of
-//! it by another thread, with a third thread's write between; it is stated as a nondeterministic read.
+//! between a read and a write; a read between two writes. Another pattern is SeqCheck's third-thread reader: a write, and a read
+//! of it by another thread, with a third thread's write between; it is expressed as a nondeterministic read.
 //!
-//! That a pair is meant as one is a guess, so these are left out:
-//! - pairs of locations that the observed run itself interleaved in such a way, even once: the run was fine, so they are
-//!   not meant as one. For a third-thread reader: reads at a location that saw writes of several locations;
+//! That a pair is intended to be atomic is a guess, so these are left out:
+//! - pairs of locations that the observed run itself interleaved in such a way, even once: the run passed, so they are not
+//!   intended to be atomic. For a third-thread reader: reads at a location that saw writes of several locations;
 //! - remote accesses that must-order puts before the first or after the second local access;
 //! - remote accesses under a lock that the local thread holds throughout;
-//! - unless [`Limits::all_patterns`] asks for them, pairs in different critical sections that do not look as if they minded
+//! - unless [`Limits::all_patterns`] asks for them, pairs in different critical sections that do not appear intended to be atomic
 //!   ([`Intent::looks_like_one`]), and all third-thread readers: correct programs are full of both.
 //!
 //! Cost: O(local pairs × (classes of remote accesses × log + distance)).
@@ -25,7 +25,7 @@ use super::{Group, Limits, Nearest, place, shared_accesses};
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 type Set<K> = HashSet<K, foldhash::fast::FixedState>;
 
-/// Instances of a class that are tried with a pair, before it and after it.
+/// How many instances of a class are tried with a pair, on each side of it.
 const AROUND: usize = 2;
 
 /// Accesses of one thread, kind, lockset and place.
@@ -84,7 +84,7 @@ fn target(third_thread: bool, events: &[EventId]) -> Target {
     }
 }
 
-/// Notes the pairs of places that the observed run interleaved unserialisably.
+/// Collects the pairs of places that the observed run interleaved unserialisably.
 fn observe(trace: &Trace, accesses: &[EventId], loose: &mut Set<(u64, u64)>) {
     // Per thread: its latest access, and whether others have read or written since.
     let mut threads: Vec<(u16, EventId, bool, bool)> = Vec::new();
@@ -112,7 +112,7 @@ fn observe(trace: &Trace, accesses: &[EventId], loose: &mut Set<(u64, u64)>) {
     }
 }
 
-/// Notes from which place each reading place gets its values; `u64::MAX` if from several.
+/// Collects the place from which each reading place gets its values; `u64::MAX` if there are several.
 fn observe_sources(trace: &Trace, relations: &Relations, accesses: &[EventId], sources: &mut Map<u64, u64>) {
     for &access in accesses.iter().filter(|&&a| trace.event(a).op == Op::Read) {
         let source = relations.read_from(access).map_or(u64::MAX, |w| place(trace, w));
@@ -203,7 +203,7 @@ impl Gather<'_> {
         let nearest = before.saturating_sub(AROUND)..class.accesses.len().min(after + AROUND);
         for &remote in &class.accesses[nearest] {
             let ordered = |a: EventId, b: EventId| a < b && self.relations.ordered(self.trace, a, b);
-            // A write that must come before the one read does not take its place; nor does one after the read.
+            // A write that must come before the seen write, or after the read, cannot be seen instead.
             if ordered(remote, first) || ordered(second, remote) {
                 continue;
             }

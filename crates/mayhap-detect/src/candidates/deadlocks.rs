@@ -1,16 +1,16 @@
 //! Deadlock candidates: cycles of acquires, each of a lock that the next thread holds.
 //!
-//! An acquire made while other locks are held, and that waits for ever if it must, is a request: thread, lock and mode wanted, locks held. Requests that agree in
-//! these, and in the location, are one abstract request with many instances. A candidate is a simple cycle of abstract
-//! requests of different threads in which each wants a lock that the next one holds (in a mode that excludes it), and no
-//! two hold a lock that keeps them apart: a common guard lock makes the cycle impossible.
+//! A blocking acquire made while other locks are held is a request: thread, lock and mode wanted, locks held. Requests that agree
+//! in these, and in the location, are one abstract request with many instances. A candidate is a simple cycle of abstract
+//! requests of different threads in which each wants a lock that the next one holds (in a mode that excludes it), and no two
+//! hold the same lock exclusively: a common guard lock makes the cycle impossible.
 //!
 //! A cycle's instances are the combinations of its requests' instances that must-order leaves unordered; up to
 //! [`Limits::instances`] of them are kept, nearest first. Cycles have up to [`Limits::cycle`] threads. Each cycle is found
 //! once, from its request with the least number.
 //!
-//! Edges of the lock graph that no cycle passes are dropped first, and at most [`STEPS`] paths are followed; whether that
-//! ended the search is part of the answer.
+//! Edges of the lock graph that are on no cycle are dropped first, and at most [`STEPS`] paths are followed. The answer says
+//! whether that limit ended the search.
 //!
 //! Cost: O(requests × paths through them); instances as many as are kept, times the threads of the cycle.
 
@@ -20,12 +20,12 @@ use mayhap_witness::{Kind, Target};
 
 use super::{Candidates, Limits, Nearest, place};
 
-/// Paths of requests that are followed at most: a bound for programs that take their locks in every order.
+/// The maximum number of paths to follow: a bound for programs that take their locks in every order.
 const STEPS: u64 = 2_000_000;
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
-/// Acquires that are alike.
+/// Acquires that agree in thread, lock, mode, location and locks held.
 struct Request {
     thread: ThreadId,
     wants: LockId,
@@ -55,7 +55,7 @@ pub fn deadlocks(trace: &Trace, relations: &Relations, limits: &Limits) -> Candi
         search.path.pop();
     }
     let gap = (search.steps == 0).then(|| format!("the search for lock cycles ended after {STEPS} paths"));
-    // A cycle begins at its first thread, whichever of them ran first.
+    // A cycle starts at the thread with the lowest id.
     let target = |cycle: &[EventId]| {
         let first = (0..cycle.len()).min_by_key(|&i| trace.event(cycle[i]).thread).unwrap_or(0);
         Target::Deadlock([&cycle[first..], &cycle[..first]].concat())
@@ -85,7 +85,7 @@ fn requests(trace: &Trace, relations: &Relations) -> Vec<Request> {
     requests
 }
 
-/// For each lock, the requests made while it is held, and whether it is held alone; only where a cycle may pass.
+/// For each lock on a possible cycle, the requests made while it is held, and whether it is held exclusively.
 fn holders(relations: &Relations, requests: &[Request]) -> Map<LockId, Vec<(usize, Mode)>> {
     let cyclic = cyclic_edges(relations, requests);
     let mut holders: Map<LockId, Vec<(usize, Mode)>> = Map::default();
@@ -99,8 +99,8 @@ fn holders(relations: &Relations, requests: &[Request]) -> Map<LockId, Vec<(usiz
     holders
 }
 
-/// The edges of the lock graph (held, wanted) that are left when locks without an edge in or out are dropped over and over.
-/// Locks that nest in one order all over the program leave nothing.
+/// The edges of the lock graph (held, wanted) that remain when locks without an incoming or outgoing edge are dropped repeatedly.
+/// If locks nest in one order everywhere in the program, nothing remains.
 fn cyclic_edges(relations: &Relations, requests: &[Request]) -> HashSet<(LockId, LockId), foldhash::fast::FixedState> {
     let held = |r: &Request| relations.locksets().get(r.held).iter().map(|&(lock, _)| lock).collect::<Vec<_>>();
     let mut edges: HashSet<(LockId, LockId), foldhash::fast::FixedState> =
@@ -125,12 +125,12 @@ struct Search<'s> {
     path: Vec<usize>,
     groups: Vec<Nearest>,
     by_places: Map<Vec<u64>, usize>,
-    /// What is left of [`STEPS`].
+    /// The remaining part of [`STEPS`].
     steps: u64,
 }
 
 impl Search<'_> {
-    /// Follows the path's last request to those who hold what it wants.
+    /// Extends the path by requests of threads that hold the lock that its last request wants.
     fn extend(&mut self) {
         if self.steps == 0 {
             return;
@@ -143,7 +143,7 @@ impl Search<'_> {
             holders.iter().filter(|(_, m)| !(request.shared && *m == Mode::Shared)).map(|(n, _)| *n).collect();
         let mut before = None;
         for next in next {
-            // A lock held in both modes stands twice.
+            // A lock that is held in both modes is listed twice.
             if before.replace(next) == Some(next) {
                 continue;
             }
@@ -157,7 +157,7 @@ impl Search<'_> {
         }
     }
 
-    /// The request is of another thread than those of the path and shares no guard lock with them.
+    /// Whether the request is of another thread than those of the path and shares no guard lock with them.
     fn fits(&self, next: usize) -> bool {
         let request = &self.requests[next];
         self.path.iter().all(|&p| {

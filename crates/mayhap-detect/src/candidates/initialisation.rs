@@ -1,11 +1,11 @@
-//! Candidates of use before initialisation: a read that could run before the first write of its variable.
+//! Candidates for use before initialisation: a read that could run before the first write of its variable.
 //!
-//! The first write of a variable is taken to initialise it. A candidate is a read of another thread that saw this write,
-//! that must-order does not put after it. It is stated as a
-//! nondeterministic read that sees the initial value. Left out: later reads of a thread that saw the write earlier, since
-//! the first one decides; variables that some thread also reads before any write in the observed run, since there the
-//! initial value was fine; and, unless [`Limits::all_patterns`] asks for them, reads whose value is tested before anything
-//! is done with it ([`Intent::is_tested`]), since `while (!ready)` is made to meet the initial value.
+//! The first write of a variable is assumed to initialise it. A candidate is a read by another thread that saw this write and
+//! that must-order does not put after it. It is expressed as a nondeterministic read that sees the initial value. Left out are:
+//! later reads of a thread that saw the write before, because the first one decides; variables that some thread also reads before
+//! any write in the observed run, because the initial value was harmless there; and, unless [`Limits::all_patterns`] asks for
+//! them, reads whose value is tested before it is used ([`Intent::is_tested`]), because `while (!ready)` is meant to see the
+//! initial value.
 //!
 //! Cost: linear in the accesses of shared variables.
 

@@ -1,12 +1,12 @@
-//! What a trace says about what its program means: which critical section an access stands in, and whether the value of a
-//! read is tested before anything is done with it.
+//! Guesses from a trace about the programmer's intent: which critical section an access belongs to, and whether the value of a read
+//! is tested before it is used.
 //!
-//! Both are guesses from the outside. A *section* is the stretch of a thread from the acquire of the innermost lock that it
-//! holds. A read is *tested* if the thread's next event is a branch with a location: `if (p)`, `while (!ready)` test, `p->next`
-//! does not (the recorder gives the branch of a computed address no location). Of an atomic update the branch behind the
-//! whole operation counts, which is how a compare-and-swap looks.
+//! A *section* is the part of a thread that starts at the acquire of the innermost lock that it holds. A read is *tested* if the
+//! thread's next event is a branch with a location: `if (p)` and `while (!ready)` test, `p->next` does not (the recorder gives the
+//! branch of a computed address no location). For an atomic update, the branch after the whole operation counts: a
+//! compare-and-swap looks like that.
 //!
-//! Cost: one pass over the trace, 4 bytes an event.
+//! Cost: one pass over the trace, 4 bytes per event.
 
 use mayhap_trace::{EventId, NONE, Op, Relations, Trace};
 
@@ -43,12 +43,12 @@ impl<'s> Intent<'s> {
         Intent { trace, relations, acquires }
     }
 
-    /// The acquire that begins the section in which an access stands.
+    /// The acquire that begins the section around an access.
     fn section(&self, access: EventId) -> Option<u32> {
         Some(self.acquires[access.index()]).filter(|&acquire| acquire != NONE)
     }
 
-    /// The events of the thread from the section's begin (or from the access, if there is none) up to the access.
+    /// The events of the thread from the start of the section (or from the access, if there is none) up to the access.
     fn section_until(&self, access: EventId) -> &[EventId] {
         let rank = self.relations.rank(access);
         let begin = self.section(access).map_or(rank, |acquire| self.relations.rank(EventId::at(acquire as usize)));
@@ -60,13 +60,13 @@ impl<'s> Intent<'s> {
         &self.relations.thread_events(self.trace.event(access).thread)[self.relations.rank(access) + 1..]
     }
 
-    /// The access is part of an atomic operation: all of it has one place, the section too.
+    /// Whether the access is part of an atomic operation: all of it has one place, the section too.
     fn is_atomic(&self, access: EventId) -> bool {
         let here = place(self.trace, access);
         self.section(access).is_some_and(|acquire| place(self.trace, EventId::at(acquire as usize)) == here)
     }
 
-    /// The access is in a section that the recorder made for an atomic operation.
+    /// Whether the access is in a section that the recorder made for an atomic operation.
     fn is_load(&self, read: EventId) -> bool {
         let lock = self.section(read).map(|acquire| self.trace.columns().objects[acquire as usize]);
         lock.is_some_and(|lock| self.trace.tables().locks.get(lock as usize).starts_with("atomic "))
@@ -82,8 +82,8 @@ impl<'s> Intent<'s> {
         next.next().map(|&e| self.trace.event(e)).is_some_and(|e| e.op == Op::Branch && e.location.is_some())
     }
 
-    /// Whether a thread that makes these two successive accesses of one variable, in different sections, looks as if
-    /// nothing should come between them.
+    /// Whether these two successive accesses of one thread to one variable, in different sections, appear intended to be
+    /// atomic.
     pub(super) fn looks_like_one(&self, first: EventId, second: EventId) -> bool {
         let (a, b) = (self.trace.event(first), self.trace.event(second));
         match (a.op, b.op) {
@@ -91,13 +91,13 @@ impl<'s> Intent<'s> {
             (Op::Write, Op::Write) => self.section(first).is_none() && self.section(second).is_none(),
             // What was read before is written over.
             (Op::Read, Op::Write) => !self.is_repeated(first, second),
-            // The first value was relied on, and the second is taken as it comes. Who loads an atomic twice expects it to change.
+            // The first value was relied on, and the second is used without a test. Code that loads an atomic twice expects changes.
             (Op::Read, _) => {
                 let loads = self.is_load(first) && self.is_load(second);
                 !self.is_repeated(first, second) && !self.is_tested(second) && !loads
             }
-            // The value set is taken to be still there. An update is not: it was made of what others left. Nor is a value that is
-            // set plainly and then loaded atomically, as one sets up what threads to come will change.
+            // The written value is assumed to be still there. That does not hold for an update, which is based on what others
+            // left, nor for a value that is written plainly and then loaded atomically, as in set-up code for later threads.
             (_, _) => {
                 let set_up = self.is_atomic(second) && !self.is_atomic(first);
                 !self.is_repeated(first, second) && !self.is_update(first) && !self.is_tested(second) && !set_up
@@ -105,7 +105,7 @@ impl<'s> Intent<'s> {
         }
     }
 
-    /// The second access is one that the first one's section made too: the same code, run again.
+    /// Whether the second access is one that the first one's section made too: the same code, run again.
     fn is_repeated(&self, first: EventId, second: EventId) -> bool {
         let alike = |e: EventId| {
             let (a, b) = (self.trace.event(e), self.trace.event(second));
@@ -114,7 +114,7 @@ impl<'s> Intent<'s> {
         alike(first) || self.section_until(first).iter().any(|&e| alike(e))
     }
 
-    /// The section read the variable before it wrote it.
+    /// Whether the section read the variable before it wrote it.
     fn is_update(&self, write: EventId) -> bool {
         let object = self.trace.event(write).object;
         self.section_until(write).iter().any(|&e| {
@@ -130,7 +130,7 @@ mod tests {
 
     use super::*;
 
-    /// Two reads in sections of their own.
+    /// Whether both accesses are reads in separate sections.
     fn is_one(atomic: bool) -> bool {
         let lock = if atomic { "atomic x" } else { "l" };
         let section = |line: u32| format!("t|acq({lock})|{line}\nt|r(x)|{line}\nt|rel({lock})|{line}\n");

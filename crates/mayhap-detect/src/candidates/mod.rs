@@ -1,9 +1,9 @@
-//! Candidates: the targets worth deciding, cheapest filters applied, grouped as they will be reported.
+//! Candidates: the targets worth deciding after the cheapest filters, grouped as they will be reported.
 //!
-//! A [`Group`] is what one finding would be: targets of one kind whose events have the same locations (where an event has
-//! none, the variable or lock stands in). Its instances are tried nearest first until one is proven, so a group keeps the
-//! nearest ones up to a bound and says how many there were. Filters only ever drop what no model allows: must-order and
-//! locks held. What else is left out, and why, stands with each kind.
+//! A [`Group`] corresponds to one finding: targets of one kind whose events have the same locations (for an event without
+//! location, its variable or lock counts). Its instances are tried, nearest first, until one is proven, so a group keeps the
+//! nearest ones up to a limit and counts all. Filters drop only what no model allows: must-order and locks held. Each kind
+//! documents what else is left out, and why.
 
 mod atomicity;
 mod deadlocks;
@@ -21,16 +21,16 @@ pub use initialisation::uses_before_initialisation;
 pub use nondeterminism::nondeterministic_reads;
 pub use races::{all_races, races};
 
-/// What bounds the candidates.
+/// The limits of the search for candidates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Instances kept of each group.
+    /// How many instances of each group are kept.
     pub instances: usize,
-    /// How many events of its thread may lie between two accesses that are taken to be meant as one (atomicity).
+    /// How many events of the same thread may lie between two accesses that count as one atomic step (atomicity).
     pub distance: usize,
-    /// Threads of a deadlock at most.
+    /// The maximum number of threads in a deadlock.
     pub cycle: usize,
-    /// Every pattern of atomicity and order violations, also where the program does not look as if it minded.
+    /// Whether to report all atomicity and order violations, including probably benign ones.
     pub all_patterns: bool,
 }
 
@@ -49,7 +49,7 @@ pub struct Group {
     pub targets: Vec<Target>,
     /// How many instances there are; `targets` has all of them or as many as the limit allows.
     pub instances: u64,
-    /// Farther instances that were not even looked at, so that some of them may be none.
+    /// Farther instances that were not examined; some of them may not be candidates at all.
     pub beyond: u64,
 }
 
@@ -68,14 +68,14 @@ impl From<Vec<Group>> for Candidates {
     }
 }
 
-/// How far apart the events of a target stand in the trace.
+/// How far apart the events of a target are in the trace.
 pub fn distance(target: &Target) -> u32 {
     let events = target.events();
     let cells = || events.iter().map(|e| e.cell());
     cells().max().unwrap_or(0) - cells().min().unwrap_or(0)
 }
 
-/// Where an event stands: its location, or else what it is about.
+/// The place of an event: its location, or else its object.
 pub fn place(trace: &Trace, event: EventId) -> u64 {
     let event = trace.event(event);
     if let Some(location) = event.location {
@@ -124,7 +124,7 @@ impl Nearest {
     }
 }
 
-/// The relevant accesses of each variable that several threads access and somebody writes, in observed order.
+/// The relevant accesses of each variable that several threads access and at least one writes, in observed order.
 fn shared_accesses(trace: &Trace) -> (Vec<EventId>, Vec<u32>) {
     use mayhap_trace::Op;
     let columns = trace.columns();

@@ -60,7 +60,7 @@ pub fn nondeterministic_reads(trace: &Trace, relations: &Relations, limits: &Lim
     groups.into_iter().map(|(w, o, g)| g.into_group(Kind::Nondeterminism, |e| target(w, o, e))).collect()
 }
 
-/// Must-order lets the other write be the last before the read.
+/// Whether must-order allows the other write to be the last before the read.
 fn is_open(trace: &Trace, relations: &Relations, write: Option<EventId>, read: EventId, other: EventId) -> bool {
     if other > read {
         return !relations.ordered(trace, read, other);

@@ -1,13 +1,13 @@
-//! Race candidates: conflicting accesses that must-order leaves unordered and no common lock keeps apart.
+//! Race candidates: conflicting accesses that must-order leaves unordered and no common lock separates.
 //!
 //! Accesses of a variable fall into classes: thread, location, read or write, locks held. For each access, its partners are
 //! the latest accesses of each class of the other threads, newest class first; as soon as one is ordered before the access,
 //! all older ones of that thread are, and the thread is done. So the pairs looked at are near in the trace, and their number
 //! is bounded by accesses × classes, not by the square of the accesses.
 //!
-//! Most variables need none of this: one lock is held at every access, and alone at every write, so that no two of them can
-//! be candidates. That is seen first, from locksets. Of the others, which classes can be partners at all is settled when a
-//! class is first met, so that an access costs nothing for those that a lock keeps apart from it.
+//! Most variables need none of this: one lock is held at every access, and exclusively at every write, so that no two accesses
+//! can be candidates. Locksets show that first. For the others, which classes can be partners at all is decided when a class is
+//! first met, so that an access costs nothing for classes that a lock separates from it.
 //!
 //! Left out: far instances of a pair of locations beyond [`Limits::instances`], or beyond the [`RECENT`] latest accesses of
 //! a class; they are counted. A thread that accesses a variable in more than [`CLASSES`] ways that could race with an
@@ -22,11 +22,11 @@ use mayhap_witness::{Kind, Target};
 
 use super::{Candidates, Group, Limits, Nearest, place, shared_accesses};
 
-/// Latest accesses of a class that are tried with each later one.
+/// How many of the latest accesses of a class are tried with each later access.
 const RECENT: usize = 4;
 /// Partners of one thread that are tried with each later access.
 const CLASSES: usize = 256;
-/// Classes of a variable of which it is kept which are partners, in words of 64; of later ones it is asked anew.
+/// For how many classes of a variable the partners are stored, in words of 64; for later classes they are computed each time.
 const WORDS: usize = 16;
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
@@ -46,7 +46,7 @@ struct Class {
 }
 
 impl Class {
-    /// Their accesses conflict, and no lock keeps them apart.
+    /// Whether accesses of the two classes conflict and no lock separates them.
     fn is_partner(&self, other: &Class, relations: &Relations) -> bool {
         self.thread != other.thread
             && (self.is_write || other.is_write)
@@ -67,7 +67,7 @@ struct Classes {
     partners: Vec<[u64; WORDS]>,
 }
 
-/// A lock is held at every access and alone at every write: whatever conflicts is kept apart.
+/// Whether one lock is held at every access, and exclusively at every write, so that no two conflicting accesses can race.
 fn is_protected(trace: &Trace, relations: &Relations, accesses: &[EventId]) -> bool {
     let ops = &trace.columns().ops;
     let locksets = relations.locksets();
@@ -130,7 +130,7 @@ pub fn races(trace: &Trace, relations: &Relations, limits: &Limits) -> Candidate
 enum Partner {
     /// This access.
     Access(EventId),
-    /// So many accesses before those, which are no longer known one by one.
+    /// This many earlier accesses, which are no longer known individually.
     Older(u64),
 }
 

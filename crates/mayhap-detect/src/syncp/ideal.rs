@@ -1,11 +1,11 @@
 //! The past of a trace, and the least closed sets in it.
 //!
 //! A set that is closed under program order is a number of events for each thread: a clock. Closing it under must-order and
-//! reads-from is a join of clocks, or a walk along the edges into the events that come in, where no clock is at hand: clocks
-//! of the past are not kept for each section, as they would fill threads × sections. For locks, look at the rim: the sections that are open after the last event of each thread.
-//! If such a section is followed, in the trace, by an acquire in the set from whose section it keeps away, its release must
-//! come in, with all that this one needs; that moves the rim, and so on until nothing is left to do. Sections that are closed
-//! within the set demand nothing.
+//! reads-from is a join of clocks or, where no clock is available, a walk along the edges into the events that are added: past
+//! clocks are not kept for each section, because they would take threads × sections of memory. For locks, consider the rim: the
+//! sections that are open after the last event of each thread. If such a section is followed, in the trace, by an acquire in the
+//! set whose section it excludes, its release must be added, with everything that it needs. That moves the rim, and so on until
+//! nothing is left to do. Sections that are closed within the set require nothing.
 
 use hashbrown::HashMap;
 use mayhap_trace::{Event, NONE, Op, Tables};
@@ -45,7 +45,7 @@ struct Acquires {
 }
 
 impl Acquires {
-    /// The thread acquires after the event `after`, within its first `count` events.
+    /// Whether the thread acquires after the event `after`, within its first `count` events.
     fn follow(&self, after: u32, count: u32) -> bool {
         match self.all.last() {
             Some(&(_, id)) if id > after => {
@@ -106,11 +106,11 @@ pub(super) struct Past {
     users: HashMap<(u32, u32), u32, foldhash::fast::RandomState>,
     /// Threads whose events are coming into a set: how many were in, and will be.
     coming: Vec<(u32, u32, u32)>,
-    /// With more threads than that, threads have no clocks. Without locks to order them they know nothing alike, so that the
-    /// clocks of all would fill threads × threads; an ideal is then walked to from nothing.
+    /// With more threads than this, threads have no clocks. Without locks to order them, their clocks have nothing in common and
+    /// would take threads × threads of memory; an ideal is then computed by walking from the empty set.
     most_clocks: usize,
     walks: bool,
-    /// The latest set that was walked to from nothing: its thread, how many of that one's events, and the set.
+    /// The latest set that was computed from the empty set: its thread, how many of that thread's events, and the set.
     base: (usize, u32, Clock),
     /// Threads with a section open at the rim of a set.
     rim: Vec<u32>,
@@ -142,7 +142,7 @@ impl Past {
         self.threads[thread].open.len() as u32
     }
 
-    /// What must be before the thread's next event, or the zero clock where that is not worth keeping: see [`Self::add`].
+    /// What must precede the thread's next event, or the zero clock where that is not worth storing; see [`Self::add`].
     pub(super) fn before(&mut self, thread: usize) -> Clock {
         let clock = &self.threads[thread].clock;
         if clock.is_small() { self.clocks.share(clock) } else { Clock::ZERO }
@@ -315,7 +315,7 @@ impl Past {
         state.open.push(state.now);
     }
 
-    /// What whoever comes after the thread's latest event needs.
+    /// What every event after the thread's latest event needs.
     #[inline]
     fn hand_on(&mut self, thread: usize) -> Stamp {
         let state = &self.threads[thread];
@@ -331,7 +331,7 @@ impl Past {
         let state = &mut threads[thread];
         let at = state.open.len() as u32;
         let edge = Edge { at, thread: stamp.thread as u32, count: stamp.count };
-        // A set with a thread's first events is closed, so that who knows them knows what they need.
+        // A set with a thread's first events is closed: a set that contains them contains what they need.
         let known = if walks {
             state.edges.last().is_some_and(|last| last.thread == edge.thread && last.count >= edge.count)
         } else {
@@ -344,7 +344,7 @@ impl Past {
             }
             state.edges.push(edge);
         } else if stamp.count == 0 {
-            // A thread that was joined without having done anything still passes on its fork. Without clocks they are zero.
+            // A joined thread that did nothing still passes its fork on. Without clocks these are zero.
             clocks.join(&mut state.clock, &stamp.clock);
             let forks = threads[stamp.thread].edges.clone();
             threads[thread].edges.extend(forks.into_iter().map(|edge| Edge { at, ..edge }));
@@ -372,7 +372,7 @@ impl Past {
 
     fn release(&mut self, thread: usize, lock: u32, shared: bool) {
         self.step(thread);
-        // Sections need not be nested: what was opened later stays open.
+        // Sections need not be nested: sections opened later stay open.
         let mut later = Vec::new();
         let section = loop {
             let Open { section, rest } = self.opens[self.threads[thread].now as usize];

@@ -6,19 +6,19 @@
 //! reordering of the data model; the two accesses race in this class iff neither is in it.
 //!
 //! Deviations: reader locks (sections of two readers do not exclude each other) and must-order, which the paper does not have.
-//! The paper scans the acquires that an ideal comes to hold. But a section that is closed within the ideal demands nothing,
-//! so only the sections that are open at the ideal's rim count, one for each lock held there; see [`ideal`]. Variables that one
-//! lock protects in all accesses are left out beforehand.
+//! The paper scans the acquires in an ideal. But a section that is closed within the ideal requires nothing, so only the sections
+//! that are open at the ideal's rim count, one for each lock held there; see [`ideal`]. Variables that one lock protects in all
+//! accesses are left out in advance.
 //!
-//! How it goes: accesses of a variable are grouped by thread, operation, location and locks held. For a group and another
-//! thread there is one ideal, and a place in the group's list. As the other thread goes on to its next access, the ideal only
-//! grows; an access of the group that the ideal holds has no race with that thread any more and is passed for good. The first
-//! access not passed decides whether there is a race with the group.
+//! Method: accesses of a variable are grouped by thread, operation, location and locks held. For each group and each other thread
+//! there is one ideal, and a position in the group's list. As the other thread proceeds to its next access, the ideal only grows;
+//! an access of the group that the ideal contains can no longer race with that thread and is passed for good. The first access
+//! that is not passed decides whether there is a race with the group.
 //!
 //! Invariants: all events of an ideal are before the later access in the trace, so that one pass over the trace suffices.
-//! Beyond 4096 threads, ideals are walked to edge by edge: the clocks of so many threads would not fit.
+//! Beyond 4096 threads, ideals are computed edge by edge: the clocks of that many threads would not fit.
 //! Cost: per access of a variable without common lock, the groups of other threads × growth of their ideals, each step the
-//! threads that are inside a section × locks held × logarithm of the acquires. Memory: 4 bytes an event, 12 bytes for each read
+//! threads that are inside a section × locks held × logarithm of the acquires. Memory: 4 bytes per event, 12 bytes for each read
 //! of another thread's write, a record for each section and each such access; up to 256 threads, a clock for each such access.
 //!
 //! What it proves: each race reported has a witness in the data model (the ideal in observed order), and each race of this
@@ -68,7 +68,7 @@ fn detect_with<F: Feed + ?Sized>(
     Ok(())
 }
 
-/// An access and what its predecessors make necessary.
+/// An access and what its predecessors require.
 struct Member {
     access: Access,
     /// Number of earlier events of its thread.
@@ -173,7 +173,7 @@ impl Group {
         let race = self.advance(past, at, rank);
         let ideal = &mut self.meetings[at].ideal;
         if !ideal.is_small() {
-            // One for each pair of threads would fill the memory. It is made anew, should the thread come again.
+            // One for each pair of threads would take too much memory. It is built again if the thread comes back.
             past.clocks.release(std::mem::take(ideal));
         }
         race

@@ -4,19 +4,18 @@
 //! *acquire* of a later section of the same lock if the two sections hold conflicting accesses; (b) the same if they hold
 //! ordered events; (c) HB before or after CP is CP.
 //!
-//! The rules find the same pairs of sections as those of WCP, but the edge goes to the acquire, which has gone by when the
-//! reason turns up. So each pass notes which sections a section learnt of, and the next one gives them to its acquire, until a
-//! pass finds nothing new: the least fixpoint, from below. Fork, join, wait, notify and reader locks are as in WCP. A section
-//! that is never released ends with its thread.
+//! The rules find the same pairs of sections as those of WCP, but the edge goes to the acquire, which is already past when the
+//! reason is found. So each pass notes which sections a section learnt of, and the next pass gives them to its acquire, until a
+//! pass finds nothing new: the least fixpoint, from below. Fork, join, wait, notify and reader locks are as in WCP. A section that
+//! is never released ends with its thread.
 //!
 //! Deviation: the paper closes its rules over all pairs of events (with Datalog, on windows of a few hundred events). Here the
 //! clocks of a pass stand for all pairs.
 //!
-//! Invariants: sections are numbered by their acquires, alike in each pass, and keep their numbers when their clocks are let
-//! go; HB clocks and times are the same
-//! in each pass. Cost: passes × the cost of WCP, a pass for each link of the longest chain of reasons that go back in time (few
-//! in practice, as many as sections at worst); memory: as WCP, and a record for each section, which is why traces beyond a
-//! stated size are cut into windows.
+//! Invariants: sections are numbered by their acquires, in the same way in each pass, and keep their numbers when their clocks are
+//! freed; HB clocks and times are the same in each pass. Cost: passes × the cost of WCP, with one pass for each link of the
+//! longest chain of reasons that go back in time (few in practice, as many as sections at worst). Memory: as WCP, and a record
+//! for each section, which is why traces beyond a stated size are cut into windows.
 //!
 //! What it proves: as WCP, the first race reported is one in some correct reordering, or there is one with a deadlock.
 
@@ -36,9 +35,9 @@ use crate::tally::IdSet;
 /// For each section, the sections whose releases are before its acquire by rule (a) or (b).
 #[derive(Clone, Default)]
 pub(super) struct Edges {
-    /// Of a lock that is only taken alone, the latest section stands for all.
+    /// For a lock that is only taken exclusively, the latest section stands for all.
     latest: Vec<u32>,
-    /// Of a reader lock, all.
+    /// For a reader lock, all sections.
     mixed: HashMap<u32, Vec<u32>, foldhash::fast::RandomState>,
     found: u64,
     /// For each section, one beyond the last that needs it at its acquire, by the edges that the pass began with.
@@ -46,7 +45,7 @@ pub(super) struct Edges {
 }
 
 impl Edges {
-    /// Finds out how long a pass needs each section.
+    /// Computes how long a pass needs each section.
     pub(super) fn begin_pass(&mut self) {
         self.needed.clear();
         self.needed.resize(self.latest.len(), 0);
@@ -58,7 +57,7 @@ impl Edges {
         }
     }
 
-    /// Marks the sections that acquires to come need, when so many sections were opened.
+    /// Marks the sections that later acquires need, when this many sections were opened.
     pub(super) fn mark(&self, marked: &mut IdSet, opened: u32) {
         let needed = self.needed.iter().enumerate().filter(|(_, needed)| **needed > opened);
         needed.for_each(|(section, _)| marked.insert(section));

@@ -9,18 +9,18 @@
 //! - The paper's clock of rule (a) has no thread in its index, so that a thread's own earlier section leaks into its past and
 //!   orders what nothing orders: `corpus/golden/counterexamples/wcp_alg1_same_thread_leak.std`. Here sections know their
 //!   thread and a thread skips its own. Releases of a lock are totally ordered by HB, so the newest section of another thread
-//!   stands for all of them and the newest two by different threads stand for every asker.
-//! - The paper has no fork, join, wait and notify. Their edges are must-order: part of HB, and beside WCP in what orders
-//!   accesses and in rule (b), but no WCP themselves. A third clock K carries them.
-//! - With must-order in rule (b), queues are not first-in-first-out any more: a section may be before a release by must-order
-//!   although the one queued ahead of it is not. See [`queues`].
+//!   stands for all of them, and the newest two by different threads answer every query.
+//! - The paper has no fork, join, wait and notify. Their edges are must-order: part of HB, and used like WCP for ordering accesses
+//!   and in rule (b), but not themselves WCP. A third clock K contains them.
+//! - With must-order in rule (b), queues are no longer first-in-first-out: a section may be before a release by must-order although
+//!   the one queued ahead of it is not. See [`queues`].
 //! - Reader locks: (a) and (b) hold between sections that exclude each other, as HB does.
 //! - Two sections of one thread do not count in (b), as in the paper's algorithm.
 //!
-//! Clocks of a thread: H (HB), P (WCP), K (must-order with what WCP says of its sources), and its time N, which goes up after
-//! release, fork and notify. An event's clock is P joined with K, and N for its own thread. Invariants: P is below H; who
-//! knows time N of a thread in P (H) knows all that the thread's H knew at the end of N, so that a join is skipped if its
-//! epoch is known; the same epochs decide rule (b) without the clocks of acquires that the paper queues.
+//! Clocks of a thread: H (HB), P (WCP), K (must-order with the WCP order of its sources), and its time N, which increases after
+//! release, fork and notify. An event's clock is P joined with K, and N for its own thread. Invariants: P is below H; a thread
+//! that knows time N of another one in P (H) knows all that the other's H knew at the end of N, so a join is skipped if its epoch
+//! is known; the same epochs decide rule (b) without the clocks of acquires that the paper queues.
 //!
 //! Cost: per access, the locks held; per release, amortised logarithmic in the queue; joins as in [`crate::clock`]. Memory:
 //! threads, locks, shared variables × locks they are accessed under, and the queues, which are linear in the trace at worst
@@ -64,7 +64,7 @@ struct Thread {
     /// The latest time that ended with a fork or a notify.
     out: u32,
     holds: Vec<Hold>,
-    /// Locks whose queues want to know when it hands on its clock, with its places among their users.
+    /// Locks whose queues must be notified when it passes its clock on, with its positions among their users.
     awaiting: Vec<(u32, u32)>,
 }
 
@@ -77,7 +77,7 @@ struct Hold {
     place: u32,
 }
 
-/// What a thread hands on.
+/// What a thread passes on.
 struct Stamp {
     h: Clock,
     p: Clock,
@@ -202,7 +202,7 @@ impl<const EDGES: bool> Precedence<EDGES> {
         state.now += 1;
     }
 
-    /// Lets go of sections that nothing refers to.
+    /// Frees sections that nothing refers to.
     #[cold]
     fn sweep(&mut self) {
         let mut marked = IdSet::default();

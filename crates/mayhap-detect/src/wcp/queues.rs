@@ -1,7 +1,7 @@
 //! Rule (b): closed sections that a later release of the same lock may come to know.
 //!
-//! The paper keeps two queues for each lock and thread, with a copy of every other thread's acquire and release clocks. Here a
-//! lock has one log of its closed sections, and each user of the lock a place in it; a section is let go when all users that
+//! The paper keeps two queues for each lock and thread, with a copy of every other thread's acquire and release clocks. Here each
+//! lock has one log of its closed sections, and each user of the lock a position in it; a section is freed when all users that
 //! still release the lock have passed it.
 //!
 //! A release `r` of thread `t` has to find the last section `s` of another thread whose acquire is before `r`: HB orders all
@@ -9,16 +9,16 @@
 //! - By WCP: if a section's acquire is before `r`, so are all earlier ones, by rule (c). The sections before `r` are a prefix
 //!   of the log, and a galloping search finds its end. An acquire at time `n` of `u` is before `r` iff P(u) ≥ n.
 //! - By must-order this is not so: the acquire may be before `r` while one ahead of it in the log, of a third thread, is not.
-//!   K changes seldom, though. When it has changed since `t` last looked, the sections of each user are searched for the last
-//!   one whose acquire K knows; but only of users whose thread has handed on its clock (fork, notify, end) after an acquire of
-//!   the lock. Of all others K knows no more than P does: what K has from a thread's P came together with that P. When K has
-//!   not changed, a section that was closed since can only be known if its thread handed on its clock while inside; such
-//!   *leaky* sections are rare and listed.
+//!   K rarely changes, though. When it has changed since `t` last looked, the sections of each user are searched for the last one
+//!   whose acquire K knows; but only for users whose thread passed its clock on (fork, notify, end) after an acquire of the lock.
+//!   For all others K knows no more than P does: what K has from a thread's P came together with that P. When K has not changed, a
+//!   section that was closed since can be known only if its thread passed its clock on while inside; such *leaky* sections are
+//!   rare and listed.
 //!
-//! What is learnt may bring further sections into the prefix, so the search repeats until it stands still.
+//! What is learnt may bring further sections into the prefix, so the search repeats until nothing changes.
 //!
-//! Reader locks have no total order of releases. Each user then has its sections, of either mode, in a list of its own, and
-//! a release asks every list for the last section that it knows; see [`Mixed`].
+//! Reader locks have no total order of releases. Each user then has its sections, of either mode, in a separate list, and a
+//! release searches every list for the last section that it knows; see [`Mixed`].
 //!
 //! Lengths are counted as the paper does: an entry for each acquire and each release for each other user of the lock, until
 //! that user has passed it. Threads that never release the lock (again) have no queue.
@@ -73,12 +73,12 @@ struct User {
 enum Voice {
     /// It has released nothing.
     Silent,
-    /// It has not, and the thread knows that it would matter.
+    /// It has not, and the thread knows that it must report it.
     Awaited,
     Heard,
 }
 
-/// The log of a lock that is only taken alone.
+/// The log of a lock that is only taken exclusively.
 struct Log {
     entries: VecDeque<Entry>,
     /// Number of the first entry.
@@ -86,9 +86,9 @@ struct Log {
     users: Vec<User>,
     /// Users with releases to come.
     active: u32,
-    /// Numbers of sections inside which their thread handed on its clock.
+    /// Numbers of sections inside which their thread passed its clock on.
     leaky: VecDeque<u32>,
-    /// The users that K may know more of than P does.
+    /// The users about which K may know more than P.
     handed_on: Vec<u32>,
     /// Length at which to look for entries that all have passed.
     sweep_at: usize,
@@ -112,7 +112,7 @@ pub(super) struct Queues {
 const FIRST_SWEEP: usize = if cfg!(test) { 2 } else { 64 };
 
 impl Queues {
-    /// `open` tells that sections which are never released are asked for as well, when their threads end.
+    /// `open` says that sections which are never released are queried as well, when their threads end.
     pub(super) fn new(census: &Census, open: bool) -> Self {
         let ends = |user: &Use| if open { user.acquires } else { user.releases };
         let queue = |lock: &LockUse| match (lock.users.len(), lock.shared) {
@@ -143,7 +143,7 @@ impl Queues {
         self.grow_by(others);
     }
 
-    /// Joins into the asker's P what rule (b) gives its release, and tells from which sections.
+    /// Joins into the releasing thread's P what rule (b) gives its release, and reports from which sections.
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "the parts of one state, borrowed apart")]
     pub(super) fn release(
@@ -194,7 +194,7 @@ impl Queues {
         self.length = self.length.saturating_sub(2 * gone);
     }
 
-    /// The thread should tell when it hands on its clock after this release of the lock, and has not been asked before.
+    /// Whether the thread should report when it passes its clock on after this release, and has not been asked before.
     #[inline]
     pub(super) fn asks_for_hand_on(&mut self, lock: u32, place: u32) -> bool {
         let Queue::Log(log) = &mut self.locks[lock as usize] else { return false };
@@ -206,7 +206,7 @@ impl Queues {
         silent
     }
 
-    /// A thread hands on its clock after an acquire of the lock. Sections that are still open are told as leaky later.
+    /// A thread passes its clock on after an acquire of the lock. Sections that are still open are reported as leaky later.
     pub(super) fn hand_on(&mut self, lock: u32, place: u32) {
         if let Queue::Log(log) = &mut self.locks[lock as usize] {
             log.hand_on(place);
@@ -263,7 +263,7 @@ impl Log {
         self.active - u32::from(self.users[place as usize].left > 0)
     }
 
-    /// Returns how many entries of others the asker has passed.
+    /// Returns how many entries of others the releasing thread has passed.
     fn release(
         &mut self,
         clocks: &mut Clocks,
@@ -333,7 +333,7 @@ impl Log {
         high
     }
 
-    /// The last entry of another thread whose acquire the asker knows by K and has not been told of before.
+    /// The last entry of another thread whose acquire the releasing thread knows by K and has not processed before.
     #[inline]
     fn known_by_must_order(&mut self, clocks: &Clocks, place: u32, asker: &Asker<'_>) -> Option<u32> {
         let before = std::mem::replace(&mut self.users[place as usize].k_version, asker.k_version);
@@ -363,7 +363,7 @@ impl Log {
         self.handed_on.iter().filter_map(last_of).max()
     }
 
-    /// Notes that the user's thread hands on its clock after an acquire of the lock.
+    /// Notes that the user's thread passes its clock on after an acquire of the lock.
     fn hand_on(&mut self, place: u32) {
         let user = &mut self.users[place as usize];
         if std::mem::replace(&mut user.voice, Voice::Heard) != Voice::Heard {
@@ -404,7 +404,7 @@ impl Log {
         u64::from(unread) - own as u64
     }
 
-    /// Lets go of what everybody has passed who still releases the lock.
+    /// Frees the entries that every thread that still releases the lock has passed.
     #[cold]
     fn sweep(&mut self) {
         let active = self.users.iter().filter(|u| u.left > 0);

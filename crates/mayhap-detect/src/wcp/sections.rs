@@ -2,11 +2,11 @@
 //!
 //! A section outlives its release as long as a queue or a variable refers to it; it then stands for the HB clock of the
 //! release. Per lock and variable four references do for exclusive sections: the newest one that wrote and the newest one of
-//! another thread than that, and the same for reads. They may point at a section that is still open, so that nothing has to
-//! be gathered for the release: who reads them holds the lock and so knows that all others' sections are closed.
+//! another thread than that, and the same for reads. They may point at a section that is still open, so that nothing has to be
+//! collected for the release: a thread that reads them holds the lock, so all other threads' sections are closed.
 //!
-//! Sections that nothing refers to any more are found by marking, each time their number has doubled: counting references
-//! would touch a cold record with each access.
+//! Sections that nothing refers to any more are found by marking, each time their number has doubled: counting references would
+//! touch a cold record with each access.
 
 use hashbrown::HashMap;
 use mayhap_trace::NONE;
@@ -71,13 +71,13 @@ impl Sections {
         self.all.len() as u32
     }
 
-    /// It is time to [`Self::sweep`].
+    /// Whether it is time to [`Self::sweep`].
     #[inline]
     pub(super) fn are_many(&self) -> bool {
         self.free.is_empty() && self.all.len() >= self.sweep_at.max(Self::FIRST_SWEEP)
     }
 
-    /// Lets go of the clocks of all sections that are not marked; unless they keep their numbers, of these too.
+    /// Frees the clocks of all sections that are not marked and, unless they must keep them, their numbers.
     pub(super) fn sweep(&mut self, clocks: &mut Clocks, marked: &IdSet, keep_numbers: bool) {
         for (id, section) in self.all.iter_mut().enumerate() {
             if !marked.contains(id) {
@@ -194,7 +194,7 @@ impl Accessed {
         slot as usize
     }
 
-    /// Rule (a) for an access inside a section: learns the releases of conflicting sections into `p`, and tells which.
+    /// Rule (a) for an access inside a section: joins the releases of conflicting sections into `p`, and reports which.
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "the parts of one state, borrowed apart")]
     pub(super) fn access(
@@ -209,7 +209,7 @@ impl Accessed {
     ) {
         let slot = self.find(inside.lock, variable);
         let accesses = &mut self.accesses[slot];
-        // Again in the same section: nobody else can have come in between.
+        // A repeated access in the same section: no other thread can have been in between.
         if accesses.writes.sections[0] == inside.section || (!write && accesses.reads.sections[0] == inside.section) {
             return;
         }

@@ -1,4 +1,4 @@
-//! Opens files for reading: tells the format, unpacks, counts the bytes.
+//! Opens files for reading: detects the format, unpacks, counts the bytes.
 
 use std::fs::File;
 use std::io::{BufReader, ErrorKind as IoError, Read, Seek, SeekFrom};
@@ -92,7 +92,7 @@ fn by_contents(path: &Path, mut input: Box<dyn Read>) -> Result<Box<dyn Source>,
     })
 }
 
-/// Fills `bytes` as far as the input goes; returns how far. `offset` is where the input stands.
+/// Fills `bytes` as far as the input goes; returns how far. `offset` is the position of the input.
 pub(super) fn fill(input: &mut impl Read, bytes: &mut [u8], offset: u64) -> Result<usize, Error> {
     let mut filled = 0;
     while filled < bytes.len() {

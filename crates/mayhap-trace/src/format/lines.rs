@@ -35,7 +35,7 @@ impl<R: Read> Lines<R> {
         Position::Line(self.number)
     }
 
-    /// The bytes of the line read last, which [`Lines::advance`] gave as a range, without its end.
+    /// The bytes of the line read last, which [`Lines::advance`] returned as a range, without its end.
     #[inline]
     pub(super) fn text(&self, line: Range<usize>) -> &[u8] {
         match &self.buffer[line] {

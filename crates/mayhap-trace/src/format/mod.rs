@@ -1,7 +1,7 @@
 //! Trace files.
 //!
 //! [`open`] and [`create`] choose the format by the file's name: `.std` (text), `.mhp` (native), `.data` (RapidBin), `.rr`
-//! (RoadRunner's log, only read), each also with `.gz` or `.zst` behind it. Whatever a file is called, compression and
+//! (RoadRunner's log, read only), each optionally followed by `.gz` or `.zst`. Whatever a file is called, compression and
 //! the native format are recognised by their first bytes when reading.
 
 mod input;
@@ -36,7 +36,7 @@ pub trait TraceWriter {
         Ok(())
     }
 
-    /// Should writing fail, what was written until then stays: `false` if half a file of the format is worth nothing.
+    /// Whether a partly written file is kept when writing fails; `false` if half a file of the format is useless.
     fn keep_part(&mut self) -> bool {
         false
     }
@@ -72,7 +72,7 @@ pub enum Compression {
 }
 
 impl Format {
-    /// The format and compression that a file's name stands for.
+    /// The format and compression that a file's name selects.
     pub fn of(path: &Path) -> Result<(Format, Compression), Error> {
         let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
         let (stem, compression) = match name.rsplit_once('.') {
@@ -86,7 +86,7 @@ impl Format {
             Some("data") => Format::RapidBin,
             Some("rr") => Format::RoadRunner,
             _ => {
-                let message = "the name does not say the format: names end in .std, .mhp, .data or .rr, and in .gz or .zst if compressed";
+                let message = "unknown format: the name must end in .std, .mhp, .data or .rr, followed by .gz or .zst if compressed";
                 return Err(Error::syntax(Position::Whole, message));
             }
         };
@@ -136,7 +136,7 @@ pub struct Loaded {
     pub trace: Trace,
     /// What the file promised and did not have.
     pub missing: Option<Missing>,
-    /// What the file says of the whole trace.
+    /// What the file says about the whole trace.
     pub summary: Option<Summary>,
     /// See [`Source::notes`].
     pub notes: Vec<String>,

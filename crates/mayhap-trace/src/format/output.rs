@@ -1,4 +1,4 @@
-//! Creates files so that a name never stands for half a trace: the bytes go to a temporary file beside it, which takes
+//! Creates files so that a name never refers to half a trace: the bytes go to a temporary file next to it, which takes
 //! the name when it is complete and goes away when it is not, unless it was said that a part is worth keeping.
 
 use std::fs::{self, File, OpenOptions};
@@ -152,9 +152,9 @@ struct PendingFile {
 }
 
 impl PendingFile {
-    /// Creates the temporary file. A path that exists and is no regular file (a pipe, a terminal) is written as it is.
+    /// Creates the temporary file. A path that exists and is not a regular file (a pipe, a terminal) is written directly.
     fn create(path: &Path) -> io::Result<(Self, File)> {
-        // A link keeps pointing where it does: the file behind it is replaced.
+        // A link is kept: the file that it points to is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         match fs::metadata(&path) {
             Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),

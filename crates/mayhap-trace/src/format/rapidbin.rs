@@ -2,7 +2,7 @@
 //! then one i64 an event, from the low bits up: 10 bits thread, 4 bits operation, 34 bits object, 15 bits location.
 //!
 //! Names are numbers: thread 3 is read as `T3`, lock 3 as `L3`, variable 3 as `V3`, location 3 as `3`. Requests of locks
-//! are no events here; the reader counts them. The header's numbers bound the ids, and memory grows with the ids that
+//! are not events here; the reader counts them. The header's numbers bound the ids, and memory grows with the ids that
 //! occur, not with what the header promises. `docs/formats/rapidbin.md` has the details.
 
 use std::io::Read;
@@ -225,7 +225,7 @@ impl<R: Read> Source for RapidBinReader<R> {
     fn notes(&self) -> Vec<String> {
         match self.requests {
             0 => Vec::new(),
-            count => vec![format!("{count} lock requests are left out: they are no events")],
+            count => vec![format!("{count} lock requests are left out: they are not events")],
         }
     }
 }
@@ -325,7 +325,7 @@ fn fits(count: usize, limit: u32, what: &str) -> Result<(), Error> {
     Err(Error::syntax(Position::Whole, format!("RapidBin holds at most {limit} {what}")))
 }
 
-/// The numbers that stand for the names of a table.
+/// The numbers that represent the names of a table.
 struct Numbering {
     /// `None`: the ids themselves.
     numbers: Option<Vec<u32>>,

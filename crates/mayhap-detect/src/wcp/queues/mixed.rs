@@ -1,8 +1,8 @@
 //! The queue of a reader lock.
 //!
-//! Sections of one thread in one mode follow each other, so the clock of a later one stands for those of earlier ones; no
-//! more is known. A release of a reader's section asks for exclusive sections of others only, that of an exclusive section for
-//! all. Cost: per release, users of the lock × logarithm of their sections, as often as it learns something new.
+//! Sections of one thread in one mode follow each other, so the clock of a later one stands for those of earlier ones; nothing
+//! else is known. A release of a reader's section looks only for exclusive sections of others, that of an exclusive section for
+//! all. Cost: per release, users of the lock × logarithm of their sections, each time it learns something new.
 
 use std::collections::VecDeque;
 
@@ -32,8 +32,8 @@ pub(super) struct Mixed {
     active: u32,
     length: usize,
     sweep_at: usize,
-    /// Nothing is let go. Sections of one thread in different modes may overlap; what one of them has learnt may still have to
-    /// be told of the other, which began earlier.
+    /// Nothing is freed. Sections of one thread in different modes may overlap; what one of them has learnt may still matter for the
+    /// other, which began earlier.
     keep: bool,
 }
 
@@ -81,7 +81,7 @@ impl Mixed {
         clocks.assign(&mut self.users[place as usize].p, asker.p);
     }
 
-    /// Queues a section. Returns how many entries were let go, each counted for all users but its own.
+    /// Queues a section. Returns how many entries were freed, each counted for all users but its own.
     pub(super) fn push(
         &mut self,
         clocks: &mut Clocks,
@@ -103,7 +103,7 @@ impl Mixed {
         if self.keep || self.length < self.sweep_at { 0 } else { self.sweep(clocks) }
     }
 
-    /// Lets go of sections that everybody knows who still releases the lock.
+    /// Frees the sections that every thread that still releases the lock knows.
     #[cold]
     fn sweep(&mut self, clocks: &Clocks) -> u64 {
         let mut gone = 0;
@@ -111,7 +111,7 @@ impl Mixed {
             let user = &self.users[place];
             let oldest = user.sections.iter().filter_map(|list| list.front()).map(|e| e.released).min();
             let Some(oldest) = oldest else { continue };
-            // Who comes to the lock late is late among its users, and knows nothing yet.
+            // A thread that comes to the lock late is late among its users, and knows nothing yet.
             let others = self.users.iter().enumerate().rev().filter(|&(o, u)| o != place && u.left > 0);
             let mut known = u32::MAX;
             for (_, other) in others {

@@ -22,7 +22,7 @@ fn tables_in_order(tables: &Tables) -> [&Names; 5] {
 mod tests {
     use crate::event::{ObjectKind, Op};
 
-    /// The runtime knows operations only by what the wire crate says of them.
+    /// The runtime knows operations only through the wire crate.
     #[test]
     fn operations_mean_the_same_on_the_wire() {
         use mayhap_wire::{events, table};

@@ -190,7 +190,7 @@ impl<R: Read> NativeReader<R> {
         let position = self.frames.position();
         let after_facts = self.facts_at.is_some();
         let result = match header.kind {
-            Kind::Names | Kind::Events if after_facts => Err("it stands behind the facts".to_string()),
+            Kind::Names | Kind::Events if after_facts => Err("it follows the facts".to_string()),
             Kind::Names => {
                 let Frames { contents, version, .. } = &self.frames;
                 self.names.block(contents, header.items, *version, &mut self.tables)
@@ -326,7 +326,7 @@ impl<R: Read> Frames<R> {
         Err(Error::syntax(Position::Byte(0), message))
     }
 
-    /// Frames of an input that stands at `offset`, before the block with this number.
+    /// Frames of an input at position `offset`, before the block with this number.
     fn at(input: R, offset: u64, sequence: u32) -> Result<Self, Error> {
         let decompressor = Decompressor::new()?;
         let (stored, contents) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! The blocks behind the last events: facts about objects, and the trailer with the totals.
+//! The blocks after the last events: facts about objects, and the trailer with the totals.
 
 use mayhap_wire::{events, fact, limits, table, varint};
 

@@ -149,7 +149,7 @@ impl<W: Sink> TraceWriter for NativeWriter<W> {
         Ok(())
     }
 
-    /// Readers deliver the whole blocks of a file that was cut off.
+    /// Always `true`: readers deliver the complete blocks of a truncated file.
     fn keep_part(&mut self) -> bool {
         self.frames.out.keep_part();
         true

@@ -15,10 +15,10 @@ type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pending {
     Start(u16),
-    /// Takes effect when the thread goes on.
+    /// Takes effect when the thread continues.
     Join(u16),
     Notify(u32, bool),
-    /// Gave up the lock, which it held this many times over; whether somebody notified since.
+    /// It released the lock, which it held this many times; and whether another thread notified since.
     Wait {
         lock: u32,
         depth: u32,
@@ -34,7 +34,7 @@ struct Thread {
     rounds: Map<u32, u32>,
 }
 
-/// A barrier: the round that threads enter now. It is open until somebody leaves it.
+/// A barrier: the round that threads enter now. It is open until a thread leaves it.
 #[derive(Default)]
 struct Barrier {
     round: u32,
@@ -74,12 +74,12 @@ impl Lowering {
     pub(super) fn notes(&self) -> Vec<String> {
         let counts = [
             (self.inner, "acquires and releases of locks already held are left out"),
-            (self.nothing, "method calls, sleeps and interrupts are left out: they are no events"),
+            (self.nothing, "method calls, sleeps and interrupts are left out: they are not events"),
             (
                 self.timeouts,
                 "waits returned without a notify (a timeout, an interrupt) and are only a release and an acquire",
             ),
-            (self.lost_joins, "joins are left out: the log does not say of which thread"),
+            (self.lost_joins, "joins are left out: the log does not name the thread"),
         ];
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect()
     }
@@ -116,7 +116,7 @@ impl Lowering {
         Ok(())
     }
 
-    /// The log has ended: joins that returned without a line of their own count, those that still wait do not.
+    /// The log has ended: joins that returned without a separate line count, those that still wait do not.
     pub(super) fn end(&mut self, chunk: &mut Columns) {
         for (thread, state) in (0..).zip(&mut self.threads) {
             if let (Some(Pending::Join(child)), false) = (state.pending.take(), self.twins) {
@@ -225,7 +225,7 @@ impl Lowering {
         Ok(())
     }
 
-    /// A call of `wait`: gives up the monitor, however often the thread holds it.
+    /// A call of `wait`: releases the monitor, however often the thread holds it.
     fn wait(&mut self, thread: u16, monitor: &[u8], chunk: &mut Columns) -> Result<(), ErrorKind> {
         let lock = self.tables.locks.intern(monitor)?;
         let depth = self.held.remove(&(thread, lock)).unwrap_or(0);
@@ -262,7 +262,7 @@ impl Lowering {
         Ok(())
     }
 
-    /// Who enters waits for who entered before and notifies; who leaves waits too. So whoever leaves comes after all that
+    /// A thread that enters waits for the threads that entered before, and notifies; a thread that leaves waits too. It therefore follows all that
     /// entered the round, at two events a line. The order among those that enter constrains nothing else, since a thread
     /// does nothing between entering and leaving.
     fn barrier(&mut self, thread: u16, event: &Event<'_>, chunk: &mut Columns) -> Result<(), ErrorKind> {

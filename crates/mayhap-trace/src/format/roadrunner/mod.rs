@@ -1,8 +1,8 @@
-//! RoadRunner's event log, `.rr`: what its print tool writes, one event a line behind an `@`.
+//! RoadRunner's event log, `.rr`: what its print tool writes, one event per line after an `@`.
 //!
-//! The log tells more than a trace and tells some of it twice. `docs/formats/roadrunner.md` says what each line becomes;
+//! The log contains more than a trace, and some of it twice. `docs/formats/roadrunner.md` says what each line becomes;
 //! in short: calls that block or start something are logged before and after, and count once, where they take effect;
-//! a wait gives up its monitor and takes it again; an access to a volatile is an access under a lock of its own;
+//! a wait releases its monitor and takes it again; an access to a volatile is an access under a separate lock;
 //! barriers and class initialisation become notify and wait. What has no meaning here is counted.
 
 mod lower;

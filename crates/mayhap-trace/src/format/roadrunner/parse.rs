@@ -29,7 +29,7 @@ pub(super) enum Does {
     ClassAccessed,
     BarrierEnter,
     BarrierExit,
-    /// Logged, but nothing that a trace speaks of.
+    /// Logged, but not an event of a trace.
     Nothing,
 }
 
@@ -103,7 +103,7 @@ fn event<'a>(does: Does, word: &[u8], rest: &'a [u8]) -> Result<Event<'a>, Strin
     Ok(event)
 }
 
-/// The location behind an access: values in brackets and the analysis state may stand before it. Accesses to volatiles
+/// The location after an access; values in brackets and the analysis state may precede it. Accesses to volatiles
 /// are logged with the state alone.
 fn location_behind(rest: &[u8], volatile: bool) -> Option<&[u8]> {
     let rest = match rest {
