@@ -1,4 +1,4 @@
-//! The report: one document with everything that is to be shown. Its JSON is specified by `docs/report.schema.json`.
+//! The report: one document with everything that is shown. Its JSON is specified by `docs/report.schema.json`.
 
 use std::collections::BTreeMap;
 
@@ -146,7 +146,7 @@ impl Summary {
     }
 }
 
-/// How many candidates a stage settled.
+/// How many candidates a stage decided.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Rung {
     /// The stage.

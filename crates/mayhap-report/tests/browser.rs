@@ -1,6 +1,6 @@
 //! The HTML page in a browser: what it shows, how it is used, and what it never does.
 //!
-//! Where there is no Chromium, each test says that it was skipped (`--nocapture` shows it) and passes.
+//! Without Chromium, each test says that it is skipped and passes; where `CI` is set it fails.
 
 #[path = "browser/accessibility.rs"]
 mod accessibility;
@@ -21,7 +21,7 @@ use chromium::Browser;
 use mayhap_report::{Finding, Kind, Report, html};
 use serde_json::json;
 
-/// A page in a folder of its own.
+/// A page in a separate folder.
 pub(crate) struct Page {
     pub(crate) file: PathBuf,
     _folder: tempfile::TempDir,

@@ -1,4 +1,4 @@
-//! Names come from programs. Whatever they hold, they show as what they are.
+//! Names come from programs. Whatever they contain, they are shown literally.
 
 mod common;
 
@@ -36,7 +36,7 @@ fn poisoned(report: &Report, name: &str) -> Report {
     serde_json::from_value(json).unwrap()
 }
 
-/// Strings by these keys are words of ours, everything else is a name or holds one.
+/// Strings under these keys are fixed words; everything else is a name or contains one.
 const OURS: &[&str] = &["format", "kind", "verdict", "severity", "mark", "baseline"];
 
 fn poison(value: &mut Value, name: &str) {

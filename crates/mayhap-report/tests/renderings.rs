@@ -1,4 +1,4 @@
-//! What people and programs get to see of every kind of finding. Changes show as changed snapshots.
+//! All renderings of every kind of finding, as snapshots.
 
 mod common;
 

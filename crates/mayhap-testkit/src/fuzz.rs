@@ -1,4 +1,4 @@
-//! Any bytes as a small trace, a target, a model and a schedule, for the kernel to judge.
+//! Interprets any bytes as a small trace, a target, a model and a schedule, for the kernel to check.
 
 use mayhap_trace::{
     Columns, ConditionKind, EventId, Flags, MemoryOrder, NONE, ObjectKind, Op, Relations, Tables, Trace, Value,
@@ -11,7 +11,7 @@ use crate::{Facts, Judge};
 const THREADS: usize = 4;
 const OBJECTS: usize = 3;
 const MOST_EVENTS: usize = 24;
-/// Operations that bytes can say: all but the mark of a tried acquire, so that kept inputs go on meaning what they meant.
+/// Operations that bytes can say: all but the mark of a tried acquire, so that stored inputs keep their meaning.
 const OPS: usize = Op::Try as usize;
 
 /// Bytes one after the other, zeros at the end.
@@ -33,7 +33,7 @@ impl Bytes<'_> {
     }
 }
 
-/// What some bytes say.
+/// What some bytes mean.
 #[derive(Debug)]
 pub struct Question {
     /// A well-formed trace.
@@ -145,7 +145,7 @@ fn target(bytes: &mut Bytes<'_>, events: usize, unordered: bool) -> Target {
     }
 }
 
-/// Most bytes let a thread go on, so that schedules get somewhere; the others name any event.
+/// Most bytes continue a thread, so that schedules make progress; the others name any event.
 fn schedule(bytes: &mut Bytes<'_>, trace: &Trace) -> Vec<EventId> {
     let facts = Facts::of(trace);
     let mut positions = [0; THREADS];
@@ -165,7 +165,7 @@ fn schedule(bytes: &mut Bytes<'_>, trace: &Trace) -> Vec<EventId> {
     schedule
 }
 
-/// The kernel and the second opinion say the same, twice.
+/// Checks that the kernel and the judge agree, twice.
 ///
 /// # Panics
 /// If they do not.

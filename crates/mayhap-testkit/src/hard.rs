@@ -7,16 +7,15 @@ use crate::Random;
 /// A trace, and an order that is asked of all its events.
 #[derive(Debug)]
 pub struct Hard {
-    /// The trace: each lock has two sections of two events, in threads of their own.
+    /// The trace: each lock has two sections of two events, in separate threads.
     pub trace: Trace,
     /// Pairs that are to run in this order.
     pub edges: Vec<(EventId, EventId)>,
     locks: usize,
 }
 
-/// Which of a lock's two sections comes first is a choice. At random, sets of three choices are made to close a cycle, so
-/// that no order may take all three: `forbidden` such sets over `locks` locks, and several `families` of this side by side
-/// that have nothing to do with each other.
+/// Which of a lock's two sections comes first is a choice. Random sets of three choices close a cycle, so that no order may contain
+/// all three: `forbidden` such sets over `locks` locks, in several independent `families`.
 ///
 /// # Panics
 /// If there are fewer than three locks.
@@ -51,7 +50,7 @@ pub fn forbidden_triples(locks: usize, forbidden: usize, families: usize, seed: 
 }
 
 impl Hard {
-    /// Some order exists: tries every way to choose.
+    /// Whether some order exists; tries every choice.
     ///
     /// # Panics
     /// If there are too many ways.
@@ -60,7 +59,7 @@ impl Hard {
         (0..1u32 << self.locks).any(|choices| self.has_no_cycle(choices))
     }
 
-    /// Bit `i` of the choices: the second section of lock `i` comes first.
+    /// Whether the second section of lock `i` comes first, which is bit `i` of the choices.
     fn has_no_cycle(&self, choices: u32) -> bool {
         let events = self.trace.len();
         let mut after: Vec<Vec<usize>> = vec![Vec::new(); events];

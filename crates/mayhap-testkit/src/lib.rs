@@ -1,7 +1,7 @@
-//! What the tests of all other crates stand on: a notation for small traces, a generator of random ones, a shrinker, and
+//! The foundation of the tests of all other crates: a notation for small traces, a generator of random ones, a shrinker, and
 //! the brute-force [`Oracle`] that knows every reachable state of a small trace.
 //!
-//! Nothing here shares code with what it judges: reads-from, sections and locks held are derived anew ([`Facts`]), and
+//! Nothing here shares code with what it checks: reads-from, sections and locks held are derived independently ([`Facts`]), and
 //! neither [`mayhap_trace::Relations`] nor the kernel is called.
 #![forbid(unsafe_code)]
 
@@ -11,6 +11,7 @@ mod generate;
 pub mod golden;
 mod hard;
 mod judge;
+pub mod needs;
 mod notation;
 mod oracle;
 pub mod program;

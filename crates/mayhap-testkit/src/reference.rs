@@ -77,7 +77,7 @@ struct Section {
 }
 
 impl Section {
-    /// They cannot overlap.
+    /// Whether two sections cannot overlap.
     fn excludes(&self, other: &Section) -> bool {
         self.lock == other.lock && self.thread != other.thread && !(self.shared && other.shared)
     }

@@ -1,4 +1,4 @@
-//! Makes a failing trace small, and keeps it.
+//! Shrinks a failing trace and stores it.
 //!
 //! Delta debugging (Zeller, Hildebrandt, TSE 2002) over parts that make sense together: threads, objects, critical
 //! sections, runs of events, single events. What a removal leaves malformed (a wait without its notify) is removed too, so
@@ -12,13 +12,13 @@ use mayhap_trace::{Event, ObjectKind, Trace, validate};
 
 use crate::{Facts, golden, subtrace};
 
-/// A trace for which `fails` still holds and from which no part can be taken. The given trace must fail.
+/// Returns a trace for which `fails` still holds and from which no part can be removed. The given trace must fail.
 pub fn shrink(trace: &Trace, mut fails: impl FnMut(&Trace) -> bool) -> Trace {
     let mut smallest = trace.clone();
     loop {
         let before = smallest.len();
         for parts in [threads, objects, sections, runs] {
-            // Parts of what was just shrunk are other parts: ask again, from where the last removal was.
+            // The shrunk trace has other parts: compute them again, and continue where the last removal was.
             let mut next = 0;
             while let Some(part) = parts(&smallest).get(next) {
                 let candidate = without(&smallest, part);
@@ -35,7 +35,7 @@ pub fn shrink(trace: &Trace, mut fails: impl FnMut(&Trace) -> bool) -> Trace {
     }
 }
 
-/// The trace without some events, and without those that cannot stand alone.
+/// The trace without some events, and without those that are malformed without them.
 fn without(trace: &Trace, part: &[usize]) -> Trace {
     let (rest, _) = validate::repair(subtrace(trace, |e| !part.contains(&e.index())));
     subtrace(&rest, |_| true)
@@ -89,7 +89,7 @@ pub fn std_text(trace: &Trace) -> String {
     String::from_utf8(text).expect("names are text")
 }
 
-/// Shrinks a failing trace, writes it to `corpus/regressions` and says where, for the message of a failing test.
+/// Shrinks a failing trace, writes it to `corpus/regressions` and returns a message that says where, for the failing test.
 ///
 /// `name` is the file's name, `why` one line on what failed.
 pub fn keep(name: &str, why: &str, trace: &Trace, fails: impl FnMut(&Trace) -> bool) -> String {

@@ -1,8 +1,8 @@
-//! Some of the events of a trace as a trace of its own.
+//! Builds a trace from some events of another one.
 
 use mayhap_trace::{Columns, EventId, NONE, ObjectKind, Tables, Trace};
 
-/// The events that `keep` wants, with ids in order of first appearance: just as if their STD text had been read.
+/// The trace of the events for which `keep` returns true, with ids in order of first appearance, as if their STD text had been read.
 pub fn subtrace(trace: &Trace, keep: impl Fn(EventId) -> bool) -> Trace {
     let old = trace.tables();
     let mut tables = Tables::default();

@@ -1,4 +1,4 @@
-//! What the fuzzer of the kernel found worth keeping, and as many random inputs.
+//! Runs the corpus of the kernel's fuzzer, and as many random inputs.
 
 use mayhap_testkit::fuzz::{Question, kernel};
 use mayhap_testkit::{Judge, Random, cases, golden};

@@ -27,7 +27,7 @@ fn schedules(trace: &Trace) -> Vec<Vec<EventId>> {
     all
 }
 
-/// Of two sections that exclude each other, the one observed first runs first.
+/// Whether, of two sections that exclude each other, the one observed first runs first.
 fn preserves_sync(facts: &Facts, schedule: &[EventId]) -> bool {
     let acquires: Vec<usize> =
         schedule.iter().map(|e| e.index()).filter(|&e| facts.events[e].op.is_acquire()).collect();

@@ -1,7 +1,7 @@
 //! The oracle and the reference orders agree with every fact of the golden corpus that they can decide.
 //!
 //! Not decidable here, since it is about one algorithm: `said`, the tables of SeqCheck and iPA, what Rule 1 and lookahead
-//! find, choice graphs, and races of WCP's printed algorithm. The engines' own tests hold those.
+//! find, choice graphs, and races of WCP's printed algorithm. The engines' own tests check those.
 
 use mayhap_testkit::golden::{self, Case, Pair};
 use mayhap_testkit::reference::{self, Order};
@@ -25,7 +25,7 @@ impl<'c> Oracles<'c> {
         explored.get_or_insert_with(|| Oracle::new(&self.case.trace, model).expect("golden cases are small"))
     }
 
-    /// The verdict; a witness must also pass the kernel.
+    /// Returns the verdict; a witness must also pass the kernel.
     fn holds(&mut self, model: Model, target: &Target) -> bool {
         let witness = self.get(model).decide(target).expect("golden cases are small");
         let mut checker = Checker::new(&self.case.trace, &self.case.relations);
@@ -197,7 +197,7 @@ fn wcp_pairs() {
     });
 }
 
-/// What named partial orders say of single races.
+/// What named partial orders say about single races.
 #[test]
 fn what_cp_says() {
     over_all_cases(4, |case| {

@@ -2,7 +2,7 @@
 //!
 //! Every oracle witness of every target is accepted, in its model and in the more lenient ones. Of every single-step
 //! mutation of a witness (two neighbours swapped, an event dropped, repeated, a foreign one put in or in its place) the
-//! kernel says what [`Judge`] says, which is written apart from it. One test a profile, so that they run side by side.
+//! kernel agrees with [`Judge`], which is written independently. There is one test per profile, so that they run in parallel.
 
 use mayhap_testkit::shrink::keep;
 use mayhap_testkit::{Generator, Judge, Oracle, Profile, Random, cases, golden, targets};
@@ -27,7 +27,7 @@ struct Bench<'a> {
     judge: Judge,
 }
 
-/// All witnesses of all targets are accepted; one witness of each kind, in a model by turns, is mutated.
+/// All witnesses of all targets are accepted; one witness of each kind, in each model in turn, is mutated.
 fn judge(trace: &Trace, random: &mut Random, tally: &mut Tally) -> Result<(), String> {
     let relations = Relations::derive(trace).map_err(|e| e.to_string())?;
     let mut bench = Bench { trace, checker: Checker::new(trace, &relations), judge: Judge::new(trace) };

@@ -282,7 +282,7 @@ fn visit(root: &Path, see: &mut dyn FnMut(&Path)) {
     }
 }
 
-/// Where there is no git: every file but what building leaves.
+/// Without git: every file except build output.
 fn walk(directory: &Path, see: &mut dyn FnMut(&Path)) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();

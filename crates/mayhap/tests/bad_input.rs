@@ -69,7 +69,7 @@ fn bad_files(directory: &Path) -> Vec<&'static str> {
     ]
 }
 
-/// Files that are no good only because their events break a rule: they convert, as the formats carry them.
+/// Files whose only fault is that their events break a rule: they can be converted.
 fn is_only_ill_formed(name: &str) -> bool {
     let broken_rules =
         ["released_twice", "acquired_twice", "joined_twice", "join_of_running", "forked_twice", "wait_alone"];

@@ -106,7 +106,7 @@ fn lock_histories_can_be_asked_as_printed() {
     }
 }
 
-/// Long schedules are told from where they leave the recorded run; with what comes before, the kernel accepts them.
+/// Long schedules are stored from where they leave the recorded run; together with the part before, the kernel accepts them.
 #[test]
 fn long_schedules_are_told_from_where_they_leave_the_run() {
     let folder = tempfile::tempdir().unwrap();
@@ -228,7 +228,7 @@ T2|acq(b)|5\nT2|acq(a)|6\nT2|rel(a)|7\nT2|rel(b)|8\n"
     let run = mayhap(&["check", &path, "--deadlock", "5,9"]);
     assert_eq!(code(&run), 2);
     let said = String::from_utf8_lossy(&run.stderr);
-    assert!(said.contains("event 5 only tries"), "{said}");
+    assert!(said.contains("event 5 is a try or timed acquire"), "{said}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The recipes of `docs/ci.md` do what they say: its shell is run as it stands there, on a project that has a race, and its
+//! Checks that the recipes of `docs/ci.md` work: its shell commands are run unchanged on a project that has a race, and its
 //! YAML is YAML that names commands and options there are.
 
 mod common;
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::Run;
+use mayhap_testkit::needs;
 use serde_json::Value;
 
 fn page() -> String {
@@ -71,17 +72,9 @@ impl Project {
     }
 }
 
-fn installed(program: &str) -> bool {
-    let found = Command::new(program).arg("--version").output().is_ok_and(|o| o.status.success());
-    if !found {
-        eprintln!("skipped: there is no {program}");
-    }
-    found
-}
-
 #[test]
 fn the_recipe_for_make_builds_records_and_predicts() {
-    if !installed("make") {
+    if !needs::tool("make", "make") {
         return;
     }
     let project = Project::new();
@@ -95,7 +88,8 @@ fn the_recipe_for_make_builds_records_and_predicts() {
 
 #[test]
 fn the_recipe_for_ctest_records_and_predicts_each_test() {
-    if !["cmake", "ctest", "jq"].into_iter().all(installed) {
+    if ![("cmake", "cmake"), ("ctest", "cmake"), ("jq", "jq")].iter().all(|(tool, package)| needs::tool(tool, package))
+    {
         return;
     }
     let project = Project::new();
@@ -118,7 +112,7 @@ fn the_recipe_for_ctest_records_and_predicts_each_test() {
 /// Building a Rust project with recording takes a while: not part of every run.
 #[test]
 fn the_recipe_for_nextest_records_and_predicts_each_test() {
-    if std::env::var_os("MAYHAP_CASES").is_none() || !installed("cargo-nextest") {
+    if std::env::var_os("MAYHAP_CASES").is_none() || !needs::tool("cargo-nextest", "cargo-nextest") {
         return;
     }
     let project = Project::new();
@@ -137,16 +131,16 @@ fn the_recipe_for_nextest_records_and_predicts_each_test() {
 #[test]
 fn the_steps_and_the_baseline_work_as_they_stand() {
     let project = Project::new();
-    let steps = recipe("The steps are always these:", "A record of")
+    let steps = recipe("The steps are always the same:", "The recording of")
         .replace("mayhap cc …", "mayhap cc -g -pthread -o tests tests.c");
     let run = project.shell(&steps);
     assert_eq!(run.code, Some(1), "{}{}", run.stdout, run.stderr);
     project.assert_sarif("mayhap.sarif");
     assert!(project.path("mayhap.xml").is_file() && project.path("mayhap.json").is_file());
     fs::rename(project.path("test.mhp"), project.path("tests.mhp")).unwrap();
-    let known = project.shell(&recipe("## Starting on a program", "A finding is known"));
+    let known = project.shell(&recipe("## Starting on a program", "A finding is recognised"));
     assert_eq!(known.code, Some(0), "with the baseline nothing is new: {}{}", known.stdout, known.stderr);
-    assert!(known.stdout.contains("known to the baseline and hidden"), "{}", known.stdout);
+    assert!(known.stdout.contains("already in the baseline, hidden"), "{}", known.stdout);
 }
 
 /// The commands of a job, in order.

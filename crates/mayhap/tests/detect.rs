@@ -14,7 +14,7 @@ fn detect(args: &[&str]) -> (i32, Value) {
     (code, serde_json::from_str(&run.stdout).unwrap())
 }
 
-/// The text without what differs from run to run.
+/// The text without times.
 fn text(args: &[&str]) -> String {
     let run = mayhap_in(&traces(), &[&["detect"], args].concat());
     let lines = run.stdout.lines().filter(|line| !line.starts_with("  seconds"));
@@ -84,9 +84,9 @@ fn what_does_not_fit_together_is_refused() {
     for (args, reason) in [
         (&["account.std"][..], "--order"),
         (&["account.std", "--order", "tso"], "lockset, hb, shb, cp, wcp, syncp"),
-        (&["account.std", "--order", "hb", "--window", "5"], "--window goes with --order cp only"),
-        (&["account.std", "--order", "cp", "--window", "0"], "at least one event"),
-        (&["account.std", "--order", "hb", "--eraser"], "--eraser goes with --order lockset only"),
+        (&["account.std", "--order", "hb", "--window", "5"], "--window works only with --order cp"),
+        (&["account.std", "--order", "cp", "--window", "0"], "must be at least 1"),
+        (&["account.std", "--order", "hb", "--eraser"], "--eraser works only with --order lockset"),
     ] {
         let run = mayhap_in(&traces(), &[&["detect"], args].concat());
         assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{args:?}");
@@ -108,7 +108,7 @@ fn a_broken_trace_is_an_error_and_can_be_repaired() {
     assert_eq!(found["repaired"]["release-without-acquire"], 1);
 }
 
-/// Happens-before sees the plain ones of the planted races, the others all; nobody sees what is not there.
+/// Happens-before finds the plain ones of the planted races, the other orders find all; none finds anything else.
 #[test]
 fn planted_races_are_found() {
     let folder = tempfile::tempdir().unwrap();

@@ -172,7 +172,7 @@ fn the_same_seed_gives_the_same_trace_and_another_seed_another() {
     let shape = Shape { events: 50_000, seed: 7, races: 5, ..Shape::default() };
     assert_eq!(trace(&shape).fingerprint(), trace(&shape).fingerprint());
     assert_ne!(trace(&shape).fingerprint(), trace(&Shape { seed: 8, ..shape.clone() }).fingerprint());
-    // The bytes are a promise: a change of this value is a change for everybody who recorded a seed.
+    // The bytes are a promise: a change of this value affects every user who noted a seed.
     insta::assert_snapshot!(trace(&shape).fingerprint(), @"ca077d43d356153de6fcb5007aa87d9a");
 }
 

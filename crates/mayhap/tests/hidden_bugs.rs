@@ -1,4 +1,4 @@
-//! Programs whose bug an ordinary run does not show, each beside a twin without it (`NAME_fixed`). From one passing run of
+//! Programs whose bug an ordinary run does not show, each with a correct twin (`NAME_fixed`). From one passing run of
 //! each, the bug must be proven, and nothing at all be found in the twin. The comments at the top of a program say:
 //!
 //! - `// kind: race|deadlock|atomicity|order`: the kind of the finding
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const SUFFIX: &str = "_fixed";
 
-/// A program with a bug. Its twin stands beside it.
+/// A program with a bug. Its twin is in the same folder.
 struct Program {
     file: PathBuf,
     kind: String,
@@ -153,7 +153,7 @@ fn check(program: &Program, [bug, twin]: [&Path; 2], attempts: usize) -> Result<
     Ok(format!("| {} | {} | proven | {confirmed}/{runs} | {effect} | clean |", program.name(), program.kind))
 }
 
-/// Checks all programs, two at a time; `compiled` makes an executable of a source file, in a folder of its own.
+/// Checks all programs, two at a time; `compiled` builds an executable from a source file, in a separate folder.
 fn check_all(programs: &[Program], compiled: impl Fn(&Path, &Path) -> Result<PathBuf, String> + Sync) {
     let chosen = std::env::var_os("MAYHAP_PROGRAM").is_some();
     assert!(chosen || !programs.is_empty(), "no program to check");

@@ -53,7 +53,7 @@ fn what_the_paper_decides_is_never_proven_or_refuted() {
     for engine in ["auto", "choice"] {
         let run = predict("counter.std", &["--engine", engine, "--as-published", "--stats"]);
         assert_eq!(run.code, Some(3), "{engine}: {}", run.stdout);
-        assert!(run.stdout.contains("as published, which proves nothing: 1 of 3 reads"), "{}", run.stdout);
+        assert!(run.stdout.contains("as published, without proof: 1 of 3 reads"), "{}", run.stdout);
         assert!(run.stdout.contains("cycle in the witness-order graph"), "{}", run.stdout);
     }
     let check = |more: &[&str]| {
@@ -75,7 +75,7 @@ fn check_says_why_a_read_cannot_see_a_write() {
     assert_eq!(reason, "event 10 cannot run before event 5, and event 5 cannot be reached without event 1");
     let run = check("1,5,init");
     assert!(json(&run)["reason"].as_str().unwrap().starts_with("the initial value cannot come after event 1"));
-    // The read saw something else, the other write is no write, an event that is not there.
+    // The read saw another write, the other write is not a write, an event does not exist.
     for question in ["2,9,1", "6,9,8", "6,99,1"] {
         assert_eq!(check(question).code, Some(2), "{question}");
     }

@@ -13,6 +13,7 @@ use std::process::Command;
 
 use common::Run;
 use common::expect::facts;
+use mayhap_testkit::needs;
 use serde_json::Value;
 
 fn programs() -> Vec<PathBuf> {
@@ -40,11 +41,15 @@ fn mayhap(folder: &Path, compiler: &str, arguments: &[&str]) -> Run {
         .into()
 }
 
-/// The compiler can link programs with OpenMP.
+/// Whether the compiler can link programs with OpenMP.
 fn has_open_mp(compiler: &str, folder: &Path) -> bool {
     std::fs::write(folder.join("empty.c"), "int main(void) { return 0; }\n").unwrap();
     let built = Command::new(compiler).args(["-fopenmp", "empty.c", "-o", "empty"]).current_dir(folder).output();
     built.is_ok_and(|built| built.status.success())
+}
+
+fn no_open_mp(compiler: &str) -> String {
+    format!("{compiler} cannot build OpenMP programs (install clang and libomp-dev, or gcc's libgomp)")
 }
 
 fn compile(file: &Path, folder: &Path, compiler: &str, options: &[&str]) -> String {
@@ -68,7 +73,7 @@ fn findings(folder: &Path, compiler: &str, program: &str, seed: &str, schedule: 
     report["findings"].as_array().unwrap().clone()
 }
 
-/// A finding of this kind about these objects was confirmed.
+/// Whether a finding of this kind about these objects was confirmed.
 fn is_confirmed(findings: &[Value], kind: &str, objects: &[&str]) -> bool {
     let about = |finding: &Value, object: &str| {
         let events = finding["events"].as_array().unwrap();
@@ -113,7 +118,7 @@ fn check(file: &Path, folder: &Path, compiler: &str, options: &[&str]) {
 fn check_all(compiler: &str, options: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     if !has_open_mp(compiler, folder.path()) {
-        println!("{compiler} has no OpenMP here: nothing checked");
+        needs::missing(&no_open_mp(compiler));
         return;
     }
     for file in programs() {
@@ -135,7 +140,7 @@ fn llvm_s_library() {
 fn gcc_s_library_linked_statically() {
     let folder = tempfile::tempdir().unwrap();
     if !has_open_mp("gcc", folder.path()) {
-        println!("gcc has no OpenMP here: nothing checked");
+        needs::missing(&no_open_mp("gcc"));
         return;
     }
     for file in programs().iter().filter(|file| ["tasks_norace", "hidden_race"].contains(&&*stem(file))) {
@@ -143,27 +148,27 @@ fn gcc_s_library_linked_statically() {
     }
 }
 
-/// Where nobody stands in front of the library nothing is called proven; a replay may still confirm it.
+/// If the runtime cannot intercept the library, nothing counts as proven; a replay may still confirm a finding.
 #[test]
 fn a_library_that_is_not_seen_leaves_suspicions() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     let file = programs().into_iter().find(|file| stem(file) == "race");
     let Some(file) = file.filter(|_| has_open_mp("gcc", here)) else {
-        println!("gcc has no OpenMP here: nothing checked");
+        needs::missing(&no_open_mp("gcc"));
         return;
     };
     // The library becomes a part of the program.
     let inside = ["-fsanitize=thread", "-fopenmp", "-Wl,-Bstatic", "-lgomp", "-Wl,-Bdynamic", "-ldl", "-o", "race"];
     let built = Command::new("gcc").args(["-O1", "-g"]).arg(&file).args(inside).current_dir(here).output().unwrap();
     if !built.status.success() {
-        println!("gcc cannot make its library a part of a program here: nothing checked");
+        needs::missing("gcc cannot link its OpenMP library statically into a program");
         return;
     }
     let recorded = mayhap(here, "gcc", &["record", "-o", "race.mhp", "--", "./race"]);
     assert_eq!(recorded.code, Some(0), "{}", recorded.stderr);
     let predicted = mayhap(here, "gcc", &["predict", "--format", "json", "race.mhp"]);
-    assert!(predicted.stderr.contains("OpenMP library is not seen"), "{}", predicted.stderr);
+    assert!(predicted.stderr.contains("OpenMP library is not visible"), "{}", predicted.stderr);
     let report: Value = serde_json::from_str(&predicted.stdout).unwrap();
     let found = report["findings"].as_array().unwrap();
     let object = |finding: &Value| finding["events"][0]["object"].as_str().unwrap().to_string();

@@ -2,7 +2,7 @@
 //! at the top of each program say (`common/expect.rs`). Beyond that, for each of them:
 //!
 //! - every read of a shared variable saw the write that the trace says: the programs log what they wrote and read
-//! - no race is proven in a `_norace` program, in any model but those behind `// not:`
+//! - no race is proven in a `_norace` program, in any model except those after `// not:`
 //!
 //! `MAYHAP_PROGRAM=NAME` runs those whose names start so.
 

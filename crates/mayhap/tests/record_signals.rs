@@ -1,4 +1,4 @@
-//! Signals that come in the middle of everything: each access is told once, that of the handler and that of whatever it interrupted.
+//! Signals at any moment: each access is recorded exactly once, those of the handler and those of the code that it interrupts.
 
 mod common;
 
@@ -6,10 +6,11 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
 
+use mayhap_testkit::needs;
 use mayhap_trace::{Op, format};
 
-/// Handlers count what they do, and so does the thread that they interrupt, by single accesses, by groups, by far ones and by such as come behind others; a second thread
-/// looks at the counts meanwhile, so that the trace keeps them.
+/// Handlers count what they do, and so does the thread that they interrupt, by single accesses, groups, far accesses and chained hooks; a second thread reads
+/// the counts meanwhile, so that the trace keeps them.
 const PROGRAM: &str = r#"
 #include <pthread.h>
 #include <signal.h>
@@ -109,7 +110,7 @@ fn build(folder: &Path, compiler: &str, optimised: &str, home: Home) {
 }
 
 fn check(compiler: &str, optimised: &str, home: Home) {
-    if Command::new(compiler).arg("--version").output().is_err() {
+    if !needs::tool(compiler, compiler) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -118,7 +119,7 @@ fn check(compiler: &str, optimised: &str, home: Home) {
     let run = common::mayhap_in(folder.path(), &["record", "-o", "t.mhp", "--", "./p", &wanted]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let said: Vec<u64> = run.stdout.split_whitespace().map(|number| number.parse().unwrap()).collect();
-    // Handlers that interrupt the slow way of a hook are not recorded, and counted.
+    // Handlers that interrupt the slow path of a hook are counted but not recorded.
     let lost = run.stderr.lines().find(|line| line.contains("steps of signal handlers"));
     let lost: u64 = lost.map_or(0, |line| line.split_whitespace().find_map(|word| word.parse().ok()).unwrap());
     let finished = common::mayhap_in(folder.path(), &["stats", "t.mhp"]);

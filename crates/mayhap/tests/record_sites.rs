@@ -1,4 +1,4 @@
-//! Programs with more places that access memory than the short form of an access has numbers for: nothing is told wrong of those beyond.
+//! Programs with more places that access memory than the short form of an access can number: accesses at the others are recorded correctly too.
 
 mod common;
 

@@ -4,8 +4,8 @@
 //! The programs are those of `tests/replay` and, where it is there, `tests/hidden_bugs`; `// kind: race|deadlock|atomicity|order` in
 //! a program's text says what is wrong with it. Normally every fifth program and two replays each.
 //!
-//! - `MAYHAP_ATTEMPTS=20`: all programs, so many replays each
-//! - `MAYHAP_PLAIN=1000`: also so many plain runs of each, and what libtsan and Helgrind say
+//! - `MAYHAP_ATTEMPTS=20`: all programs, with this many replays each
+//! - `MAYHAP_PLAIN=1000`: also this many plain runs of each, and what libtsan and Helgrind report
 //! - `MAYHAP_PROGRAM=NAME`: only those whose names start so
 
 mod common;
@@ -45,7 +45,7 @@ fn programs() -> Vec<(PathBuf, String)> {
     all
 }
 
-/// What the main job says of a program's bug: proven or not, confirmed runs and all runs, and why others were not.
+/// What `mayhap run` reports for a program's bug: proven or not, confirmed replays and all replays, and why others failed.
 fn replayed(file: &Path, kind: &str, attempts: u64) -> (bool, u64, u64, String) {
     let folder = tempfile::tempdir().unwrap();
     let attempts = attempts.to_string();
@@ -81,7 +81,7 @@ fn ended(program: &mut Command, limit: Duration) -> Option<i32> {
     None
 }
 
-/// How often plain runs fail, and what other tools say.
+/// How often plain runs fail, and what other tools report.
 fn plainly(file: &Path, runs: u64) -> String {
     let folder = tempfile::tempdir().unwrap();
     let compiler = if file.extension().unwrap() == "c" { "gcc" } else { "g++" };

@@ -1,4 +1,4 @@
-//! Programs that do more than run to their end: what the main job and `mayhap replay` say of them.
+//! Programs that fork, exec, fail, hang or need a terminal, in `mayhap run` and `mayhap replay`.
 
 mod common;
 
@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use mayhap_testkit::needs;
 use serde_json::Value;
 
 fn source(name: &str) -> PathBuf {
@@ -84,7 +85,7 @@ fn replay(of: &Recorded, options: &[&str]) -> common::Run {
 #[test]
 fn a_program_that_forks_is_replayed_without_its_children() {
     let (code, report) = run("forks", &[]);
-    assert_eq!((code, replayed(&report, "total")), (Some(1), (2, 2, "other output: 0".into())));
+    assert_eq!((code, replayed(&report, "total")), (Some(1), (2, 2, "different output: 0".into())));
     assert!(notes(&report).contains("the program forked; its child processes are not recorded"), "{report:#}");
     shows_its_effect("forks");
 }
@@ -125,7 +126,7 @@ fn patterns_that_nothing_minds_are_found_if_asked_for() {
 #[test]
 fn a_program_that_another_one_takes_over_from_is_compared_to_its_end() {
     let (code, report) = run("execs", &[]);
-    assert_eq!((code, replayed(&report, "total")), (Some(1), (2, 2, "other output: 0".into())));
+    assert_eq!((code, replayed(&report, "total")), (Some(1), (2, 2, "different output: 0".into())));
     assert!(notes(&report).contains("replaced itself by exec"), "{report:#}");
     shows_its_effect("execs");
 }
@@ -133,10 +134,10 @@ fn a_program_that_another_one_takes_over_from_is_compared_to_its_end() {
 #[test]
 fn what_the_recorded_run_did_too_is_no_effect() {
     let (code, report) = run("fails", &[]);
-    assert_eq!((code, replayed(&report, "total")), (Some(1), (2, 2, "other output: 0".into())));
+    assert_eq!((code, replayed(&report, "total")), (Some(1), (2, 2, "different output: 0".into())));
     assert!(notes(&report).contains("run 1 itself ended with exit code 3"), "{report:#}");
     let (_, report) = run("aborts", &["--no-replay"]);
-    assert!(notes(&report).contains("ended by signal 6"), "{report:#}");
+    assert!(notes(&report).contains("signal 6 ended the program"), "{report:#}");
     let of = recorded("aborts", "", None);
     let text = replay(&of, &["--order", "first"]).stdout;
     assert!(text.contains("confirmed race") && text.contains("no visible effect"), "{text}");
@@ -149,15 +150,15 @@ fn a_program_that_does_not_end_is_ended() {
     assert_eq!((code, runs, confirmed), (Some(1), 2, 2));
     // The recorded run hung as well.
     assert_eq!(effect, "no visible effect");
-    assert!(notes(&report).contains("run 1 was ended after 3 seconds (--timeout)"), "{report:#}");
+    assert!(notes(&report).contains("run 1 was stopped after 3 seconds (--timeout)"), "{report:#}");
 }
 
 #[test]
 fn a_program_that_wants_a_terminal_says_so_and_gets_the_one_there_is() {
     let (code, report) = run("terminal", &[]);
     assert_eq!(code, Some(0));
-    assert!(notes(&report).contains("run 1 itself ended with exit code 4"), "{report:#}");
-    if Command::new("script").arg("--version").output().is_err() {
+    assert!(notes(&report).contains("run 1 ended with exit code 4"), "{report:#}");
+    if !needs::tool("script", "bsdutils") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -166,7 +167,7 @@ fn a_program_that_wants_a_terminal_says_so_and_gets_the_one_there_is() {
     let mut command = Command::new("script");
     command.args(["-qec", &job, "/dev/null"]).current_dir(folder.path());
     let run = fed(&mut command, "x\n");
-    assert!(run.stdout.contains("replays in this job have nothing"), "{}", run.stdout);
+    assert!(run.stdout.contains("replays in this job have no input"), "{}", run.stdout);
 }
 
 #[test]
@@ -180,16 +181,16 @@ fn what_was_read_is_read_again_by_replays() {
     let run = replay(&of, &["--trace", "copy.mhp", "--order", "second"]);
     assert!(run.stdout.contains("confirmed race"), "{}{}", run.stdout, run.stderr);
     let text = common::mayhap_in(of.folder.path(), &["convert", "program.mhp", "copy.std"]);
-    assert!(text.stderr.contains("without the steps that replays follow"), "{}", text.stderr);
+    assert!(text.stderr.contains("cannot store the steps that replays follow"), "{}", text.stderr);
 }
 
 #[test]
 fn a_program_that_goes_by_its_addresses_is_told_so() {
-    if Command::new("setarch").arg("--version").output().is_err() {
+    if !needs::tool("setarch", "util-linux") {
         return;
     }
     let of = recorded("addresses", "", None);
-    // Addresses may be the same by chance, or other work on the machine get in between.
+    // Addresses may be equal by chance, and other work on the machine may interfere.
     let told =
         (0..5).map(|_| replay(&of, &["--repeat", "4"]).stdout).find(|text| text.contains("where its memory lies"));
     assert!(told.is_some_and(|text| text.contains("diverged at step")));
@@ -197,7 +198,7 @@ fn a_program_that_goes_by_its_addresses_is_told_so() {
     let mut command = Command::new("setarch");
     command.args(["-R", env!("CARGO_BIN_EXE_mayhap"), "replay"]).arg(&fixed.witness).current_dir(fixed.folder.path());
     let run = fed(&mut command, "");
-    assert!(run.stdout.contains("confirmed in 2 of 2 runs"), "{}", run.stdout);
+    assert!(run.stdout.contains("reproduced in 2 of 2 replays"), "{}", run.stdout);
 }
 
 #[test]
@@ -222,7 +223,7 @@ fn a_core_is_not_the_programs_effect() {
 
 #[test]
 fn a_debugger_stops_with_both_threads_at_their_accesses() {
-    if Command::new("gdb").arg("--version").output().is_err() {
+    if !needs::tool("gdb", "gdb") {
         return;
     }
     let of = recorded("fails", "", None);
@@ -244,6 +245,6 @@ fn a_read_that_sees_another_write_is_shown_with_both_values() {
     common::mayhap_in(here, &["predict", "race.mhp", "--kinds", "nondeterminism", "--witnesses", "found"]);
     let witness = std::fs::read_dir(here.join("found")).unwrap().next().unwrap().unwrap().path();
     let run = common::mayhap_in(here, &["replay", witness.to_str().unwrap()]);
-    let (here, there) = (run.stdout.find("which is "), run.stdout.find("in the order of the recorded run it is "));
+    let (here, there) = (run.stdout.find("which is "), run.stdout.find("in the recorded order it is "));
     assert!(here.is_some() && there > here, "{}{}", run.stdout, run.stderr);
 }

@@ -1,4 +1,4 @@
-//! The pages and commands that reports hand to people: every command writes one, and what it says to type works.
+//! The pages and commands in reports: every command writes them, and the printed commands work.
 
 mod common;
 
@@ -132,7 +132,7 @@ fn the_replay_command_of_a_finding_replays_it() {
     assert_eq!(verified.code, Some(0), "{}{}", verified.stdout, verified.stderr);
     let replayed = mayhap_in(here, &["replay", witness]);
     assert_eq!(replayed.code, Some(1), "{}{}", replayed.stdout, replayed.stderr);
-    // What cannot happen is not replayed, and what is no question is no question.
+    // A refuted question is not replayed, and an invalid question is an error.
     let refuted = mayhap_in(here, &["replay", "bank.mhp", "--race", "1,2"]);
     assert_eq!(refuted.code, Some(2), "{}{}", refuted.stdout, refuted.stderr);
     let both = mayhap_in(here, &["replay", witness, "--race", "1,2", "--trace", "bank.mhp"]);

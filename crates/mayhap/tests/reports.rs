@@ -141,7 +141,7 @@ fn suppressions_hide_and_say_when_they_do_not() {
     fs::write(&rules, "race:a\nbad line\n").unwrap();
     let bad = run(&["predict", BANK, "--suppressions", &rules]);
     assert_eq!(bad.code, 2);
-    assert!(bad.err.contains("supp: line 2: `bad line` is no suppression"), "{}", bad.err);
+    assert!(bad.err.contains("supp: line 2: `bad line` is not a suppression"), "{}", bad.err);
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_baseline_leaves_only_what_is_new() {
     assert_eq!(run(&["predict", BANK, "--kinds", "race", "--save", &baseline]).code, 1);
     let known = run(&["predict", BANK, "--kinds", "race", "--baseline", &baseline]);
     assert_eq!(known.code, 0, "{}", known.out);
-    assert!(known.out.contains("1 finding known to the baseline and hidden"), "{}", known.out);
+    assert!(known.out.contains("1 finding already in the baseline, hidden"), "{}", known.out);
     let new = run(&["predict", BANK, "--kinds", "race,deadlock", "--baseline", &baseline, "--quiet"]);
     assert_eq!(new.code, 1);
     assert!(new.out.contains("Deadlock") && !new.out.contains("Data race"), "{}", new.out);
@@ -179,7 +179,7 @@ fn the_environment_sets_what_sanitizers_set() {
     let bad = with("exitcde=1", &[]);
     assert_eq!(bad.code, 2);
     assert!(
-        bad.err.contains("MAYHAP_OPTIONS: there is no option `exitcde`; there are log_path, exitcode"),
+        bad.err.contains("MAYHAP_OPTIONS: unknown option `exitcde`; the options are log_path, exitcode"),
         "{}",
         bad.err
     );

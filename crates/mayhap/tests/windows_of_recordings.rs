@@ -1,4 +1,4 @@
-//! Findings of a window say of a recorded trace what findings of the whole trace say.
+//! Findings in a window of a recorded trace are the same as those in the whole trace.
 
 mod common;
 

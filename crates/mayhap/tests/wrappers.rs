@@ -1,5 +1,5 @@
-//! `mayhap cc` and `mayhap c++` in the places where compilers stand: make, cmake, configure scripts, libtool's ways of linking.
-//! Each build is of a program of two threads that race on `counter`; recorded, the race must be there.
+//! `mayhap cc` and `mayhap c++` as the compiler of make, cmake, configure scripts and libtool's ways of linking. Each build is of a
+//! program with two threads that race on `counter`; the recorded trace must contain the race.
 
 mod common;
 
@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use common::Run;
+use mayhap_testkit::needs;
 
 const COUNT_C: &str = "#include \"count.h\"\nint counter;\nvoid count(void) { counter++; }\n";
 const COUNT_H: &str = "#ifdef __cplusplus\nextern \"C\"\n#endif\nvoid count(void);\n";
@@ -25,7 +26,7 @@ int main(void) {
 }
 "#;
 
-/// A folder with the program's sources, and links to the executable as tools that dislike spaces need them.
+/// A folder with the program's sources, and links to the executable for tools that do not accept spaces.
 fn sources() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in [("count.c", COUNT_C), ("count.h", COUNT_H), ("main.c", MAIN_C)] {
@@ -42,7 +43,7 @@ fn shell(folder: &Path, script: &str) -> Run {
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
     let mut command = Command::new("sh");
     command.args(["-ec", script]).current_dir(folder).env("PATH", path).env("LC_ALL", "C");
-    // Where cargo looks for libraries is another build of the runtime.
+    // Cargo's library path contains another build of the runtime.
     command.env_remove("LD_LIBRARY_PATH");
     let run: Run = command.output().unwrap().into();
     assert_eq!(run.code, Some(0), "{script}\n{}{}", run.stdout, run.stderr);
@@ -57,10 +58,10 @@ fn races(folder: &Path, program: &str) {
     assert!(found.stdout.contains("(counter)"), "{program}: {}{}", found.stdout, run.stderr);
 }
 
-/// Code that jumps through tables, calls through pointers, tails off and throws, however it is assembled: no race is made up behind
-/// what only a branch keeps apart, and the real one is found.
+/// Code that jumps through tables, calls through pointers, tails off and throws, however it is assembled: no false race is
+/// reported after a branch that separates accesses, and the real one is found.
 #[test]
-fn basic_blocks_are_told_however_the_code_is_assembled() {
+fn basic_blocks_are_recorded_however_the_code_is_assembled() {
     let folder = tempfile::tempdir().unwrap();
     symlink(env!("CARGO_BIN_EXE_mayhap"), folder.path().join("mayhap")).unwrap();
     std::fs::write(folder.path().join("p.cc"), BLOCKS).unwrap();
@@ -171,12 +172,9 @@ int main() {
 }
 "#;
 
+/// Whether a tool is installed.
 fn there_is(command: &str) -> bool {
-    let there = Command::new(command).arg("--version").output().is_ok();
-    if !there {
-        println!("no {command} here: not checked with it");
-    }
-    there
+    needs::tool(command, if command == "clang++" { "clang" } else { command })
 }
 
 #[test]
@@ -203,7 +201,7 @@ with_library: main.o libcount.so
     assert!(std::fs::read_to_string(folder.path().join("count.d")).unwrap().contains("count.h"));
     races(folder.path(), "./with_archive");
     races(folder.path(), "./with_library");
-    // By itself the program runs as ever.
+    // Without `mayhap record`, the program runs unchanged.
     shell(folder.path(), "./with_archive && ./with_library");
 }
 
@@ -345,7 +343,7 @@ fn programs_linked_statically_are_recorded() {
     }
 }
 
-/// A program that somebody built for libtsan, without us.
+/// A program that was built for libtsan with the plain compiler.
 #[test]
 fn programs_built_for_libtsan_are_recorded() {
     let folder = sources();
@@ -385,7 +383,7 @@ int main(void) {
 }
 "#;
 
-/// Of code that somebody else built no basic blocks are told, while those of the rest are: its accesses count as decided.
+/// Code built with a plain compiler records no basic blocks, while the rest does: its accesses count as decided.
 #[test]
 fn objects_built_for_libtsan_may_be_linked_in() {
     let folder = sources();

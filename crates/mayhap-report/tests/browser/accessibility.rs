@@ -1,10 +1,10 @@
-//! What people who do not see the page, or do not see it well, get of it.
+//! The page for people who cannot see it, or cannot see it well.
 
 use serde_json::{Value, json};
 
 use crate::{every_kind, samples, show};
 
-/// Roles that are nothing without a name.
+/// Roles that need a name.
 const NAMED: &[&str] = &[
     "button",
     "searchbox",
@@ -33,7 +33,7 @@ fn everything_that_can_be_used_has_a_name() {
             continue;
         }
         let name = node["name"]["value"].as_str().unwrap_or("");
-        // The step that the observed run does not have is no option there.
+        // A step that the recorded run does not have is not an option there.
         let hidden = role == "option" && node["properties"].as_array().is_some_and(|p| p.is_empty());
         assert!(!name.trim().is_empty() || hidden, "a {role} without a name: {node}");
         seen.push(role.to_string());
@@ -66,7 +66,7 @@ fn the_keyboard_reaches_everything_in_the_order_of_the_page() {
         "Source of",
         "Next step",
         "Zoom in",
-        "Observed interleaving",
+        "Recorded interleaving",
         "Possible interleaving",
         "Copy the command",
     ];
@@ -80,7 +80,7 @@ fn the_keyboard_reaches_everything_in_the_order_of_the_page() {
     assert_eq!(ring, json!("solid"));
 }
 
-/// The text alternative says what the picture says.
+/// The text alternative contains what the picture shows.
 #[test]
 fn the_picture_is_there_as_tables() {
     let Some((mut browser, _page)) = every_kind() else { return };
@@ -90,14 +90,16 @@ fn the_picture_is_there_as_tables() {
     browser.until("document.querySelectorAll('.tables table').length === 2");
     let possible = browser.text(".tables table:nth-of-type(2)");
     assert!(
-        possible.contains("next, has not run; of the finding; sees the write of event 61 (main); another write"),
+        possible.contains(
+            "next, has not run; part of the finding; sees the write of event 61 (main); sees a different write"
+        ),
         "{possible}"
     );
     let observed = browser.text(".tables table");
     assert!(observed.contains("sees the write of event 64 (main.1)"), "{observed}");
 }
 
-/// Every text against what is behind it, as the guidelines for contrast count: 4.5 to 1.
+/// Every text has a contrast of at least 4.5 to 1 with its background, as the guidelines require.
 const CONTRAST: &str = r#"(() => {
   const parse = (text) => {
     const n = text.match(/[\d.]+/g).map(Number);
@@ -127,7 +129,7 @@ const CONTRAST: &str = r#"(() => {
     const ratio = (a + 0.05) / (b + 0.05);
     if (ratio < 4.5) bad.push(`${node.data.trim().slice(0, 40)} .${e.className} ${ratio.toFixed(2)}`);
   }
-  // In the drawings text stands on what is drawn below it.
+  // In the drawings, text is drawn over shapes.
   for (const text of document.querySelectorAll('.drawing text, .drawing tspan')) {
     if (text.childElementCount > 0) continue;
     const box = text.closest('g')?.querySelector('.pill');

@@ -9,12 +9,13 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use mayhap_testkit::needs;
 use serde_json::{Value, json};
 
 /// A command that takes longer has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// One browser at a time: two share few cores badly, and times are measured here.
+/// One browser at a time: two would compete for few cores, and times are measured here.
 static TURN: Mutex<()> = Mutex::new(());
 
 pub(crate) struct Browser {
@@ -25,7 +26,7 @@ pub(crate) struct Browser {
     session: Option<String>,
     /// Events that came while a command was waited for.
     pub(crate) events: Vec<Value>,
-    // Dropped last: the folder while the browser still writes into it would be an error, and the turn ends after both.
+    // Dropped last: removing the folder while the browser still writes into it would fail, and the turn ends after both.
     _folder: tempfile::TempDir,
     _turn: MutexGuard<'static, ()>,
 }
@@ -50,7 +51,7 @@ impl Browser {
     /// A new browser with a page of the given width and height; `None`, with a line that says so, where there is none.
     pub(crate) fn start(width: u32, height: u32) -> Option<Browser> {
         let Some(command) = command() else {
-            println!("SKIPPED: no Chromium on this machine, so the HTML page is not tested (install `chromium`)");
+            needs::missing("there is no Chromium, so the HTML page is not tested (install the package chromium)");
             return None;
         };
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,7 +95,7 @@ impl Browser {
         for domain in ["Page", "Runtime", "Log", "Network", "Performance"] {
             browser.send(&format!("{domain}.enable"), json!({}));
         }
-        // Policies and their violations are Audits' business too, but the page itself is told of every one.
+        // The Audits domain reports violations of the policy too, but the page itself gets an event for each.
         let listen = "window.violations = []; \
             document.addEventListener('securitypolicyviolation', (e) => violations.push(e.violatedDirective + ' ' + e.blockedURI));";
         browser.send("Page.addScriptToEvaluateOnNewDocument", json!({"source": listen}));
@@ -133,7 +134,7 @@ impl Browser {
     /// Opens a file and waits until it is loaded and drawn. Returns how long that took.
     pub(crate) fn open(&mut self, file: &Path) -> Duration {
         let start = Instant::now();
-        // Leaving the page that is open makes sure that a new address with the same file is loaded anew.
+        // Leaving the page that is open makes sure that a new address with the same file is loaded again.
         self.send("Page.navigate", json!({"url": "about:blank"}));
         self.send("Page.navigate", json!({"url": format!("file://{}", file.display())}));
         self.until("document.readyState === 'complete' && document.querySelector('#main > *') !== null");

@@ -1,4 +1,4 @@
-//! Names that a program under test might choose to attack whoever reads the report. They show as what they are and do nothing.
+//! Names that a program under test might choose to attack the reader of the report. They are shown literally and do nothing.
 
 use mayhap_report::{Finding, Kind, Report, Source};
 use serde_json::json;
@@ -7,7 +7,7 @@ use crate::chromium::Browser;
 use crate::samples::Line;
 use crate::{page, samples};
 
-/// Each would set `ran`, open a dialog or ask the network for something if it were taken for markup or script.
+/// Each would set `ran`, open a dialog or ask the network for something if it were treated as markup or script.
 const HOSTILE: &[&str] = &[
     "</script><script>window.ran = 'script'</script>",
     "<script>window.ran = 'script'</script>",
@@ -46,7 +46,7 @@ const HOSTILE: &[&str] = &[
     "<![CDATA[<script>window.ran=1</script>]]>",
 ];
 
-/// Names with characters that hide or reorder others, and how they are to be shown.
+/// Names with characters that hide or reorder others, and how they must be shown.
 const HIDDEN: &[(&str, &str)] = &[
     ("abc\u{202e}def", "abc\\u{202e}def"),
     ("a\u{0}b", "a\\u{0}b"),
@@ -103,7 +103,7 @@ fn named(name: &str) -> Finding {
     finding
 }
 
-/// One finding a name, and all names in what the report says of itself.
+/// One finding per name, and all names in the report's own fields.
 fn report<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Report {
     let findings = names.clone().zip(0u64..).map(|(name, i)| samples::moved(named(name), 10 * i)).collect();
     let mut report = samples::report(findings);
@@ -134,7 +134,7 @@ fn hostile_names_are_text() {
     assert_eq!(browser.text("#trace"), HOSTILE.join(" "));
     for (place, name) in HOSTILE.iter().enumerate() {
         visit(&mut browser, place);
-        // The backquotes of a title set code; all else stays as it is.
+        // The backquotes of a title mark code; everything else is unchanged.
         assert_eq!(browser.text("#title"), name.replace('`', ""));
         assert_eq!(browser.text("#main .side .act code"), *name);
         assert_eq!(browser.text("#main .stack li code"), *name);

@@ -1,6 +1,6 @@
-//! Large reports stay usable: only what is in sight is in the document.
+//! Large reports stay usable: only what is visible is in the document.
 //!
-//! The bounds are loose, for busy machines; `--nocapture` prints the figures that docs/html-report.md has.
+//! The tests bound the number of elements and the memory. `--nocapture` prints the times for docs/html-report.md.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,6 @@ fn ten_thousand_findings() {
     let page = page(&samples::many(10_000));
     let size = std::fs::metadata(&page.file).unwrap().len();
     let load = browser.open(&page.file);
-    assert!(load < Duration::from_secs(20), "loading took {load:?}");
     assert!(browser.text("#tally").contains("10,000"));
     assert!(browser.count("*") < ELEMENTS);
     let memory = browser.memory();
@@ -63,7 +62,6 @@ fn a_million_steps() {
     let page = page(&report);
     let size = std::fs::metadata(&page.file).unwrap().len();
     let load = browser.open(&page.file);
-    assert!(load < Duration::from_secs(30), "loading took {load:?}");
     if let Some(folder) = std::env::var_os("MAYHAP_SHOTS") {
         browser.screenshot(&std::path::Path::new(&folder).join("million.png"));
     }
@@ -76,7 +74,7 @@ fn a_million_steps() {
     assert!(browser.count("*") < ELEMENTS);
     assert!(browser.count(".possible .step.next") == 2, "the target is in sight");
 
-    // To the middle with the scroll bar, which is no longer exact, and on with the wheel, which is.
+    // Go to the middle with the scroll bar, which is not exact at this size, and on with the wheel, which is.
     let start = Instant::now();
     browser.eval("document.querySelectorAll('.viewport').forEach((v) => { v.scrollTop = v.scrollHeight / 2; })");
     browser.settle();

@@ -270,7 +270,7 @@ pub(crate) fn every_kind() -> Vec<Finding> {
     findings.into_iter().enumerate().map(|(i, finding)| moved(finding, 20 * i as u64)).collect()
 }
 
-/// Moves the events of a finding further down the trace, so that findings of one report have events of their own.
+/// Moves the events of a finding further down the trace, so that the findings of one report have different events.
 pub(crate) fn moved(mut finding: Finding, by: u64) -> Finding {
     let schedules = finding.schedules.iter_mut();
     schedules
@@ -309,7 +309,7 @@ pub(crate) fn many(count: usize) -> Report {
     report((0..count).map(one).collect())
 }
 
-/// A race at the end of so many steps of eight threads, whose sections run in another order than observed.
+/// A race at the end of this many steps of eight threads, whose sections run in another order than observed.
 pub(crate) fn long(steps: usize) -> Report {
     let mut lines: Vec<String> = (1..8).map(|t| format!("main|fork(main.{t})|main prog.c:{}", 40 + t)).collect();
     let mut sections: Vec<Vec<u64>> = Vec::new();

@@ -1,5 +1,4 @@
 // Timed waits on both clocks end in time; a condition shared between processes works too.
-// seconds: 20
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>

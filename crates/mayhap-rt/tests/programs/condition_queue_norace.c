@@ -1,5 +1,4 @@
 // Many producers and consumers on one condition: nobody is forgotten.
-// seconds: 30
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // What happened before an abort is in the trace.
 // race: shared
 // status: 134
-// note: ended by signal 6
+// note: signal 6 ended the program
 #include <pthread.h>
 #include <stdlib.h>
 

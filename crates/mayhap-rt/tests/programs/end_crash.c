@@ -1,6 +1,6 @@
 // And before a crash.
 // status: 139
-// note: ended by signal 11
+// note: signal 11 ended the program
 // counts: fork=1 join=1
 #include <pthread.h>
 

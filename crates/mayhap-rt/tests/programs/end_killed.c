@@ -1,6 +1,6 @@
 // SIGKILL in the middle.
 // status: 137
-// note: ended by signal 9
+// note: signal 9 ended the program
 // race: value
 #include <pthread.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 // Endless recursion.
 // status: 139
-// note: ended by signal 11
+// note: signal 11 ended the program
 // counts: fork=1
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 // Another thread than main crashes.
 // status: 139
-// note: ended by signal 11
+// note: signal 11 ended the program
 // counts: fork=1
 #include <pthread.h>
 

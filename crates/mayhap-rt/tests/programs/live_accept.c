@@ -1,5 +1,4 @@
 // A server and its client over TCP.
-// seconds: 20
 // counts: fork=2 join=2
 #include <arpa/inet.h>
 #include <sys/socket.h>

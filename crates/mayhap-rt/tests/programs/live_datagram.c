@@ -1,5 +1,4 @@
 // Waits in recvmsg and recvfrom for what sendmsg and sendto send.
-// seconds: 20
 // counts: fork=2 join=2
 #include <sys/socket.h>
 #include <sys/uio.h>

@@ -1,5 +1,4 @@
 // Waits in epoll_wait.
-// seconds: 20
 // counts: fork=2 join=2
 #include <sys/epoll.h>
 #include <pthread.h>

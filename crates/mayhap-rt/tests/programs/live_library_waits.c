@@ -1,5 +1,4 @@
 // A library function without hooks waits for another thread.
-// seconds: 20
 // counts: fork=2 join=2
 
 #include <pthread.h>

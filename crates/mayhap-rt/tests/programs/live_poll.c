@@ -1,5 +1,4 @@
 // Waits in poll.
-// seconds: 20
 // counts: fork=2 join=2
 #include <poll.h>
 #include <pthread.h>

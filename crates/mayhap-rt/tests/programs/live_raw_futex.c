@@ -1,5 +1,4 @@
 // A thread blocked in a system call that the runtime does not know.
-// seconds: 5
 #define _GNU_SOURCE
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,5 +1,4 @@
 // Waits in raw system calls that nobody stands in front of.
-// seconds: 20
 // counts: fork=2 join=2
 #include <sys/syscall.h>
 #include <pthread.h>

@@ -1,5 +1,4 @@
 // Waits in select.
-// seconds: 20
 // counts: fork=2 join=2
 #include <sys/select.h>
 #include <pthread.h>

@@ -1,5 +1,4 @@
 // Spins on a relaxed atomic.
-// seconds: 20
 // counts: fork=2 join=2
 
 #include <pthread.h>

@@ -1,5 +1,4 @@
 // Looks at a volatile flag and sleeps.
-// seconds: 20
 // counts: fork=2 join=2
 
 #include <pthread.h>

@@ -1,5 +1,4 @@
 // Spins with sched_yield.
-// seconds: 20
 // counts: fork=2 join=2
 #include <sched.h>
 #include <pthread.h>

@@ -1,5 +1,4 @@
 // Waits in fgets, which blocks inside the C library.
-// seconds: 20
 // counts: fork=2 join=2
 #include <stdio.h>
 #include <pthread.h>

@@ -1,5 +1,4 @@
 // System V semaphores block without keeping the token.
-// seconds: 20
 // counts: fork=2 join=2
 #include <sys/ipc.h>
 #include <sys/sem.h>

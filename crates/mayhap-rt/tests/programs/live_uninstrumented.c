@@ -1,5 +1,4 @@
 // A thread that computes for long in code without hooks.
-// seconds: 10
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

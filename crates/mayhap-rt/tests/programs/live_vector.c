@@ -1,5 +1,4 @@
 // Waits in readv for what writev writes.
-// seconds: 20
 // counts: fork=2 join=2
 #include <sys/uio.h>
 #include <pthread.h>

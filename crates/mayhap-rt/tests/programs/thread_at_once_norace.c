@@ -1,6 +1,5 @@
 // 256 threads that are all there at the same time.
 // counts: fork=256 join=256
-// seconds: 60
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -158,7 +158,7 @@ impl<'p> Growth<'p> {
             (Action::Fail, p.failed),
         ];
         let total: u32 = weights.iter().map(|w| w.1).sum();
-        // All threads may come to their end early, and then nothing more can happen.
+        // All threads may end early, and then nothing more can happen.
         let mut thread = 0;
         for _ in 0..50 * p.events {
             if self.columns.len() >= p.events {

@@ -1,4 +1,4 @@
-//! The facts of golden cases as they stand in their files.
+//! The facts of golden cases, as their files contain them.
 
 use std::collections::BTreeMap;
 
@@ -108,7 +108,7 @@ macro_rules! truth {
 pub struct PairFact {
     /// Their locations.
     pub events: Pair,
-    /// The lock locations that stand for them, where there are others.
+    /// Their lock locations, if these differ.
     pub locations: Option<Pair>,
     /// In the data model.
     pub data: Option<bool>,

@@ -31,13 +31,13 @@ impl Judge {
         Judge { facts: Facts::of(trace) }
     }
 
-    /// The schedule is a correct reordering that reaches the target, which makes sense for the trace.
+    /// Whether the schedule is a correct reordering that reaches the target, which makes sense for the trace.
     pub fn accepts(&self, target: &Target, model: Model, schedule: &[EventId]) -> bool {
         self.makes_sense(target)
             && self.run(schedule).is_some_and(|run| run.is_correct(model, &free_reads(target)) && run.reaches(target))
     }
 
-    /// The schedule is a correct reordering.
+    /// Whether the schedule is a correct reordering.
     pub fn is_reordering(&self, model: Model, schedule: &[EventId]) -> bool {
         self.run(schedule).is_some_and(|run| run.is_correct(model, &[]))
     }
@@ -56,7 +56,7 @@ impl Judge {
         Some(Run { facts, schedule, place })
     }
 
-    /// The target names events of the right sort.
+    /// Whether the target names events of the right sort.
     pub fn makes_sense(&self, target: &Target) -> bool {
         let facts = &self.facts;
         let named = target.events();
@@ -95,7 +95,7 @@ impl Judge {
 }
 
 impl Run<'_> {
-    /// `x` is in the schedule, before the place `end`.
+    /// Whether `x` is in the schedule before position `end`.
     fn runs_before(&self, x: usize, end: usize) -> bool {
         self.place[x].is_some_and(|at| at < end)
     }
@@ -200,7 +200,7 @@ impl Run<'_> {
         self.earlier(wait, at, Op::is_notify).filter(after).collect()
     }
 
-    /// The event is what its started thread would do next.
+    /// Whether the event is what its started thread would do next.
     fn is_next(&self, event: EventId) -> bool {
         let facts = self.facts;
         let thread = facts.events[event.index()].thread.index();
@@ -209,7 +209,7 @@ impl Run<'_> {
         started && facts.rank[event.index()] == Some(ran)
     }
 
-    /// The thread is inside a section that keeps others from this acquire.
+    /// Whether the thread is inside a section that keeps others from this acquire.
     fn blocks(&self, thread: usize, request: EventId) -> bool {
         let facts = self.facts;
         let wanted = facts.events[request.index()];

@@ -2,7 +2,7 @@
 //!
 //! Breadth-first search over the states of [`space`], from the definition of a correct reordering alone. Races, deadlocks
 //! and reachable positions are read off one exploration; sequences, atomicity violations, nondeterministic reads and
-//! whole-trace orders are searches of their own whose steps are pruned by the order they demand. Witnesses are shortest.
+//! whole-trace orders are separate searches whose steps are pruned by the required order. Witnesses are shortest.
 //!
 //! Cost: the number of states, which grows exponentially with the threads; [`TooBig`] says that a bound was hit.
 
@@ -102,7 +102,7 @@ impl Oracle {
         self.explored.states.len()
     }
 
-    /// Breadth-first search until a state is wanted; returns its number if one is found.
+    /// Searches breadth-first for a wanted state; returns its number if there is one.
     fn search(&self, demands: &Demands, wanted: impl Fn(&State) -> bool) -> Result<(Explored, Option<u32>), TooBig> {
         let start = self.space.start();
         let mut found = Explored { states: vec![self.space.pack(&start)], parents: vec![(0, 0)] };
@@ -135,7 +135,7 @@ impl Oracle {
         Ok((found, None))
     }
 
-    /// Notes for every two events the first state in which both are next.
+    /// Stores for every two events the first state in which both are next.
     fn index_pairs(&mut self) {
         let n = self.space.facts.events.len();
         self.both_next = vec![0; n * n];
@@ -157,7 +157,7 @@ impl Oracle {
 }
 
 impl Explored {
-    /// The way to a state.
+    /// The schedule that leads to a state.
     fn witness(&self, mut state: u32) -> Witness {
         let mut schedule = Vec::new();
         while state != 0 {

@@ -29,7 +29,7 @@ impl Oracle {
         (cell > 0).then(|| self.explored.witness(cell - 1))
     }
 
-    /// Each of these events is next in its started thread.
+    /// Whether each of these events is next in its started thread.
     fn all_next(&self, state: &State, next: &[EventId]) -> bool {
         next.iter().all(|e| {
             let thread = self.space.facts.events[e.index()].thread.index();
@@ -48,7 +48,7 @@ impl Oracle {
         self.first_state(|state| self.all_next(state, requests) && self.is_stuck(state, members))
     }
 
-    /// Every member's next event is an acquire of a lock that another member holds.
+    /// Whether every member's next event is an acquire of a lock that another member holds.
     fn is_stuck(&self, state: &State, members: u16) -> bool {
         (0..self.space.threads.len()).filter(|t| members >> t & 1 == 1).all(|t| {
             let node = self.space.next(state, t);
@@ -138,7 +138,7 @@ impl Oracle {
         let mut demands = self.standing.clone();
         let [w, c] = [write, other].map(|e| e.map(EventId::index));
         match (kind, w, c) {
-            // The initial value stands before everything else and is never absent.
+            // The initial value precedes everything else and is never absent.
             (1 | 3, None, _) | (2, _, None) => return Ok(None),
             (1, Some(w), _) => {
                 demands.before.push((read.index(), w));
@@ -148,7 +148,7 @@ impl Oracle {
             }
             (2, Some(w), Some(c)) => demands.before.push((w, c)),
             (2, None, Some(_)) => {}
-            // To run only after itself is to run never.
+            // An event that may run only after itself never runs.
             (3, Some(w), _) => demands.before.push((w, w)),
             _ => panic!("a triplet is of kind 1, 2 or 3, not {kind}"),
         }

@@ -96,7 +96,7 @@ pub(super) struct Space {
     pub(super) model: Model,
     /// Per thread, its events in order.
     pub(super) threads: Vec<Vec<Node>>,
-    /// Locks held alone, and locks held shared, at each position of each thread.
+    /// Locks held exclusively, and locks held shared, at each position of each thread.
     pub(super) exclusive: Vec<Vec<u64>>,
     pub(super) shared: Vec<Vec<u64>>,
     /// Per read, which values of [`State::last`] give it what it had.
@@ -246,13 +246,13 @@ impl Space {
         state
     }
 
-    /// The event at `index` has run.
+    /// Whether the event at `index` has run.
     pub(super) fn has_run(&self, state: &State, index: usize) -> bool {
         let thread = self.facts.events[index].thread.index();
         self.facts.rank[index].is_some_and(|rank| rank < state.position[thread] as usize)
     }
 
-    /// The thread's fork, if it has one, has run.
+    /// Whether the thread's fork, if it has one, has run.
     pub(super) fn started(&self, state: &State, thread: usize) -> bool {
         self.facts.fork[thread].is_none_or(|fork| self.has_run(state, fork))
     }

@@ -26,7 +26,7 @@ pub(crate) fn mayhap_in(directory: &Path, args: &[&str]) -> Run {
     Command::new(env!("CARGO_BIN_EXE_mayhap")).args(args).current_dir(directory).output().unwrap().into()
 }
 
-/// The same with so many megabytes of address space and no more.
+/// The same with this many megabytes of address space.
 pub(crate) fn mayhap_within(megabytes: u32, directory: &Path, args: &[&str]) -> Run {
     let script = format!("ulimit -v {} && exec \"$0\" \"$@\"", megabytes * 1024);
     let mut command = Command::new("sh");
