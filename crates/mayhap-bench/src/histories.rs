@@ -52,7 +52,7 @@ impl Pairs {
     }
 }
 
-/// Two threads and where they stand in their histories, in one word.
+/// Two threads and their positions in their histories, in one word.
 type Key = u128;
 
 /// The key of two events, and they in the order of their threads.
@@ -67,10 +67,10 @@ fn key(ipa: &Ipa<'_>, trace: &Trace, (a, b): (EventId, EventId)) -> (Key, (Event
     (u128::from(threads) << 64 | u128::from(locations), (a, b))
 }
 
-/// Pairs of events by where their threads stand.
+/// Pairs of events by the positions of their threads.
 struct Groups {
     index: HashMap<Key, usize, foldhash::fast::FixedState>,
-    /// One pair of each group, and how many it stands for.
+    /// One pair of each group, and how many it represents.
     list: Vec<((EventId, EventId), u64)>,
 }
 
@@ -95,7 +95,7 @@ impl Groups {
     }
 }
 
-/// What one strategy made of the pairs.
+/// The result of one strategy for the pairs.
 #[derive(Default)]
 pub(crate) struct Outcome {
     /// Pairs of events that it reached.
@@ -135,7 +135,7 @@ pub(crate) fn decide(
         let before = if fresh { ipa.ipa_counters().calls() } else { 0 };
         *reached = matches!(ipa.check_reach(a, b, &budget), Reach::Reached(_));
         outcome.reached += if *reached { count } else { 0 };
-        // Without memory every instance would be searched anew.
+        // Without memory every instance would be searched again.
         outcome.calls += if fresh { (ipa.ipa_counters().calls() - before) * count } else { 0 };
     }
     outcome.time = started.elapsed();

@@ -1,7 +1,7 @@
-//! The evidence: the papers' tables, the peers beside us, and how cost grows, printed in one go.
+//! Prints the evidence: the papers' tables, other tools on the same programs, and how cost grows.
 //!
-//! Every table is measured by running the `mayhap` executable beside this one, as a user would, and goes to the terminal and,
-//! as Markdown and CSV, to the folder of results. Ratios are of one run of one machine; the header names both.
+//! Every table is measured by running the `mayhap` executable next to this one, as a user would. It is printed to the terminal and
+//! stored as Markdown and CSV in the folder of results. Ratios come from one run on one machine; the header names both.
 #![forbid(unsafe_code)]
 
 mod histories;
@@ -46,17 +46,17 @@ struct Args {
     results: Option<PathBuf>,
 }
 
-/// What every table needs.
+/// Everything that the tables need.
 struct Bench {
     tool: Tool,
     results: Results,
     /// The project's folder.
     root: PathBuf,
-    /// For traces and programs that are made on the way.
+    /// The folder for temporary traces and programs.
     scratch: tempfile::TempDir,
     quick: bool,
     longest: u64,
-    /// When the table that is being made starts no row any more.
+    /// When the current table starts no further row.
     until: Instant,
 }
 
@@ -91,7 +91,7 @@ fn run(args: Args) -> Result<(), String> {
     let unknown = args.tables.iter().find(|name| TABLES.iter().all(|(known, ..)| known != name));
     if let Some(name) = unknown {
         let names: Vec<&str> = TABLES.iter().map(|(name, ..)| *name).collect();
-        return Err(format!("`{name}` is no table: {}", names.join(", ")));
+        return Err(format!("unknown table `{name}`: expected {}", names.join(", ")));
     }
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = args.results.unwrap_or_else(|| root.join("bench/results"));

@@ -14,11 +14,11 @@ pub(crate) struct Tool {
     path: PathBuf,
     /// What one run may take; see [`SLOW`].
     pub(crate) limit: Duration,
-    /// When runs are to be over, but for some seconds.
+    /// When runs must be over, give or take a few seconds.
     pub(crate) until: Instant,
 }
 
-/// What a run may take when there is no time left: most take less.
+/// The time limit of a run when no time is left; most take less.
 const LAST: Duration = Duration::from_secs(10);
 
 /// How the error of a run begins that took longer than it may.
@@ -75,7 +75,7 @@ pub(crate) fn run(command: &mut Command) -> Result<Run, String> {
 }
 
 impl Tool {
-    /// The one that was built beside this program.
+    /// The executable that was built next to this program.
     pub(crate) fn find() -> Result<Tool, String> {
         let own = std::env::current_exe().map_err(|e| format!("where am I? {e}"))?;
         let path = own.with_file_name("mayhap");

@@ -16,7 +16,7 @@ milliseconds, the slowest here is some five times its fastest trace of more than
 a read and a write are decided together. As in the paper most triplets \
 are infeasible (there 80 %), here more so. Small traces are mostly the start of the process.";
 
-/// Generated shapes: few writers and many readers, as in a producer and its consumers; everybody updating everything under locks;
+/// Generated shapes: few writers and many readers, as in a producer and its consumers; all threads updating everything under locks;
 /// much unprotected; and long runs between switches.
 const SHAPES: [(&str, &str); 4] = [
     ("generated: readers", "--events 20k --threads 8 --locks 8 --variables 40 --reads 0.9 --section 8 --seed 1"),

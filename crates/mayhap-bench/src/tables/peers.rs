@@ -1,4 +1,4 @@
-//! Peers beside us: libtsan, helgrind and drd on programs with hidden bugs and on their correct twins.
+//! Other tools: libtsan, helgrind and drd on programs with hidden bugs and on their correct twins.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -142,7 +142,7 @@ fn valgrind(program: &Path, tool: &str) -> Result<Option<Said>, String> {
     else {
         return Ok(None);
     };
-    // `timeout` says 127 where there is no such command. Whoever hangs has no exit code to tell by.
+    // `timeout` returns 127 if there is no such command. A tool that hangs has no exit code.
     let words = ["lock order", "Possible data race", "Conflicting"];
     let found = if done.code == HUNG { words.iter().any(|w| done.err.contains(w)) } else { done.code == Some(99) };
     match done.code {

@@ -15,8 +15,8 @@ order cannot; it is never above. WCP can be above both where it is unsound. As i
 in the paper, where SeqCheck took half an hour and each pass 6 to 7 hours over all benchmarks, our passes are cheaper than any prover (SyncP's memory grows with the trace, \
 see growth); against the paper's own method we win by auto, which proves as much in a part of the time. Distance is the largest between the two events of a proven race, in events. The \
 paper's Java traces beyond those of the corpus are not bundled here.";
-const OTHERS: &str = "Deadlocks of 2 to 8 threads, and atomicity violations: two accesses of one thread at most 100 of its events apart that look meant as one, with a \
-remote access between them (`predict` leaves out pairs that the run itself interleaved, so counts are below the paper's bare patterns; --all-patterns has them). \
+const OTHERS: &str = "Deadlocks of 2 to 8 threads, and atomicity violations: two accesses of one thread at most 100 of its events apart that appear intended to be atomic, with a \
+remote access between them (`predict` leaves out pairs that the run itself interleaved, so counts are below the paper's bare patterns; --no-intent-filter reports them). \
 Every proven one has a schedule; refuted ones are impossible in this run's model; unknown is what a budget left open. Both prove \
 the same here; auto is the faster, since its cheap stages settle most candidates before anything is closed transitively, where seqcheck as published closes \
 anew for each. That is where we beat the paper's method; its own figures are of other traces.";

@@ -1,4 +1,4 @@
-//! WCP's Table 1: WCP and HB against a maximal prover that looks at windows of the trace, as the paper's peer does.
+//! WCP's Table 1: WCP and HB against a maximal prover that analyses windows of the trace, as the paper's comparison does.
 
 use std::path::Path;
 use std::time::Duration;
@@ -80,7 +80,7 @@ fn row(bench: &Bench, name: &str, path: &Path, sheet: &mut Sheet) -> Result<(), 
     Ok(())
 }
 
-/// The pairs of locations proven by `exact` in windows of so many events, each taken for itself.
+/// The pairs of locations proven by `exact` in windows of this many events, each analysed separately.
 fn windowed(bench: &Bench, path: &Path, size: &str) -> Result<(usize, Duration), String> {
     let args = ["--kinds", "race", "--engine", "exact", "--threads", "1", "--window", size].map(AsRef::as_ref);
     let (json, run) = bench.tool.json(["predict".as_ref(), path.as_os_str()].into_iter().chain(args))?;
