@@ -182,7 +182,7 @@ impl Facts {
         thread[first.expect("the first event begins a step")]
     }
 
-    /// The write belongs to a read-modify-write: its step reads the variable before, both atomically.
+    /// Whether the write belongs to a read-modify-write: its step reads the variable before, both atomically.
     pub fn is_read_modify_write(&self, write: usize) -> bool {
         let event = self.events[write];
         let reads = |e: &Event| e.op == Op::Read && e.object == event.object && e.flags.is_atomic();

@@ -2,7 +2,7 @@
 
 use mayhap_trace::{Columns, EventId, NONE, ObjectKind, Tables, Trace};
 
-/// The trace of the events for which `keep` returns true, with ids in order of first appearance, as if their STD text had been read.
+/// Whether the trace of the events for which `keep` returns true, with ids in order of first appearance, as if their STD text had been read.
 pub fn subtrace(trace: &Trace, keep: impl Fn(EventId) -> bool) -> Trace {
     let old = trace.tables();
     let mut tables = Tables::default();

@@ -42,7 +42,7 @@ fn samples_equal_their_std_form() {
         let binary = format::read(format!("{CORPUS}/{name}.data")).unwrap();
         let text = format::read(format!("{CORPUS}/{name}.std")).unwrap();
         assert_eq!(binary.trace, text.trace, "{name}");
-        assert_eq!(binary.notes, [format!("{requests} lock requests are left out: they are no events")], "{name}");
+        assert_eq!(binary.notes, [format!("{requests} lock requests are left out: they are not events")], "{name}");
     }
 }
 

@@ -79,7 +79,7 @@ fn a_number_used_again_is_another_thread() {
     let log = "@ Start(0,1)\n@ Start(0,1)\n@ Wr(1,x,a)\n@ Join(0,1)\n@ Join(0,1)\n@ Start(0,1)\n@ Start(0,1)\n@ Wr(1,x,b)\n@ Join(0,-1)\n";
     let (events, notes) = lowered(log);
     assert_eq!(events, ["0|fork(1)", "1|w(x)|a", "0|join(1)", "0|fork(1#2)", "1#2|w(x)|b"]);
-    assert_eq!(notes, ["1 joins are left out: the log does not say of which thread"]);
+    assert_eq!(notes, ["1 joins are left out: the log does not name the thread"]);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn other_output_is_counted_and_bad_lines_are_errors() {
     assert_eq!(
         notes,
         [
-            "2 method calls, sleeps and interrupts are left out: they are no events",
+            "2 method calls, sleeps and interrupts are left out: they are not events",
             "3 lines are other output and left out, the first of them line 1"
         ]
     );

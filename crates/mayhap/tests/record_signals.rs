@@ -141,17 +141,17 @@ fn check(compiler: &str, optimised: &str, home: Home) {
 }
 
 #[test]
-fn accesses_are_told_once_whatever_interrupts_them() {
+fn accesses_are_recorded_once_whatever_interrupts_them() {
     check("gcc", "-O2", Home::Program);
 }
 
 #[test]
-fn accesses_of_code_that_is_not_optimised_are_told_once() {
+fn accesses_of_unoptimised_code_are_recorded_once() {
     check("gcc", "-O0", Home::Program);
 }
 
 #[test]
-fn accesses_of_what_clang_compiled_are_told_once() {
+fn accesses_of_clang_code_are_recorded_once() {
     check("clang", "-O2", Home::Program);
     check("clang", "-O1", Home::Program);
 }

@@ -60,7 +60,7 @@ impl Run<'_> {
         self.schedule.iter().copied().filter(|&e| wanted(e)).collect()
     }
 
-    /// The read or failed attempt may return something else than observed.
+    /// Whether the read or failed attempt may return something else than observed.
     fn differs(&self, model: Model, changes: &Changes, e: usize) -> bool {
         let (facts, event) = (self.facts, self.facts.events[e]);
         let at = self.place[e].expect("it is in the schedule");
@@ -97,7 +97,7 @@ impl Run<'_> {
         self.is_changed(changes, self.facts.events[e].thread.index(), rank)
     }
 
-    /// The thread is changed after its first events: by one of them, by its fork, or by a changed thread that it joined.
+    /// Whether the thread is changed after its first events: by one of them, by its fork, or by a changed thread that it joined.
     fn is_changed(&self, changes: &Changes, thread: usize, events: usize) -> bool {
         let facts = self.facts;
         let joins_changed = |e: usize| {

@@ -135,7 +135,7 @@ impl Run<'_> {
         self.schedule.windows(2).all(|pair| self.facts.joined_to(pair[0]).is_none_or(|joined| joined == pair[1]))
     }
 
-    /// Of two sections that exclude each other, one is over before the other begins.
+    /// Whether, of two sections that exclude each other, one ends before the other begins.
     fn keeps_locks(&self) -> bool {
         let facts = self.facts;
         let acquires: Vec<usize> = self.schedule.iter().copied().filter(|&e| facts.events[e].op.is_acquire()).collect();
@@ -155,7 +155,7 @@ impl Run<'_> {
         self.facts.kinds[self.facts.events[event].object as usize]
     }
 
-    /// The events before a place that do this to the condition of `event`.
+    /// Whether the events before a place that do this to the condition of `event`.
     fn earlier(&self, event: usize, at: usize, wanted: fn(Op) -> bool) -> impl Iterator<Item = usize> {
         let of = move |&&e: &&usize| {
             let other = self.facts.events[e];
@@ -264,7 +264,7 @@ fn free_reads(target: &Target) -> Vec<EventId> {
     }
 }
 
-/// Every window can be given one of its notifies, such that only notifies of all are given twice. Augmenting paths.
+/// Whether every window can be given one of its notifies, such that only notifies of all are given twice. Augmenting paths.
 fn can_be_matched(windows: &[Vec<usize>], wakes_all: impl Fn(usize) -> bool + Copy) -> bool {
     fn augment(
         windows: &[Vec<usize>],

@@ -52,13 +52,13 @@ impl Relevance {
         (position as usize) < self.bounds[thread]
     }
 
-    /// The thread has a read of the variable to come, from this position on, that matters.
+    /// Whether the thread has a read of the variable to come, from this position on, that matters.
     pub(super) fn reads(&self, thread: usize, variable: usize, position: u8) -> bool {
         (position as usize) < self.readers[thread][variable]
     }
 }
 
-/// The event decides something by what its thread read, or hands it on to something that does.
+/// Whether the event decides something by what its thread read, or hands it on to something that does.
 fn is_decisive(facts: &Facts, bounds: &[usize], readers: &[Vec<usize>], e: usize) -> bool {
     let event = facts.events[e];
     let object = event.object as usize;

@@ -66,7 +66,7 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// The event runs in one step with the one before it.
+    /// Whether the event runs in one step with the one before it.
     fn continues_step(&self) -> bool {
         self.flags.is_joined() && self.rank > 0
     }
@@ -262,7 +262,7 @@ impl Space {
         self.threads[thread].get(state.position[thread] as usize).filter(|_| self.started(state, thread))
     }
 
-    /// The thread has run a part of a step.
+    /// Whether the thread has run a part of a step.
     fn is_in_step(&self, state: &State, thread: usize) -> bool {
         self.next(state, thread).is_some_and(Node::continues_step)
     }
@@ -272,7 +272,7 @@ impl Space {
         self.next(state, thread).filter(|node| is_window_wait(&self.facts, node)).map(|node| node.object)
     }
 
-    /// Threads that keep this one from taking the lock of an acquire.
+    /// Threads that prevent this one from taking the lock of an acquire.
     pub(super) fn holders(&self, state: &State, node: &Node) -> u16 {
         let bit = 1u64 << node.object;
         let mut holders = 0;
@@ -294,7 +294,7 @@ impl Space {
         i64::from(initial) + of_condition.map(change).sum::<i64>()
     }
 
-    /// The failed attempt fails here too.
+    /// Whether the failed attempt fails here too.
     fn would_fail(&self, state: &State, node: &Node) -> bool {
         let holds = |masks: &[Vec<u64>], t: usize| masks[t][state.position[t] as usize] >> node.object & 1 == 1;
         let mut threads = 0..self.threads.len();

@@ -159,7 +159,7 @@ impl Oracle {
         }
     }
 
-    /// The wait happens after a notify that is after the first access.
+    /// Whether the wait happens after a notify that is after the first access.
     fn follow_wait(&self, after: &mut After, node: &Node) -> bool {
         let facts = &self.space.facts;
         let notify = match facts.kinds[node.object] {

@@ -35,7 +35,7 @@ pub struct Waiting {
     pub object: String,
     /// Where it waits.
     pub location: Option<String>,
-    /// The calls that led there, innermost first.
+    /// The call stack, innermost frame first.
     pub stack: Vec<String>,
     /// The threads that hold the lock.
     pub holders: Vec<String>,

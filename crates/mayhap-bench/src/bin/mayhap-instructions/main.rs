@@ -49,7 +49,7 @@ fn run(args: &Args) -> Result<bool, String> {
     }
     let mut counts = Counts::new(compiler()?);
     for name in workloads::NAMES {
-        let own = std::env::current_exe().map_err(|error| format!("this executable: {error}"))?;
+        let own = std::env::current_exe().map_err(|error| format!("cannot find this executable: {error}"))?;
         let mut command = callgrind("*workloads::measured*");
         command.arg(own).args(["--workload", name]);
         counts.add(name, collected(&mut command)?);
@@ -97,7 +97,7 @@ fn compiler() -> Result<String, String> {
 
 /// The executable `mayhap`, which is built next to this one.
 fn mayhap() -> Result<PathBuf, String> {
-    let own = std::env::current_exe().map_err(|error| format!("this executable: {error}"))?;
+    let own = std::env::current_exe().map_err(|error| format!("cannot find this executable: {error}"))?;
     let path = own.parent().unwrap_or(Path::new(".")).join("mayhap");
     if path.is_file() { Ok(path) } else { Err(format!("{} is missing: run bench/instructions", path.display())) }
 }

@@ -193,7 +193,7 @@ fn split(text: &[u8]) -> Result<Fields<'_>, String> {
     let location = match after {
         [] => None,
         [b'|', location @ ..] => Some(location),
-        _ => return Err(format!("`{}` stands where `|` or the line's end should", shorten(after))),
+        _ => return Err(format!("expected `|` or the end of the line, found `{}`", shorten(after))),
     };
     Ok(Fields { thread, op, flags, object, value, location })
 }
