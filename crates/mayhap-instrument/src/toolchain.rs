@@ -112,7 +112,7 @@ fn rustc(choice: Option<&OsStr>, arguments: &[impl AsRef<OsStr>]) -> Result<Stri
         .args(arguments)
         .env("RUSTC_BOOTSTRAP", "1")
         .output()
-        .map_err(|error| Error::at(Path::new(&program), format_args!("cannot be run: {error}")))?;
+        .map_err(|error| Error::at(Path::new(&program), format_args!("cannot run it: {error}")))?;
     if !output.status.success() {
         return Err(Error::new(String::from_utf8_lossy(&output.stderr).trim()));
     }

@@ -161,7 +161,7 @@ pub fn finish(path: &Path, watch: &mut dyn FnMut(u64)) -> Result<Recording, Erro
     let (events, mut notes) = make(writer, path, finished, watch)?;
     notes.extend(changed.iter().map(|file| {
         format!(
-            "{} is no longer what it was when the program ran: its functions and variables have no names",
+            "{} has changed since the program ran: its functions and variables have no names in the trace",
             file.display()
         )
     }));

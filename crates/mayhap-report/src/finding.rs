@@ -129,7 +129,7 @@ impl Kind {
         }
     }
 
-    /// A guess about what the program means: it is a bug only if it does harm.
+    /// Whether the kind is a guess about what the program means: a bug only if it does harm.
     pub fn is_pattern(self) -> bool {
         matches!(self, Kind::Atomicity | Kind::Order | Kind::Nondeterminism)
     }
@@ -201,11 +201,11 @@ impl From<mayhap_witness::Kind> for Kind {
 pub enum Verdict {
     /// It happened in a recorded run.
     Observed,
-    /// It happened in a replay.
+    /// A replay reproduced it.
     Confirmed,
-    /// The proof checker accepted a schedule, and nothing that the recording could not see bears on it.
+    /// The proof checker (kernel) accepted a schedule, and nothing that the recording could not see bears on it.
     Proven,
-    /// A doubt remains, or only a partial order says so.
+    /// There is evidence, but a doubt remains: no proof, or something that the recording cannot see.
     #[default]
     Suspected,
     /// A pattern that did no harm.
@@ -228,7 +228,7 @@ impl Verdict {
     pub const ALL: [Verdict; 5] =
         [Verdict::Observed, Verdict::Confirmed, Verdict::Proven, Verdict::Suspected, Verdict::Note];
 
-    /// It is certain that the program can do this: an error.
+    /// Whether the program can certainly do this, which makes it an error.
     pub fn is_certain(self) -> bool {
         matches!(self, Verdict::Observed | Verdict::Confirmed | Verdict::Proven)
     }

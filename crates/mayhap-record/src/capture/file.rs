@@ -220,7 +220,7 @@ fn read_end(file: &File) -> io::Result<(End, Option<Vec<u8>>)> {
     let cut_off = || {
         io::Error::new(
             io::ErrorKind::InvalidData,
-            "the recording has no end: the recorder was killed, or the file was cut off",
+            "the recording is incomplete: the recorder was killed, or the file was truncated",
         )
     };
     let mut head = RECORDING;
