@@ -202,7 +202,7 @@ fn fitting(path: &Path) -> Option<usize> {
     (events.saturating_mul(BYTES_AN_EVENT) > free).then_some((free / 2 / BYTES_AN_EVENT) as usize)
 }
 
-/// Saves the proofs, and tells the report where they are and how to replay them.
+/// Saves the proofs, and enters their paths and replay commands into the report.
 fn save_witnesses(folder: &Path, loaded: &Loaded, prediction: &Prediction, report: &mut Report) -> Result<(), Failure> {
     let (trace, relations) = (&loaded.trace, &loaded.relations);
     std::fs::create_dir_all(folder).map_err(|e| Failure::at(folder, e))?;

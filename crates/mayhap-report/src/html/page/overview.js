@@ -1,5 +1,5 @@
 // Interleavings as an overview: shades show how much each thread does in each stretch. Used for rows too thin to draw one by
-// one, and for the strip beside a panel that shows the whole interleaving, its target and the visible part.
+// one, and for the strip next to a panel that shows the whole interleaving, its target and the visible part.
 
 const STRIP = 26, SLOT = 2, SHADES = 4;
 
@@ -22,7 +22,7 @@ function densities(panel, slots, first, last, height, offset) {
   return counts.map((count) => Math.ceil((count / most) * SHADES));
 }
 
-/** One path a lane and shade. `box` tells where a lane is: left and width. */
+/** One path per lane and shade. `box` is where a lane is: left and width. */
 function shadePaths(lanes, slots, shades, box, top) {
   const paths = [];
   for (let lane = 0; lane < lanes; lane++) {
