@@ -23,6 +23,13 @@ fn run(name: &str, options: &[&str]) -> (Option<i32>, Value) {
     (run.code, report)
 }
 
+/// The title of what went wrong in the recorded run itself.
+fn observed(report: &Value) -> String {
+    let findings = report["findings"].as_array().unwrap().iter();
+    let titles = findings.filter(|finding| finding["verdict"] == "observed").map(|finding| finding["title"].as_str());
+    titles.flatten().collect::<Vec<_>>().join("; ")
+}
+
 fn notes(report: &Value) -> String {
     report["notes"]
         .as_array()
@@ -120,7 +127,9 @@ fn patterns_that_nothing_minds_are_found_if_asked_for() {
     assert_eq!((code, report["findings"].as_array().unwrap().len()), (Some(0), 0), "{report:#}");
     let (_, report) = all(&["--no-intent-filter"]);
     let findings = report["findings"].as_array().unwrap();
-    assert!(findings.iter().any(|finding| finding["verdict"] == "confirmed"), "{report:#}");
+    // Replays show the patterns, and nothing goes wrong in them.
+    let harmless = |finding: &Value| finding["verdict"] == "note" && finding["replay"]["confirmed"] != 0;
+    assert!(!findings.is_empty() && findings.iter().all(harmless), "{report:#}");
 }
 
 #[test]
@@ -135,9 +144,9 @@ fn a_program_that_another_one_takes_over_from_is_compared_to_its_end() {
 fn what_the_recorded_run_did_too_is_no_effect() {
     let (code, report) = run("fails", &[]);
     assert_eq!((code, replayed(&report, "total")), (Some(1), (2, 2, "different output: 0".into())));
-    assert!(notes(&report).contains("run 1 itself ended with exit code 3"), "{report:#}");
+    assert!(observed(&report).contains("ended with exit code 3"), "{report:#}");
     let (_, report) = run("aborts", &["--no-replay"]);
-    assert!(notes(&report).contains("signal 6 ended the program"), "{report:#}");
+    assert!(observed(&report).contains("SIGABRT"), "{report:#}");
     let of = recorded("aborts", "", None);
     let text = replay(&of, &["--order", "first"]).stdout;
     assert!(text.contains("confirmed race") && text.contains("no visible effect"), "{text}");
@@ -150,14 +159,14 @@ fn a_program_that_does_not_end_is_ended() {
     assert_eq!((code, runs, confirmed), (Some(1), 2, 2));
     // The recorded run hung as well.
     assert_eq!(effect, "no visible effect");
-    assert!(notes(&report).contains("run 1 was stopped after 3 seconds (--timeout)"), "{report:#}");
+    assert!(observed(&report).contains("did not end within 3 seconds"), "{report:#}");
 }
 
 #[test]
 fn a_program_that_wants_a_terminal_says_so_and_gets_the_one_there_is() {
     let (code, report) = run("terminal", &[]);
-    assert_eq!(code, Some(0));
-    assert!(notes(&report).contains("run 1 ended with exit code 4"), "{report:#}");
+    assert_eq!(code, Some(1));
+    assert!(observed(&report).contains("ended with exit code 4"), "{report:#}");
     if !needs::tool("script", "bsdutils") {
         return;
     }

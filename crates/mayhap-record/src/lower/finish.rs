@@ -49,7 +49,9 @@ pub(crate) fn make(
     let mut notes = Vec::new();
     let unseen = unseen(ending.state, facts.modules.first().map(|module| module.path.as_path()));
     if let Some(unseen) = &unseen {
-        notes.push(format!("{unseen} is not visible: events that only it orders look unordered, so nothing can be proven"));
+        notes.push(format!(
+            "{unseen} is not visible: events that only it orders look unordered, so nothing can be proven"
+        ));
     }
     let symbols = Symbols::load(&facts.modules, run.folder.clone());
     let constant = constant_calls(&symbols, &facts.pcs);
