@@ -2,7 +2,7 @@
 //!
 //! Which executions count is up to [`Rules`]:
 //! - all of them, with steps named by their statements: what is true of the program;
-//! - all of them, with steps named after those of a recorded run for as long as a thread does what it did there;
+//! - all of them, with steps named after those of a recorded run for as long as a thread runs the statements it ran there;
 //! - only those that the recorded run shows to be possible *for every program that could have produced it*: each thread
 //!   runs a prefix of its recorded steps, and decides only if everything it has read surely had its recorded value. A
 //!   value is sure if it was written as a constant of the code or by a thread that had read nothing unsure.
@@ -23,7 +23,7 @@ use super::state::{Life, State};
 pub enum Rules<'a> {
     /// All; a step's name is its statement.
     Free,
-    /// All; a step's name is its index in the recording, as long as its thread does what it did there.
+    /// All; a step's name is its index in the recording, as long as its thread runs the statements it ran there.
     Along(&'a Recording),
     /// Those that the recording shows to be possible; names as above.
     Feasible(&'a Recording),

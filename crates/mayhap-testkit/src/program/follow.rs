@@ -77,7 +77,7 @@ impl Follow {
                 let expected = self.next(recording, happened.thread).filter(|&index| {
                     let recorded = &recording.steps[index as usize];
                     let same = (recorded.site, recorded.part) == (happened.site, happened.part);
-                    same && recorded.effect.shape() == happened.effect.shape()
+                    same && touched(&recorded.effect) == touched(&happened.effect)
                 });
                 let me = &mut self.threads[happened.thread];
                 match expected {
@@ -114,7 +114,9 @@ impl Follow {
             self.threads[thread].out = true;
             return Ok(Step::LastRead(Some(index), read_only(&happened.effect)));
         }
-        if recorded.effect.shape() != happened.effect.shape() {
+        // A thread that must not decide has not ended, even if only the decision was left.
+        let unfinished = matches!(happened.effect, Effect::Joined(child) if self.threads[child].out);
+        if unfinished || recorded.effect.shape() != happened.effect.shape() {
             return Ok(Step::Forbidden);
         }
         let clean = match happened.effect {
@@ -162,6 +164,11 @@ impl Follow {
             self.cells.insert(cell, (name, clean));
         }
     }
+}
+
+/// The cell that a step touched.
+fn touched(effect: &Effect) -> Option<Cell> {
+    parts(effect).map(|(cell, ..)| cell)
 }
 
 /// What a step wrote, if a trace can tell.

@@ -41,7 +41,7 @@ impl Profile {
     fn weights(self) -> &'static [(Idiom, u32)] {
         use Idiom::*;
         match self {
-            Profile::Locks => &[(Access, 10), (Section, 8), (Decide, 3), (Local, 1), (Check, 1)],
+            Profile::Locks => &[(Access, 8), (Section, 10), (Decide, 2), (Local, 1), (Check, 1)],
             Profile::Atomics => &[(Access, 5), (Atomic, 12), (Decide, 5), (Fence, 2), (Local, 1), (Section, 1)],
             Profile::Conditions => {
                 &[(Access, 6), (Section, 2), (Await, 4), (Notify, 4), (Semaphore, 5), (Decide, 2), (Check, 1)]
@@ -107,8 +107,8 @@ pub fn generate(profile: Profile, seed: u64) -> Program {
         pipes: 1,
         threads: Vec::new(),
     };
-    let total = 5 + random.below(8);
-    let mut generator = Generator { random, program, profile, budget: 0 };
+    let total = 6 + random.below(9);
+    let mut generator = Generator { random, program, profile, budget: 0, kept: Vec::new() };
     generator.threads(threads, total);
     generator.program
 }
@@ -119,6 +119,8 @@ struct Generator {
     profile: Profile,
     /// Operations that the current thread may still have.
     budget: usize,
+    /// Locks that the current thread may have taken for good. Taking one again would be re-entrant, which traces leave out.
+    kept: Vec<usize>,
 }
 
 impl Generator {
@@ -142,6 +144,7 @@ impl Generator {
     /// A body that forks and joins the children around what it does itself.
     fn thread(&mut self, share: usize, children: &[usize]) -> Vec<Statement> {
         let mut body = Vec::new();
+        self.kept.clear();
         let mut left = share;
         let mut some = |generator: &mut Generator, at_most: usize, body: &mut Vec<Statement>| {
             generator.budget = left.min(at_most);
@@ -299,7 +302,8 @@ impl Generator {
 
     /// A lock that the thread does not hold.
     fn lock(&mut self, held: &[usize]) -> Option<usize> {
-        let free: Vec<usize> = (0..self.program.locks.len()).filter(|lock| !held.contains(lock)).collect();
+        let free: Vec<usize> =
+            (0..self.program.locks.len()).filter(|lock| !held.contains(lock) && !self.kept.contains(lock)).collect();
         (!free.is_empty()).then(|| *self.random.pick(&free))
     }
 
@@ -320,7 +324,8 @@ impl Generator {
     /// A try or timed lock; what depends on its result comes at once or later, and it is nearly always given up.
     fn attempt(&mut self, depth: usize, held: &mut Vec<usize>, out: &mut Vec<Statement>) {
         let own = self.random.percent(5);
-        let lock = if own { held.last().copied() } else { self.lock(held) };
+        let is_mutex = |lock: &usize| self.program.locks[*lock] == LockSort::Mutex;
+        let lock = if own { held.last().copied().filter(is_mutex) } else { self.lock(held) };
         let Some(lock) = lock.filter(|_| depth < 3) else { return self.access(out) };
         let (shared, into) = (self.shared(lock), self.local());
         let patience = if self.random.percent(60) { Patience::Try(into) } else { Patience::Timed(into) };
@@ -331,7 +336,11 @@ impl Generator {
             let value = self.constant();
             self.put(Operation::Write { place, value, order: None }, out);
         }
-        if self.random.percent(6) || held.contains(&lock) {
+        if held.contains(&lock) {
+            return;
+        }
+        if self.random.percent(6) {
+            self.kept.push(lock);
             return;
         }
         let (mut then, mut otherwise) = (Vec::new(), Vec::new());
@@ -348,6 +357,9 @@ impl Generator {
     /// Waits under the first mutex, for a value or for the bare notice.
     fn wait(&mut self, held: &mut [usize], out: &mut Vec<Statement>) {
         let takes = !held.contains(&0);
+        if takes && self.kept.contains(&0) {
+            return self.access(out);
+        }
         if takes {
             self.put(Operation::Acquire { lock: 0, shared: false, patience: Patience::Blocking }, out);
         }
@@ -380,7 +392,7 @@ impl Generator {
     }
 
     fn notify(&mut self, held: &mut [usize], out: &mut Vec<Statement>) {
-        let takes = !held.contains(&0) && self.random.percent(70);
+        let takes = !held.contains(&0) && !self.kept.contains(&0) && self.random.percent(70);
         if takes {
             self.put(Operation::Acquire { lock: 0, shared: false, patience: Patience::Blocking }, out);
         }

@@ -65,7 +65,8 @@ impl<'a> ProgramJudge<'a> {
     /// Judges the claim that this schedule reaches the target.
     pub fn proven(&self, target: &Target, schedule: impl Iterator<Item = EventId>) -> Claim {
         let schedule: Vec<usize> = schedule.map(EventId::index).collect();
-        let replay = Replay::run(self.machine, self.recording, self.lowered, &schedule);
+        let finishes = matches!(target, Target::UnorderedRace(..));
+        let replay = Replay::run(self.machine, self.recording, self.lowered, &schedule, finishes);
         let why = match replay.and_then(|replay| self.reached(&replay, target)) {
             Ok(()) => return Claim::Shown,
             Err(why) => why,

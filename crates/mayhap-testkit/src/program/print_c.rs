@@ -4,7 +4,7 @@
 //! nothing but what the program says. Shared variables are `long`; atomic accesses use the `__atomic` builtins, so that
 //! one variable may be accessed both ways.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use super::code::Code;
 use super::facts::Outcome;
@@ -24,6 +24,17 @@ impl Printed {
     /// The statement on a line.
     pub fn site(&self, line: usize) -> Option<usize> {
         self.lines.iter().position(|&l| l == line)
+    }
+}
+
+impl fmt::Display for Printed {
+    /// The threads' code alone, with line numbers.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines = self.text.lines().enumerate().skip_while(|(_, line)| !line.starts_with("static void body"));
+        let code = lines.take_while(|(_, line)| !line.starts_with("int main"));
+        let plain =
+            code.filter(|(_, line)| !line.starts_with('#') && !line.contains("result[") && !line.contains("(void)"));
+        plain.map(|(number, line)| writeln!(f, "{:3} {line}", number + 1)).collect()
     }
 }
 

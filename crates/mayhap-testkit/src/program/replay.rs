@@ -27,11 +27,14 @@ pub(crate) struct Replay<'a> {
 
 impl<'a> Replay<'a> {
     /// Runs a schedule, given as places of events in the trace. Says where the program does something else.
+    ///
+    /// A read-modify-write that only begins with the last event runs if `finishes`; else it counts as what is next.
     pub(crate) fn run(
         machine: &'a Machine,
         recording: &'a Recording,
         lowered: &'a Lowered,
         schedule: &[usize],
+        finishes: bool,
     ) -> Result<Replay<'a>, String> {
         let program = &machine.program;
         let mut replay = Replay {
@@ -50,8 +53,7 @@ impl<'a> Replay<'a> {
             match lowered.origins[event] {
                 Origin::Step(step) => {
                     let last = place + 1 == schedule.len();
-                    // A read-modify-write whose write is not in the schedule has not run yet, but it may as the last.
-                    if !replay.is_cut_short(step, schedule) || last {
+                    if finishes || !replay.is_cut_short(step, schedule) {
                         replay.step(step, last).map_err(fail)?;
                     }
                 }
@@ -94,9 +96,7 @@ impl<'a> Replay<'a> {
             return Err(format!("statement {} has to wait", recorded.site));
         }
         let happened = self.machine.step(&mut self.state, thread, choice).map_err(|misuse| misuse.to_string())?;
-        let compares = matches!(happened.effect, Effect::FailedCompare { .. })
-            || matches!(recorded.effect, Effect::FailedCompare { .. });
-        if happened.effect.shape() != recorded.effect.shape() && !(last && compares) {
+        if !is_as_recorded(&happened.effect, &recorded.effect, last) {
             return Err(format!("{:?} instead of {:?}", happened.effect, recorded.effect));
         }
         self.steps[thread] += 1;
@@ -118,10 +118,25 @@ impl<'a> Replay<'a> {
     fn silent(&mut self, thread: usize) -> Result<(), String> {
         let Some(step) = self.next(thread) else { return Ok(()) };
         let is_silent = !self.lowered.origins.iter().any(|origin| origin.step() == Some(step));
-        let effect = self.recording.steps[step as usize].effect;
-        if is_silent && effect != Effect::Aborted && self.machine.next(&self.state, thread).is_some() {
+        let recorded = &self.recording.steps[step as usize];
+        let next = self.machine.next(&self.state, thread).map(|next| (next.site, next.part));
+        if is_silent && recorded.effect != Effect::Aborted && next == Some((recorded.site, recorded.part)) {
             self.step(step, false)?;
         }
         Ok(())
     }
+}
+
+/// The step did what it did in the recorded run. A try or timed operation may go another way: its thread goes on all the
+/// same until it looks at the result. So may a compare-exchange that is the last step of all.
+fn is_as_recorded(here: &Effect, recorded: &Effect, last: bool) -> bool {
+    let attempts = |effect: &Effect| match *effect {
+        Effect::Acquired { lock, attempt, .. } | Effect::FailedAcquire { lock, attempt, .. } => Some((lock, attempt)),
+        Effect::Taken { semaphore, attempt } | Effect::FailedTake { semaphore, attempt } => Some((semaphore, attempt)),
+        _ => None,
+    };
+    let compares = matches!(here, Effect::FailedCompare { .. }) || matches!(recorded, Effect::FailedCompare { .. });
+    here.shape() == recorded.shape()
+        || (attempts(here).is_some() && attempts(here) == attempts(recorded))
+        || (last && compares)
 }

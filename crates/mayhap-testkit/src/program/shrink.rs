@@ -77,7 +77,8 @@ fn bodies(body: &[Statement]) -> Vec<Vec<Statement>> {
                 out.extend(bodies(inner).into_iter().map(|inner| with(i, part(inner, *bound))));
             }
             Statement::Do(Operation::Write { place, value, order }) if !value.is_constant() => {
-                let value = Expression::Constant(1);
+                // Null, if it was a pointer.
+                let value = Expression::Constant(0);
                 out.push(with(i, vec![Statement::Do(Operation::Write { place: *place, value, order: *order })]));
             }
             Statement::Do(_) | Statement::Assign { .. } | Statement::Assert(_) => {}
