@@ -95,16 +95,17 @@ impl Case {
         [races, deadlocks, reads.collect()]
     }
 
-    /// The statements of a target.
-    fn sites(&self, lowered: &Lowered, target: &Target) -> (usize, Vec<usize>) {
+    /// The kind of bug and the statements of a target.
+    fn sites(&self, lowered: &Lowered, target: &Target) -> Option<(usize, Vec<usize>)> {
         let site = |event: &EventId| {
             let step = lowered.origins[event.index()].step().expect("targets name no branches");
             self.recording.steps[step as usize].site as u32
         };
         match target {
-            Target::Deadlock(requests) => (1, sites(requests.iter().map(site))),
-            Target::Nondeterminism { read, .. } => (2, sites([site(read)])),
-            other => (0, sites(other.events().iter().map(site))),
+            Target::Race(a, b) | Target::UnorderedRace(a, b) => Some((0, sites([site(a), site(b)]))),
+            Target::Deadlock(requests) => Some((1, sites(requests.iter().map(site)))),
+            Target::Nondeterminism { read, .. } => Some((2, sites([site(read)]))),
+            Target::Atomicity { .. } | Target::Sequence { .. } => None,
         }
     }
 
@@ -117,7 +118,7 @@ impl Case {
         let context = Context::new(&lowered.trace, &relations);
         let mut engine = Auto::new(&context);
         let mut found: [Bugs; MODELS.len()] = Default::default();
-        for target in targets(&lowered.trace, &relations) {
+        for target in targets(&lowered.trace, &relations, &mut Random::new(self.seed)) {
             for (place, model) in MODELS.into_iter().enumerate() {
                 tally.questions += 1;
                 match engine.decide(&target, model, &Budget::default()) {
@@ -134,8 +135,9 @@ impl Case {
                             format!("{} is proven in {model} by {}: {claim:?}", name(&target), schedule.join(" "))
                         };
                         tally.wrong.extend(sort.map(|sort| Wrong { seed: self.seed, sort, what: what() }));
-                        let (kind, sites) = self.sites(&lowered, &target);
-                        found[place][kind].insert(sites);
+                        if let Some((kind, sites)) = self.sites(&lowered, &target) {
+                            found[place][kind].insert(sites);
+                        }
                     }
                     Verdict::Refuted(why) => {
                         tally.refuted += 1;
@@ -175,8 +177,9 @@ fn sites(names: impl IntoIterator<Item = u32>) -> Vec<usize> {
     sites
 }
 
-/// Every race, deadlock of two or three and nondeterministic read that can be asked about.
-fn targets(trace: &Trace, relations: &Relations) -> Vec<Target> {
+/// Every race, deadlock of two or three and nondeterministic read that can be asked about, and some violations of atomicity
+/// and order.
+fn targets(trace: &Trace, relations: &Relations, random: &mut Random) -> Vec<Target> {
     let events: Vec<EventId> = trace.events().map(|(id, _)| id).filter(|&id| relations.is_relevant(id)).collect();
     let mut targets = Vec::new();
     let of = |wanted: &dyn Fn(Op) -> bool| -> Vec<EventId> {
@@ -198,6 +201,11 @@ fn targets(trace: &Trace, relations: &Relations) -> Vec<Target> {
         let write = relations.read_from(read);
         let others = of(&|op| op == Op::Write).into_iter().map(Some).chain([None]);
         targets.extend(others.map(|other| Target::Nondeterminism { write, read, other }));
+    }
+    for _ in 0..if accesses.is_empty() { 0 } else { 6 } {
+        let mut pick = || *random.pick(&accesses);
+        targets.push(Target::Atomicity { first: pick(), remote: pick(), second: pick() });
+        targets.push(Target::Sequence { events: vec![pick(), pick()], adjacent: Vec::new() });
     }
     targets.retain(|target| target.validate(trace, relations).is_ok());
     targets

@@ -74,14 +74,15 @@ impl<'a> ProgramJudge<'a> {
         let along = self.along.get_or_init(|| explore(self.machine, Rules::Along(self.recording), true, self.limit));
         match along {
             Err(_) => Claim::TooBig,
-            Ok(facts) if self.holds(facts, target) => Claim::OtherSchedule(why),
-            Ok(_) => Claim::False(why),
+            Ok(facts) if self.holds(facts, target) == Some(false) => Claim::False(why),
+            Ok(_) => Claim::OtherSchedule(why),
         }
     }
 
-    /// Judges the claim that the target cannot be reached: true if so.
+    /// Judges the claim that the target cannot be reached: false if an execution reaches it that the recorded run shows to
+    /// be possible. Of violations of atomicity and of order nothing is known.
     pub fn refuted(&self, target: &Target) -> bool {
-        !self.holds(&self.feasible, target)
+        self.holds(&self.feasible, target) != Some(true)
     }
 
     fn step(&self, event: EventId) -> u32 {
@@ -92,9 +93,9 @@ impl<'a> ProgramJudge<'a> {
         (self.step(event), self.lowered.trace.event(event).op == Op::Write)
     }
 
-    /// Some of the executions reach the target.
-    fn holds(&self, facts: &Facts, target: &Target) -> bool {
-        match target {
+    /// Some of the executions reach the target, if that is known.
+    fn holds(&self, facts: &Facts, target: &Target) -> Option<bool> {
+        let holds = match target {
             Target::Race(a, b) => facts.both_next.contains(&sorted(self.side(*a), self.side(*b))),
             Target::UnorderedRace(a, b) => facts.unordered.contains(&sorted(self.side(*a), self.side(*b))),
             Target::Deadlock(requests) => {
@@ -105,9 +106,9 @@ impl<'a> ProgramJudge<'a> {
             Target::Nondeterminism { read, other, .. } => {
                 facts.last_writes.contains(&(self.step(*read), other.map(|other| self.step(other))))
             }
-            // Nothing is claimed of other targets.
-            Target::Atomicity { .. } | Target::Sequence { .. } => true,
-        }
+            Target::Atomicity { .. } | Target::Sequence { .. } => return None,
+        };
+        Some(holds)
     }
 
     /// The state that a schedule led to is the target's.
@@ -153,6 +154,7 @@ impl<'a> ProgramJudge<'a> {
                 let saw = write.map(|write| self.step(write));
                 fail(replay.last_write(touch.cell) != saw, "the read would see what it saw")
             }
+            // That the events run in the wanted order is plain from the schedule.
             Target::Atomicity { .. } | Target::Sequence { .. } => Ok(()),
         }
     }
