@@ -57,7 +57,11 @@ impl<'a> Replay<'a> {
                         replay.step(step, last).map_err(fail)?;
                     }
                 }
-                Origin::Further(_) | Origin::Decision => {}
+                Origin::Further(_) => {}
+                Origin::Decision => {
+                    let thread = lowered.trace.columns().threads[event] as usize;
+                    replay.silent(thread).map_err(fail)?;
+                }
             }
         }
         Ok(replay)
@@ -108,10 +112,13 @@ impl<'a> Replay<'a> {
         if let Some((cell, _, true, _)) = parts(&happened.effect) {
             self.writes.push((cell, step));
         }
-        if let Effect::Forked(child) = happened.effect {
+        if let Effect::Forked(child) = happened.effect
+            && happened.born.is_none()
+        {
             self.silent(child)?;
         }
-        self.silent(thread)
+        // What comes after a decision waits for it.
+        if happened.decision.is_none() { self.silent(thread) } else { Ok(()) }
     }
 
     /// Runs steps that no event stands for.
