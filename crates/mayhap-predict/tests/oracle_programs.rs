@@ -35,6 +35,9 @@ struct Tally {
     unknown: usize,
     /// Unknown in `causal` though reached by an execution which the run shows to be possible.
     missed: usize,
+    /// Refuted in `causal` though reached by an execution in which every value that a thread decides by happens to be the
+    /// recorded one. Another program with the same trace would decide otherwise.
+    lucky: usize,
     /// Verdicts that are not true of the program.
     wrong: Vec<Wrong>,
     /// Bugs of the programs: races, deadlocks, nondeterministic reads.
@@ -144,6 +147,8 @@ impl Case {
                         if model == Model::Causal && !judge.refuted(&target) {
                             let what = format!("{} is refuted in {model}, but possible: {why}", name(&target));
                             tally.wrong.push(Wrong { seed: self.seed, sort: Sort::FalseRefutation, what });
+                        } else if model == Model::Causal && judge.is_lucky(&target) == Some(true) {
+                            tally.lucky += 1;
                         }
                     }
                     Verdict::Unknown(_) => {
@@ -249,6 +254,7 @@ fn campaign(cases: usize, first: u64, mistake: Option<Mistake>, enough: usize) -
         sum.refuted += tally.refuted;
         sum.unknown += tally.unknown;
         sum.missed += tally.missed;
+        sum.lucky += tally.lucky;
         for kind in 0..3 {
             sum.bugs[kind] += tally.bugs[kind];
             (0..MODELS.len()).for_each(|model| sum.found[model][kind] += tally.found[model][kind]);
@@ -279,12 +285,13 @@ fn verdicts_are_true_of_the_program() {
     let first = std::env::var("MAYHAP_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
     let tally = campaign(cases(280), first, None, 20);
     println!(
-        "{} programs ({} too big), {} questions: {} proven, {} refuted, {} unknown ({} possible); wrong of {} programs",
+        "{} programs ({} too big), {} questions: {} proven, {} refuted ({} possible by luck), {} unknown ({} possible); wrong of {} programs",
         tally.programs,
         tally.too_big,
         tally.questions,
         tally.proven,
         tally.refuted,
+        tally.lucky,
         tally.unknown,
         tally.missed,
         tally.wrong.len()

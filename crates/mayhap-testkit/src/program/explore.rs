@@ -27,6 +27,9 @@ pub enum Rules<'a> {
     Along(&'a Recording),
     /// Those that the recording shows to be possible; names as above.
     Feasible(&'a Recording),
+    /// Those that are possible and do what was recorded, whether or not the recording shows it: a value that a thread
+    /// decides by only happens to be the recorded one.
+    Lucky(&'a Recording),
 }
 
 /// Why an exploration has no answer.
@@ -184,7 +187,7 @@ impl Explorer<'_> {
         let next = self.machine.next(&node.state, thread)?;
         match self.rules {
             Rules::Free => Some(next.site as u32),
-            Rules::Along(recording) | Rules::Feasible(recording) => {
+            Rules::Along(recording) | Rules::Feasible(recording) | Rules::Lucky(recording) => {
                 let index = node.follow.next(recording, thread)?;
                 let step = &recording.steps[index as usize];
                 ((step.site, step.part) == (next.site, next.part)).then_some(index)

@@ -87,11 +87,12 @@ impl Follow {
                 self.write(happened, expected, true);
                 Ok(Step::Runs(expected))
             }
-            Rules::Feasible(recording) => self.feasible(recording, happened),
+            Rules::Feasible(recording) => self.feasible(recording, happened, false),
+            Rules::Lucky(recording) => self.feasible(recording, happened, true),
         }
     }
 
-    fn feasible(&mut self, recording: &Recording, happened: &Happened) -> Result<Step, Failed> {
+    fn feasible(&mut self, recording: &Recording, happened: &Happened, lucky: bool) -> Result<Step, Failed> {
         let thread = happened.thread;
         let Some(index) = self.next(recording, thread) else { return Ok(Step::Forbidden) };
         let recorded = &recording.steps[index as usize];
@@ -101,6 +102,7 @@ impl Follow {
         let before = self.threads[thread].changed;
         if let Some((cell, true, ..)) = parts(&recorded.effect)
             && !self.is_same(recording, index, cell)
+            && !(lucky && happened.effect.value_read() == recorded.effect.value_read())
         {
             self.threads[thread].changed = true;
         }

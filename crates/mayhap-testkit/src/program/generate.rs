@@ -42,7 +42,9 @@ impl Profile {
         use Idiom::*;
         match self {
             Profile::Locks => &[(Access, 8), (Section, 10), (Decide, 2), (Local, 1), (Check, 1)],
-            Profile::Atomics => &[(Access, 5), (Atomic, 12), (Decide, 5), (Fence, 2), (Local, 1), (Section, 1)],
+            Profile::Atomics => {
+                &[(Access, 5), (Atomic, 12), (Spin, 3), (Decide, 5), (Fence, 2), (Local, 1), (Section, 1)]
+            }
             Profile::Conditions => {
                 &[(Access, 6), (Section, 2), (Await, 4), (Notify, 4), (Semaphore, 5), (Decide, 2), (Check, 1)]
             }
@@ -53,6 +55,7 @@ impl Profile {
                 (Access, 10),
                 (Section, 3),
                 (Atomic, 4),
+                (Spin, 1),
                 (Fence, 1),
                 (Attempt, 2),
                 (Await, 1),
@@ -75,6 +78,7 @@ enum Idiom {
     Section,
     Attempt,
     Atomic,
+    Spin,
     Fence,
     Await,
     Notify,
@@ -89,7 +93,7 @@ enum Idiom {
 /// A random program.
 pub fn generate(profile: Profile, seed: u64) -> Program {
     let mut random = Random::new(seed);
-    let threads = *random.pick(&[2, 2, 3, 3, 3]);
+    let threads = *random.pick(&[2, 2, 2, 3, 3, 3, 3, 4]);
     let integers = 1 + random.below(3);
     let pointers = usize::from(matches!(profile, Profile::Pointers | Profile::Mixed));
     let sorts = |integers: usize, pointers: usize| {
@@ -125,15 +129,15 @@ struct Generator {
 
 impl Generator {
     fn threads(&mut self, threads: usize, total: usize) {
-        // The third thread is forked by main, or by the second.
-        let nested = threads == 3 && self.random.percent(25);
+        // The last thread is forked by main, or by the one before.
+        let nested = threads > 2 && self.random.percent(25);
         let mut bodies = Vec::new();
         for thread in 0..threads {
             let share = total / threads + usize::from(thread < total % threads);
-            let children: Vec<usize> = match (thread, nested) {
-                (0, false) => (1..threads).collect(),
-                (0, true) => vec![1],
-                (1, true) => vec![2],
+            let last = threads - 1;
+            let children: Vec<usize> = match thread {
+                0 => (1..if nested { last } else { threads }).collect(),
+                thread if nested && thread + 1 == last => vec![last],
                 _ => Vec::new(),
             };
             bodies.push(self.thread(share, &children));
@@ -197,6 +201,7 @@ impl Generator {
             Idiom::Section => self.section(depth, held, out),
             Idiom::Attempt => self.attempt(depth, held, out),
             Idiom::Atomic => self.atomic(out),
+            Idiom::Spin => self.spin(depth, held, out),
             Idiom::Fence => {
                 let order = self.order();
                 self.put(Operation::Fence(order), out);
@@ -263,7 +268,16 @@ impl Generator {
     }
 
     fn load_order(&mut self) -> Order {
-        *self.random.pick(&[Order::Relaxed, Order::Relaxed, Order::Acquire, Order::Acquire, Order::Sequential])
+        *self.random.pick(&[
+            Order::Relaxed,
+            Order::Relaxed,
+            Order::Relaxed,
+            Order::Acquire,
+            Order::Acquire,
+            Order::Acquire,
+            Order::Sequential,
+            Order::Consume,
+        ])
     }
 
     fn store_order(&mut self) -> Order {
@@ -298,6 +312,28 @@ impl Generator {
             }
         };
         self.put(operation, out);
+    }
+
+    /// A lock made of a variable: taken by a compare-exchange or an exchange, given up by a store.
+    fn spin(&mut self, depth: usize, held: &mut Vec<usize>, out: &mut Vec<Statement>) {
+        if depth >= 2 {
+            return self.atomic(out);
+        }
+        let (variable, into) = (self.variable(), self.local());
+        let compares = self.random.percent(60);
+        let (zero, one) = (Expression::Constant(0), Expression::Constant(1));
+        let (update, taken) = if compares {
+            (Update::Compare { expected: zero.clone(), desired: one }, 1)
+        } else {
+            (Update::Exchange(one), 0)
+        };
+        let order = *self.random.pick(&[Order::Acquire, Order::AcquireRelease, Order::Relaxed, Order::Sequential]);
+        self.put(Operation::Modify { variable, update, into, order }, out);
+        let mut then = Vec::new();
+        self.block(depth + 1, held, &mut then);
+        let order = *self.random.pick(&[Order::Release, Order::Release, Order::Relaxed, Order::Sequential]);
+        self.put(Operation::Write { place: Place::Variable(variable), value: zero, order: Some(order) }, &mut then);
+        out.push(Statement::If { condition: Expression::is(into, taken), then, otherwise: Vec::new() });
     }
 
     /// A lock that the thread does not hold.

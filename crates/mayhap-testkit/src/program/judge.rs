@@ -24,6 +24,7 @@ pub struct ProgramJudge<'a> {
     feasible: Facts,
     limit: usize,
     along: OnceCell<Result<Facts, Failed>>,
+    lucky: OnceCell<Result<Facts, Failed>>,
 }
 
 /// What a claim that a target can be reached is worth.
@@ -48,7 +49,8 @@ impl<'a> ProgramJudge<'a> {
         limit: usize,
     ) -> Result<Self, Failed> {
         let feasible = explore(machine, Rules::Feasible(recording), true, limit)?;
-        Ok(ProgramJudge { machine, recording, lowered, feasible, limit, along: OnceCell::new() })
+        let (along, lucky) = (OnceCell::new(), OnceCell::new());
+        Ok(ProgramJudge { machine, recording, lowered, feasible, limit, along, lucky })
     }
 
     /// The same judge for another trace of the same run.
@@ -83,6 +85,13 @@ impl<'a> ProgramJudge<'a> {
     /// be possible. Of violations of atomicity and of order nothing is known.
     pub fn refuted(&self, target: &Target) -> bool {
         self.holds(&self.feasible, target) != Some(true)
+    }
+
+    /// Some execution reaches the target in which every value that a thread decides by happens to be the recorded one.
+    /// None if that is not known.
+    pub fn is_lucky(&self, target: &Target) -> Option<bool> {
+        let lucky = self.lucky.get_or_init(|| explore(self.machine, Rules::Lucky(self.recording), true, self.limit));
+        lucky.as_ref().ok().and_then(|facts| self.holds(facts, target))
     }
 
     fn step(&self, event: EventId) -> u32 {

@@ -330,3 +330,7 @@ fn attempted(attempt: Attempt) -> Flags {
         Attempt::Timed => Flags::TIMED,
     }
 }
+
+#[cfg(test)]
+#[path = "lower_tests.rs"]
+mod tests;
