@@ -34,7 +34,10 @@ fn events(program: &Program) -> Vec<String> {
     let mut text = Vec::new();
     write_events(&mut text, lowered.trace.columns(), lowered.trace.tables()).unwrap();
     let text = String::from_utf8(text).unwrap();
-    text.lines().map(|line| line.rsplit_once('|').unwrap().0.to_string()).collect()
+    text.lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.rsplit_once('|').unwrap().0.to_string())
+        .collect()
 }
 
 fn main_events(body: Vec<Statement>) -> Vec<String> {
