@@ -32,9 +32,9 @@ impl fmt::Display for Printed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = self.text.lines().enumerate().skip_while(|(_, line)| !line.starts_with("static void body"));
         let code = lines.take_while(|(_, line)| !line.starts_with("int main"));
-        let plain =
+        let mut plain =
             code.filter(|(_, line)| !line.starts_with('#') && !line.contains("result[") && !line.contains("(void)"));
-        plain.map(|(number, line)| writeln!(f, "{:3} {line}", number + 1)).collect()
+        plain.try_for_each(|(number, line)| writeln!(f, "{:3} {line}", number + 1))
     }
 }
 
