@@ -11,7 +11,7 @@
 
 use hashbrown::HashSet;
 
-use super::clocks::{Clocks, THREADS};
+use super::clocks::{Clocks, THREADS, parts};
 use super::facts::{Facts, Outcome, Waiting, sorted};
 use super::follow::{Follow, Step};
 use super::interpreter::{Choice, Machine, Misuse, Touch};
@@ -133,6 +133,7 @@ impl Explorer<'_> {
             let (Some(name), Some(touch)) = (names[a], touches[a]) else { continue };
             if touch.reads {
                 self.facts.last_writes.insert((name, node.follow.last_write(touch.cell)));
+                self.look_for_displaced(node, name, touch);
             }
             for b in a + 1..threads {
                 if let (Some(other), Some(second)) = (names[b], touches[b])
@@ -144,6 +145,21 @@ impl Explorer<'_> {
             }
         }
         self.look_for_deadlocks(node, &names);
+    }
+
+    /// If what a read saw in the recorded run has not been written, each write that has been took its place.
+    fn look_for_displaced(&mut self, node: &Node, read: u32, touch: Touch) {
+        let Rules::Feasible(recording) = self.rules else { return };
+        let saw = recording.saw[read as usize];
+        if saw.is_some_and(|write| node.follow.has_run(recording, write)) {
+            return;
+        }
+        let writes = recording.steps.iter().enumerate().filter(|(index, step)| {
+            let writes = parts(&step.effect).is_some_and(|(cell, _, writes, _)| writes && cell == touch.cell);
+            writes && node.follow.has_run(recording, *index as u32)
+        });
+        self.facts.displaced.extend(writes.map(|(index, _)| (read, Some(index as u32))));
+        self.facts.displaced.extend(saw.is_some().then_some((read, None)));
     }
 
     fn conflicts(&mut self, node: &Node, a: (usize, u32, Touch), b: (usize, u32, Touch)) {

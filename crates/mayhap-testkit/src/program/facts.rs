@@ -20,6 +20,9 @@ pub struct Facts {
     pub deadlocks: BTreeSet<Vec<u32>>,
     /// Reads that can be next when this is the last write of their cell (`None`: none yet).
     pub last_writes: BTreeSet<(u32, Option<u32>)>,
+    /// Reads of a recorded run that can be next when this write has run and the one they saw has not (`None`: the initial
+    /// value is there, or was). Only known of executions that the run shows to be possible.
+    pub displaced: BTreeSet<(u32, Option<u32>)>,
     /// The values that each read can return.
     pub values: BTreeMap<u32, BTreeSet<Value>>,
     /// What the program can look like at its end.

@@ -52,6 +52,13 @@ impl Follow {
         recording.by_thread[thread].get(me.steps as usize).copied().filter(|_| !me.out)
     }
 
+    /// The recorded step has run.
+    pub(crate) fn has_run(&self, recording: &Recording, step: u32) -> bool {
+        let thread = recording.steps[step as usize].thread;
+        let ran = self.threads[thread].steps as usize;
+        recording.by_thread[thread][..ran].contains(&step)
+    }
+
     /// The next step, which would write, counts as one that does: a compare-exchange must surely succeed.
     pub(crate) fn may_write(&self, rules: &Rules<'_>, thread: usize, cell: Cell) -> bool {
         let Rules::Feasible(recording) = rules else { return true };

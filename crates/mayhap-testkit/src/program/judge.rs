@@ -113,7 +113,8 @@ impl<'a> ProgramJudge<'a> {
                 facts.deadlocks.contains(&steps)
             }
             Target::Nondeterminism { read, other, .. } => {
-                facts.last_writes.contains(&(self.step(*read), other.map(|other| self.step(other))))
+                let pair = (self.step(*read), other.map(|other| self.step(other)));
+                facts.last_writes.contains(&pair) || facts.displaced.contains(&pair)
             }
             Target::Atomicity { .. } | Target::Sequence { .. } => return None,
         };
