@@ -147,10 +147,7 @@ impl Hook {
         let site = self.site(pc);
         access::put_branch(self.token(), self.thread);
         // Memory, inputs and failures are no events and have no stack.
-        if !matches!(
-            tag,
-            Tag::Alloc | Tag::Renew | Tag::SemInit | Tag::Input | Tag::Channel | Tag::SendEnd
-        ) {
+        if !matches!(tag, Tag::Alloc | Tag::Renew | Tag::SemInit | Tag::Input | Tag::Channel | Tag::SendEnd) {
             calls::record_frames(self.token(), self.thread);
         }
         ring::record(self.token(), tag, site, following);

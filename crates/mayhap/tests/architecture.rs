@@ -142,7 +142,8 @@ fn the_table_forbids_what_it_should() {
 
 /// The crates of the workspace, by name, and their folders.
 fn crates() -> Vec<(String, PathBuf)> {
-    let folder = |package: &Value| Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap().to_path_buf();
+    let folder =
+        |package: &Value| Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap().to_path_buf();
     packages().iter().map(|package| (package["name"].as_str().unwrap().to_string(), folder(package))).collect()
 }
 
@@ -201,7 +202,8 @@ fn files_and_functions_are_short() {
 
 #[test]
 fn long_functions_are_seen() {
-    let text = format!("impl A {{\n    pub fn long() {{\n{}    }}\n\n    fn short() {{}}\n}}\n", "        x();\n".repeat(80));
+    let text =
+        format!("impl A {{\n    pub fn long() {{\n{}    }}\n\n    fn short() {{}}\n}}\n", "        x();\n".repeat(80));
     let found: Vec<(usize, String)> = sizes::functions(&text).into_iter().map(|f| (f.lines, f.name)).collect();
     assert_eq!(found, [(82, "long".to_string())]);
 }

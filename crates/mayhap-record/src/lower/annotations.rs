@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use mayhap_trace::{NameError, Op};
-use mayhap_wire::ring::{AtomicKind, order};
+use mayhap_wire::ring::{AtomicForm, AtomicKind, order};
 
 use super::Lowering;
+use super::atomics::Atomic;
 
 /// What the program has said so far.
 #[derive(Default)]
@@ -14,8 +15,6 @@ pub(super) struct Annotations {
     meant: BTreeMap<u64, u64>,
     /// How often each thread has said that its reads, or its writes, are not to be looked at.
     unheeded: HashMap<(u16, bool), u32>,
-    /// An access to that memory is being told as an atomic one, which has an access of its own.
-    inside: bool,
 }
 
 impl Annotations {
@@ -53,14 +52,12 @@ impl Lowering {
             return Some(Ok(()));
         }
         let size = u8::try_from(bytes).ok()?;
-        if self.annotations.inside || !self.annotations.is_meant(address, bytes) {
+        if !self.annotations.is_meant(address, bytes) {
             return None;
         }
         let kind = if op == Op::Write { AtomicKind::Store } else { AtomicKind::Load };
-        self.annotations.inside = true;
-        let result = self.atomic(site, address, kind, order::RELAXED, size);
-        self.annotations.inside = false;
-        Some(result)
+        let form = AtomicForm::Plain;
+        Some(self.atomic(site, Atomic { address, kind, form, order: order::RELAXED, size, values: None }))
     }
 }
 

@@ -22,6 +22,7 @@
 //! Every event passes the validator; what breaks a rule (a lock that uninstrumented code released)
 //! is mended or dropped, and counted.
 
+mod accesses;
 mod annotations;
 mod atomics;
 mod attempts;
@@ -35,6 +36,7 @@ mod rust_locks;
 mod stacks;
 mod steps;
 mod sync;
+mod synchronisation;
 mod waiting;
 
 use std::collections::{HashMap, HashSet};
@@ -43,8 +45,8 @@ use std::io;
 use mayhap_trace::attachments::waiting::Waiting;
 use mayhap_trace::validate::Validator;
 use mayhap_trace::{
-    CHUNK, Columns, Error, Event, EventId, Flags, LocId, LockKind, NONE, NameError, Op, Position, Source, Tables,
-    ThreadId, ValueId,
+    CHUNK, Columns, Error, Event, EventId, Flags, LocId, NONE, NameError, Op, Position, Source, Tables, ThreadId,
+    ValueId,
 };
 use mayhap_wire::attachment;
 use mayhap_wire::ring::{AtomicForm, BRANCHED, MAX_SITE, SiteKind, Tag, split_atomic};
@@ -56,11 +58,11 @@ use crate::lower::rust_locks::RustLocks;
 use crate::lower::stacks::{Now, Stacks};
 use crate::lower::steps::{Steps, View};
 use crate::lower::sync::{Objects, Wake};
-use crate::memory::{Block, Blocks, Sites};
+use crate::memory::{Blocks, Sites};
 use crate::ring_words::{Word, Words, following};
 use crate::sharing::first_pass::Facts;
-use crate::sharing::shadow_table::{Table, granules};
-use crate::sharing::sharing_state::{CUTS, KEPT};
+use crate::sharing::shadow_table::Table;
+use crate::sharing::sharing_state::KEPT;
 use mayhap_symbols::Symbols;
 use mayhap_symbols::rust_library;
 
@@ -496,192 +498,6 @@ impl Lowering {
     fn decided(&mut self, op: Op, object: u32, site: u32) -> Result<(), NameError> {
         self.implicit_branch()?;
         self.emit(op, object, site)
-    }
-
-    fn access(&mut self, site: u32, address: u64, bytes: u64, op: Op) -> Result<(), NameError> {
-        self.access_with(site, address, bytes, op, Flags::NONE)
-    }
-
-    fn access_with(&mut self, site: u32, address: u64, bytes: u64, op: Op, flags: Flags) -> Result<(), NameError> {
-        if self.limits.choose_places() && self.is_excluded(site) {
-            let kept = granules(address, bytes).any(|(granule, _, _)| self.kept.get(granule) != 0);
-            self.excluded += u64::from(kept);
-            return Ok(());
-        }
-        if self.annotations.is_any()
-            && let Some(result) = self.annotated(site, address, bytes, op)
-        {
-            return result;
-        }
-        let mut first = true;
-        for (granule, from, to) in granules(address, bytes) {
-            let cell = self.kept.get(granule);
-            if cell == 0 {
-                continue;
-            }
-            if std::mem::take(&mut first) && !self.marks(site).constant {
-                self.implicit_branch()?;
-            }
-            let base = self.variable(granule, cell)?;
-            // Cuts at 1..=from are starts of pieces up to the one that `from` starts.
-            let cuts = (cell & CUTS) as u32;
-            let mut piece = base + (cuts & ((2 << from) - 1)).count_ones();
-            self.emit_with(op, piece, site, flags, NONE)?;
-            for _ in 0..(cuts & ((1 << to) - 1) & !((2 << from) - 1)).count_ones() {
-                piece += 1;
-                self.emit_with(op, piece, site, flags, NONE)?;
-            }
-            if op == Op::Read {
-                self.thread().dirty = true;
-            }
-        }
-        Ok(())
-    }
-
-    /// The variable of a granule's first piece; the others follow it.
-    #[inline]
-    fn variable(&mut self, granule: u64, cell: u64) -> Result<u32, NameError> {
-        if cell >> 32 != 0 {
-            return Ok((cell >> 32) as u32 - 1);
-        }
-        self.new_variable(granule, cell)
-    }
-
-    /// A block's life begins: its granules are as the first pass found them.
-    fn revive(&mut self, block: &Block) {
-        let Some(kept) = self.facts.kept.get(block.number) else { return };
-        for &(granule, cuts) in kept {
-            let address = (block.start / 8 + u64::from(granule)) * 8;
-            self.kept.set(address, KEPT | u64::from(cuts));
-        }
-    }
-
-    fn retire(&mut self, block: &Block) {
-        if let Some(kept) = self.facts.kept.get(block.number) {
-            for &(granule, _) in kept {
-                self.kept.set((block.start / 8 + u64::from(granule)) * 8, 0);
-            }
-        }
-        self.objects.forget(block.start..block.end);
-        self.rust_locks.forget_if_any(block.start, block.end);
-    }
-
-    fn retire_overlapping(&mut self, start: u64, end: u64) {
-        for block in self.blocks.overlapping(start, end) {
-            self.retire(&block);
-        }
-    }
-
-    fn free(&mut self, site: u32, address: u64) -> Result<(), NameError> {
-        let Some(block) = self.blocks.starting(address) else { return Ok(()) };
-        let granules: Vec<u64> = match self.facts.kept.get(block.number) {
-            Some(kept) => kept.iter().map(|&(granule, _)| (block.start / 8 + u64::from(granule)) * 8).collect(),
-            None => Vec::new(),
-        };
-        for granule in granules {
-            self.access_with(site, granule, 8, Op::Write, Flags::FREE)?;
-        }
-        Ok(())
-    }
-
-    /// Memory is given back to the kernel, by a call that need not know how it was allocated.
-    fn unmapped(&mut self, site: u32, start: u64, bytes: u64) -> Result<(), NameError> {
-        self.stacks.frees(site);
-        let end = start.saturating_add(bytes);
-        for block in self.blocks.within(start, end) {
-            let kept = self.facts.kept.get(block.number).map(|kept| kept.to_vec()).unwrap_or_default();
-            for (granule, _) in kept {
-                let address = (block.start / 8 + u64::from(granule)) * 8;
-                if (start..end).contains(&address) {
-                    self.access_with(site, address, 8, Op::Write, Flags::FREE)?;
-                }
-            }
-        }
-        let (gone, left) = self.blocks.cut(start, end);
-        for block in gone {
-            self.retire(&block);
-        }
-        for block in left {
-            self.revive(&block);
-        }
-        Ok(())
-    }
-
-    fn lock(&mut self, address: u64) -> Result<u32, NameError> {
-        if let Some(lock) = self.objects.lock(address) {
-            return Ok(lock);
-        }
-        let name = self.name(address);
-        let id = names::define(&mut self.tables.locks, &name)?;
-        self.objects.set_lock(address, id);
-        self.tables.lock_kinds.set(id as usize, LockKind::Mutex);
-        Ok(id)
-    }
-
-    fn acquire(&mut self, op: Op, site: u32, address: u64) -> Result<(), NameError> {
-        let lock = self.lock(address)?;
-        if op == Op::SharedAcquire {
-            self.tables.lock_kinds.set(lock as usize, LockKind::RwLock);
-        }
-        let attempt = if std::mem::take(&mut self.thread().tries) { Flags::TRY } else { Flags::NONE };
-        if !self.marks(site).constant {
-            self.implicit_branch()?;
-        }
-        self.emit_with(op, lock, site, attempt, NONE)?;
-        self.objects.hold(lock, self.current, op == Op::SharedAcquire);
-        Ok(())
-    }
-
-    fn release(&mut self, site: u32, address: u64) -> Result<(), NameError> {
-        let lock = self.lock(address)?;
-        let op = match self.objects.unhold(lock, self.current) {
-            Some(true) => Op::SharedRelease,
-            _ => Op::Release,
-        };
-        self.named(op, lock, site)
-    }
-
-    /// The condition that a wake-up goes through.
-    fn condition(&mut self, address: u64, wake: Wake) -> Result<u32, NameError> {
-        if let Some(condition) = self.objects.condition(address, wake) {
-            return Ok(condition);
-        }
-        let name = match (self.name(address), wake) {
-            (name, Wake::Condition) => name,
-            (name, Wake::Once) => format!("once {name}"),
-            (name, Wake::Park) => format!("parker {name}"),
-            (name, Wake::Scope) => format!("scope {name}"),
-            (name, Wake::Round(round)) => format!("round {round} of {name}"),
-        };
-        let id = names::define(&mut self.tables.conditions, &name)?;
-        self.objects.set_condition(address, wake, id);
-        self.tables.condition_kinds.set(id as usize, wake.kind());
-        Ok(id)
-    }
-
-    fn notify(&mut self, op: Op, site: u32, address: u64, wake: Wake) -> Result<(), NameError> {
-        let condition = self.condition(address, wake)?;
-        self.named(op, condition, site)?;
-        self.objects.notified(condition, self.current, self.count);
-        Ok(())
-    }
-
-    /// Waits for the latest notify of another thread, if there is one after event number `since`.
-    fn wait(&mut self, site: u32, address: u64, wake: Wake, since: Option<u64>) -> Result<(), NameError> {
-        let condition = self.condition(address, wake)?;
-        if self.objects.was_notified(condition, self.current, since.unwrap_or(0)) {
-            self.emit(Op::Wait, condition, site)?;
-        }
-        Ok(())
-    }
-
-    fn arrive(&mut self, site: u32, address: u64) -> Result<(), NameError> {
-        let (round, first, last) = self.objects.barrier(address).arrive(self.current);
-        self.implicit_branch()?;
-        if !first {
-            self.wait(site, address, Wake::Round(round), None)?;
-        }
-        self.notify(if last { Op::NotifyAll } else { Op::Notify }, site, address, Wake::Round(round))
     }
 
     fn fill(&mut self) -> Result<(), Error> {

@@ -83,7 +83,8 @@ impl Crate {
     /// The module that a name comes from which another re-exports.
     fn exported(&self, module: &Module, name: &str, depth: usize) -> Option<Module> {
         let text = self.modules.get(module)?;
-        for line in statements(text).filter(|line| line.starts_with("pub use ") || line.starts_with("pub(crate) use ")) {
+        for line in statements(text).filter(|line| line.starts_with("pub use ") || line.starts_with("pub(crate) use "))
+        {
             let tree = line.split_once(" use ").map_or("", |(_, tree)| tree);
             for path in expand(tree) {
                 if path.last().is_some_and(|last| last == name) && depth < 8 {
@@ -134,7 +135,9 @@ fn plain(text: &str) -> String {
     let mut kept = String::new();
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
-        if line.trim() == "#[cfg(test)]" && lines.peek().is_some_and(|next| next.contains("mod ") && next.ends_with('{')) {
+        if line.trim() == "#[cfg(test)]"
+            && lines.peek().is_some_and(|next| next.contains("mod ") && next.ends_with('{'))
+        {
             let indent = line.len() - line.trim_start().len();
             let end = " ".repeat(indent) + "}";
             lines.by_ref().find(|line| *line == end);

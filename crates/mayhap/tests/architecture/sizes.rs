@@ -52,7 +52,9 @@ pub(crate) fn functions(text: &str) -> Vec<Sized> {
 /// The name of the function that a line begins.
 fn function(line: &str) -> Option<&str> {
     let mut words = line.trim_start();
-    for word in ["pub(crate) ", "pub(super) ", "pub ", "const ", "async ", "unsafe ", "extern \"C\" ", "extern \"C-unwind\" "] {
+    for word in
+        ["pub(crate) ", "pub(super) ", "pub ", "const ", "async ", "unsafe ", "extern \"C\" ", "extern \"C-unwind\" "]
+    {
         words = words.strip_prefix(word).unwrap_or(words);
     }
     let name = words.strip_prefix("fn ")?;

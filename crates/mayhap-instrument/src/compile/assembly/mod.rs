@@ -24,8 +24,8 @@
 
 mod group;
 mod hook_chains;
-mod inline_hooks;
 mod inline_assembly;
+mod inline_hooks;
 mod instruction;
 mod loops;
 #[cfg(test)]
