@@ -13,8 +13,10 @@ pub mod engines;
 mod error;
 mod gauge;
 pub mod nondeterminism;
+mod unordered;
 pub mod windows;
 
+use crate::unordered::Unordered;
 pub use error::Error;
 pub use gauge::{Gauge, Gauges, Stage};
 pub use mayhap_detect::candidates::distance;
@@ -106,7 +108,9 @@ impl Finding {
         suspicion: Option<String>,
         occurrences: u64,
     ) -> Finding {
-        Finding { kind: group.kind, target: group.targets[instance].clone(), proof, suspicion, occurrences }
+        let asked = &group.targets[instance];
+        let target = proof.as_ref().map_or(asked, Checked::target).clone();
+        Finding { kind: group.kind, target, proof, suspicion, occurrences }
     }
 }
 
@@ -216,7 +220,10 @@ pub fn predict(trace: &Trace, relations: &Relations, options: &Options) -> Resul
         let mut counters = EngineCounters::default();
         let decided = decide_all(&context, &groups, every, options, &judge, &mut counters)?;
         add_counters(&mut prediction.counters, &counters);
-        let Decided { endings, halted } = decided;
+        let Decided { mut endings, halted } = decided;
+        if kind == Kind::Race && !every && halted.is_none() {
+            add_unordered(&context, &groups, &mut endings, options, &mut prediction.tally);
+        }
         if every {
             count_racy(trace, &endings, &mut prediction);
         }
@@ -322,6 +329,26 @@ fn decide_all(
     endings.retain(|(at, _)| *at <= last);
     let halted = parts.get(last).map(|(group, _)| (groups.len() - 1 - group) as u64);
     Ok(Decided { endings: endings.into_iter().map(|(_, ending)| ending).collect(), halted })
+}
+
+/// Has refuted races proven that are races by happens-before.
+fn add_unordered(context: &Context, groups: &[Group], endings: &mut [Ending], options: &Options, tally: &mut Tally) {
+    let refuted: Vec<usize> =
+        endings.iter().filter(|e| e.proof.is_none() && e.open.is_none()).map(|e| e.group).collect();
+    let (found, left) = unordered::races(context, groups, &refuted, options);
+    for Unordered { group, proof, rung } in found {
+        if let Some(ending) = endings.iter_mut().find(|ending| ending.group == group) {
+            ending.tally.refuted.clear();
+            *ending.tally.proven.entry(rung).or_default() += 1;
+            ending.proven = 1;
+            ending.proof = Some((0, proof));
+        }
+    }
+    if left > 0 {
+        tally.unknown += 1;
+        let reason = format!("{left} pairs were not asked about as races by happens-before: too many");
+        tally.first_unknown.get_or_insert(reason);
+    }
 }
 
 /// Runs the same work in so many threads, to its end.

@@ -265,6 +265,16 @@ impl Finding {
         self.certainty = certainty(self);
     }
 
+    /// Says that the schedule was not implied by the recorded run, but tried.
+    pub fn found_by_trying(&mut self) {
+        if let Some(Replay { runs, confirmed, effect, .. }) = &self.replay {
+            let effect = effect.as_ref().map_or(String::new(), |effect| format!("; {}", effect.trim_end_matches('.')));
+            self.certainty = format!(
+                "Confirmed: found by trying what the locks allow; reproduced in {confirmed} of {runs} replays{effect}."
+            );
+        }
+    }
+
     /// Grades a pattern by its harm: an atomicity violation, an order violation or a nondeterministic read is a guess about
     /// what the program means, so it is an error only if a replay showed that something goes wrong.
     pub fn graded(&mut self, harm: bool) {

@@ -9,6 +9,7 @@ mod interrupt;
 mod observed;
 mod output;
 mod stdin;
+mod trying;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -278,7 +279,8 @@ impl Work<'_> {
         (self.tell)(Stage::Predicted { prediction: &prediction, new: &new });
         self.merge(part);
         let replays = Replays { path, trace: &trace, relations: &relations, prediction: &prediction, recording };
-        self.replay_all(&replays, new, round, next)
+        self.replay_all(&replays, new, round, next)?;
+        self.try_deadlocks(recording, &trace, &relations, &options)
     }
 
     /// Predicts in a thread of its own, which is left alone when somebody presses Ctrl-C.
