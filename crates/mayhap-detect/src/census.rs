@@ -4,9 +4,9 @@
 //! threads that do not use the lock or no longer use it; and objects of a single thread need no state.
 
 use hashbrown::HashMap;
-use mayhap_trace::{Error, Event, Op, Tables};
+use mayhap_trace::{Error, Op, Tables};
 
-use crate::stream::{Access, Feed, Pass};
+use crate::stream::{Access, Feed, Pass, Sync};
 use crate::tally::IdSet;
 
 /// One thread's use of one lock.
@@ -104,7 +104,8 @@ impl Pass for Census {
     }
 
     #[inline]
-    fn sync(&mut self, _id: u32, event: &Event) {
+    fn sync(&mut self, sync: &Sync<'_>) {
+        let event = sync.event;
         let thread = event.thread.cell();
         match event.op {
             Op::Acquire => self.user(event.object, thread).acquires += 1,

@@ -9,26 +9,31 @@ use mayhap_trace::{Op, Relations, Trace};
 use crate::census::Census;
 use crate::hb::HappensBefore;
 use crate::rules::Rules;
-use crate::stream::Whole;
+use crate::stream::{Access, Joined, Sync, Whole};
 use crate::wcp::{Wcp, saturate};
 
 /// What the clocks order, event by event; events of one thread as they follow each other.
 fn by_clocks(trace: &Trace, relations: &Relations, mut rules: impl Rules) -> Matrix {
     let tables = trace.tables();
-    let threads = tables.threads.len();
-    rules.grow(threads, tables.locks.len(), tables.variables.len(), tables.conditions.len());
+    rules.grow(tables);
+    let mut joined = Joined::default();
     let mut order = vec![vec![false; trace.len()]; trace.len()];
     let mut times = vec![0; trace.len()];
     for (id, event) in trace.events().filter(|(id, _)| relations.is_relevant(*id)) {
-        let (thread, object) = (event.thread.index(), event.object as usize);
+        let thread = event.thread.index();
+        let updates = joined.take(&event);
         times[id.index()] = rules.now(thread);
         match event.op {
             Op::Read | Op::Write => {
-                rules.before_check(thread, object, event.op == Op::Write);
-                rules.after_check(thread, object, event.op == Op::Write);
+                let access = Access::of(id.cell(), &event, updates);
+                rules.before_check(&access);
+                rules.after_check(&access);
             }
             Op::Branch => {}
-            _ => rules.sync(&event),
+            _ => {
+                let partner = (event.op == Op::Wait).then(|| relations.notify_of(id)).flatten().map(|n| n.cell());
+                rules.sync(&Sync { id: id.cell(), event: &event, partner });
+            }
         }
         for (earlier, other) in trace.events().take(id.index()).filter(|(e, _)| relations.is_relevant(*e)) {
             let known =
@@ -67,7 +72,7 @@ fn crowded() -> Vec<(&'static str, Profile)> {
 
 #[test]
 fn clocks_are_the_definitions() {
-    let profiles: Vec<_> = Profile::all().into_iter().chain(crowded()).collect();
+    let profiles: Vec<_> = Profile::every().into_iter().chain(crowded()).collect();
     let each = cases(3_000).div_ceil(profiles.len());
     for (name, profile) in profiles {
         for (seed, trace) in Generator::new(profile, 500_000_000).take(each) {

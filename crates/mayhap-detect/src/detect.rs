@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use mayhap_trace::{Error, Event, Tables};
+use mayhap_trace::{Error, Tables};
 
 use crate::census::Census;
 use crate::detection::{Detection, Options, Order, Queues};
@@ -13,7 +13,7 @@ use crate::hb::HappensBefore;
 use crate::lockset;
 use crate::pairs::{Latest, Pairs};
 use crate::rules::{Rules, Variable};
-use crate::stream::{Access, Feed, Input, Pass, Whole};
+use crate::stream::{Access, Feed, Input, Pass, Sync, Whole};
 use crate::syncp;
 use crate::tally::Tally;
 use crate::wcp::{Wcp, saturate};
@@ -91,9 +91,16 @@ fn by_clocks<R: Rules, F: Feed + ?Sized>(
     found: &mut Found,
     rules: impl Fn() -> R,
 ) -> Result<R, Error> {
-    let mut count = Count { rules: rules(), variables: Vec::new(), tally: Tally::default(), first: options.first };
+    let mut count = Count {
+        rules: rules(),
+        variables: Vec::new(),
+        atomics: Vec::new(),
+        tally: Tally::default(),
+        first: options.first,
+    };
     let events = feed.feed(&mut count)?;
-    let memory = count.rules.memory() + count.variables.capacity() * size_of::<Variable>();
+    let histories = count.variables.capacity() + count.atomics.capacity();
+    let memory = count.rules.memory() + histories * size_of::<Variable>();
     let last = count.tally.last;
     second_pass(feed, found, count.tally, events, memory, |pairs| Pair { rules: rules(), pairs, last })?;
     Ok(count.rules)
@@ -131,22 +138,46 @@ pub(crate) fn second_pass<P: Pairing, F: Feed + ?Sized>(
 struct Count<R> {
     rules: R,
     variables: Vec<Variable>,
+    /// The atomic accesses of each variable. Empty until there is one.
+    atomics: Vec<Variable>,
     tally: Tally,
     first: bool,
 }
 
+impl<R: Rules> Count<R> {
+    /// Takes an access of a trace with atomic ones, which do not race with each other.
+    fn mixed(&mut self, access: &Access) -> bool {
+        let Access { thread, variable, write, .. } = *access;
+        let rules = &mut self.rules;
+        if !access.flags.is_atomic() {
+            let unordered = self.atomics.get(variable).is_some_and(|a| a.is_unordered(rules, thread, write));
+            return self.variables[variable].access(rules, thread, write) | unordered;
+        }
+        if self.atomics.len() <= variable {
+            self.atomics.resize(variable + 1, Variable::default());
+        }
+        let unordered = self.variables[variable].is_unordered(rules, thread, write);
+        self.atomics[variable].access(rules, thread, write);
+        unordered
+    }
+}
+
 impl<R: Rules> Pass for Count<R> {
     fn grow(&mut self, tables: &Tables) {
-        grow(&mut self.rules, tables);
+        self.rules.grow(tables);
         self.variables.resize(self.variables.len().max(tables.variables.len()), Variable::default());
     }
 
     #[inline]
     fn access(&mut self, access: Access) -> bool {
         let Access { thread, variable, write, .. } = access;
-        self.rules.before_check(thread, variable, write);
-        let racy = self.variables[variable].access(&mut self.rules, thread, write);
-        self.rules.after_check(thread, variable, write);
+        self.rules.before_check(&access);
+        let racy = if self.atomics.is_empty() && !access.flags.is_atomic() {
+            self.variables[variable].access(&mut self.rules, thread, write)
+        } else {
+            self.mixed(&access)
+        };
+        self.rules.after_check(&access);
         if racy {
             self.tally.add(&access);
         }
@@ -154,8 +185,8 @@ impl<R: Rules> Pass for Count<R> {
     }
 
     #[inline]
-    fn sync(&mut self, _id: u32, event: &Event) {
-        self.rules.sync(event);
+    fn sync(&mut self, sync: &Sync<'_>) {
+        self.rules.sync(sync);
     }
 }
 
@@ -168,25 +199,25 @@ struct Pair<R> {
 
 impl<R: Rules> Pass for Pair<R> {
     fn grow(&mut self, tables: &Tables) {
-        grow(&mut self.rules, tables);
+        self.rules.grow(tables);
     }
 
     #[inline]
     fn access(&mut self, access: Access) -> bool {
-        let Access { thread, variable, write, .. } = access;
-        self.rules.before_check(thread, variable, write);
+        let Access { thread, variable, .. } = access;
+        self.rules.before_check(&access);
         if let Some(slot) = self.pairs.slot(variable) {
             let rules = &self.rules;
             let unordered = |earlier: &Latest| earlier.stamp > rules.knows(thread, earlier.thread());
             self.pairs.access(slot, access, 0, rules.now(thread), unordered);
         }
-        self.rules.after_check(thread, variable, write);
+        self.rules.after_check(&access);
         access.id >= self.last
     }
 
     #[inline]
-    fn sync(&mut self, _id: u32, event: &Event) {
-        self.rules.sync(event);
+    fn sync(&mut self, sync: &Sync<'_>) {
+        self.rules.sync(sync);
     }
 }
 
@@ -194,8 +225,4 @@ impl<R: Rules> Pairing for Pair<R> {
     fn pairs(self) -> Pairs {
         self.pairs
     }
-}
-
-fn grow<R: Rules>(rules: &mut R, tables: &Tables) {
-    rules.grow(tables.threads.len(), tables.locks.len(), tables.variables.len(), tables.conditions.len());
 }

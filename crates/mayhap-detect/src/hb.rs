@@ -1,12 +1,12 @@
 //! Happens-before (HB) and schedulable happens-before (SHB) by vector clocks.
 //!
 //! HB: program order; release to later acquire of the same lock where the two sections exclude each other (a reader's
-//! section and another reader's do not); fork, join and notify edges; closed transitively. SHB (Mathur, Kini, Viswanathan,
-//! OOPSLA'18) adds an edge from each write to the reads that see it; a read is compared with the writes before it learns of
+//! section and another reader's do not); fork, join and notify edges; what atomic accesses and fences order
+//! ([`crate::atomics`]); closed transitively. SHB (Mathur, Kini, Viswanathan, OOPSLA'18) adds an edge from each write to the reads that see it; a read is compared with the writes before it learns of
 //! the one it sees.
 //!
-//! Deviations: none in the orders. A thread's time increases after an event that passes its clock on (release, fork, notify; in
-//! SHB each write), not after every event: only such an event can be the source of an edge, so events between two of them are
+//! Deviations: none in the orders. A thread's time increases after an event that passes its clock on (release, fork, notify,
+//! atomic release; in SHB each write), not after every event: only such an event can be the source of an edge, so events between two of them are
 //! ordered alike with respect to other threads.
 //!
 //! Invariants: a thread that knows time `n` of thread `t` knows all that `t` knew when it left time `n`, because `t` passes its
@@ -19,11 +19,13 @@
 //! What it proves: nothing but an unordered pair. The first HB race is a real one, later HB races need not be; every SHB
 //! race is schedulable (reaches its two events by a reordering that keeps each read's write).
 
-use mayhap_trace::{Event, Op};
+use mayhap_trace::{Op, Tables};
 
+use crate::atomics::{Atomics, Channel};
 use crate::clock::{Clock, Clocks};
 use crate::rules::Rules;
 use crate::signals::Signals;
+use crate::stream::{Access, Sync};
 
 /// A thread's own time, and what it knows of others.
 struct Thread {
@@ -59,6 +61,7 @@ pub(crate) struct HappensBefore<const SCHEDULABLE: bool> {
     /// The last write of each variable, in SHB.
     last_writes: Vec<Stamp>,
     signals: Signals<Stamp>,
+    atomics: Atomics<Clock>,
 }
 
 impl<const SCHEDULABLE: bool> HappensBefore<SCHEDULABLE> {
@@ -112,20 +115,48 @@ impl<const SCHEDULABLE: bool> HappensBefore<SCHEDULABLE> {
     }
 }
 
+impl<const SCHEDULABLE: bool> Channel for HappensBefore<SCHEDULABLE> {
+    type Message = Clock;
+
+    fn send(&mut self, thread: usize) -> Clock {
+        let Stamp { mut clock, now, .. } = self.hand_on(thread);
+        self.clocks.raise(&mut clock, thread, now);
+        clock
+    }
+
+    fn receive(&mut self, thread: usize, message: &Clock) {
+        self.clocks.join(&mut self.threads[thread].clock, message);
+    }
+
+    fn merge(&mut self, to: &mut Clock, from: &Clock) {
+        self.clocks.join(to, from);
+    }
+
+    fn share(&mut self, message: &Clock) -> Clock {
+        self.clocks.share(message)
+    }
+
+    fn discard(&mut self, message: Clock) {
+        self.clocks.release(message);
+    }
+}
+
 impl<const SCHEDULABLE: bool> Rules for HappensBefore<SCHEDULABLE> {
-    fn grow(&mut self, threads: usize, locks: usize, variables: usize, conditions: usize) {
+    fn grow(&mut self, tables: &Tables) {
         let more = |have: usize, want: usize| have.max(want);
-        self.threads.resize_with(more(self.threads.len(), threads), || Thread { clock: Clock::ZERO, now: 1 });
+        self.threads
+            .resize_with(more(self.threads.len(), tables.threads.len()), || Thread { clock: Clock::ZERO, now: 1 });
         let lock = || Lock { writer: Stamp::NEVER, readers: Clock::ZERO };
-        self.locks.resize_with(more(self.locks.len(), locks), lock);
+        self.locks.resize_with(more(self.locks.len(), tables.locks.len()), lock);
         if SCHEDULABLE {
-            self.last_writes.resize_with(more(self.last_writes.len(), variables), || Stamp::NEVER);
+            self.last_writes.resize_with(more(self.last_writes.len(), tables.variables.len()), || Stamp::NEVER);
         }
-        self.signals.grow(conditions);
+        self.signals.grow(tables);
     }
 
     #[inline]
-    fn sync(&mut self, event: &Event) {
+    fn sync(&mut self, sync: &Sync<'_>) {
+        let event = sync.event;
         let (thread, object) = (event.thread.index(), event.object as usize);
         match event.op {
             Op::Acquire => self.acquire(thread, object, false),
@@ -136,13 +167,16 @@ impl<const SCHEDULABLE: bool> Rules for HappensBefore<SCHEDULABLE> {
             Op::Join => self.edge(object, thread),
             Op::Notify | Op::NotifyAll => {
                 let stamp = self.hand_on(thread);
-                if let Some(old) = self.signals.notify(object, thread, stamp) {
+                if let Some(old) = self.signals.notify(sync, stamp) {
                     self.clocks.release(old.clock);
                 }
             }
             Op::Wait => {
-                if let Some(stamp) = self.signals.seen_by(object, thread) {
+                if let Some(stamp) = self.signals.seen_by(sync) {
                     Self::absorb(&mut self.clocks, &mut self.threads[thread], thread, stamp);
+                }
+                if let Some(stamp) = self.signals.used_by(sync) {
+                    self.clocks.release(stamp.clock);
                 }
             }
             Op::Read
@@ -153,16 +187,35 @@ impl<const SCHEDULABLE: bool> Rules for HappensBefore<SCHEDULABLE> {
             | Op::Try
             | Op::FailedAcquire
             | Op::FailedSharedAcquire
-            | Op::FailedWait
-            | Op::Fence => {}
+            | Op::FailedWait => {}
+            Op::Fence => {
+                let mut atomics = std::mem::take(&mut self.atomics);
+                atomics.fence(self, sync);
+                self.atomics = atomics;
+            }
         }
     }
 
     #[inline]
-    fn after_check(&mut self, thread: usize, variable: usize, write: bool) {
+    fn before_check(&mut self, access: &Access) {
+        if access.flags.is_atomic() && !access.write && !self.atomics.are_unused() {
+            let mut atomics = std::mem::take(&mut self.atomics);
+            atomics.read(self, access);
+            self.atomics = atomics;
+        }
+    }
+
+    #[inline]
+    fn after_check(&mut self, access: &Access) {
+        if access.write && (access.flags.is_atomic() || !self.atomics.are_unused()) {
+            let mut atomics = std::mem::take(&mut self.atomics);
+            atomics.write(self, access);
+            self.atomics = atomics;
+        }
         if !SCHEDULABLE {
             return;
         }
+        let Access { thread, variable, write, .. } = *access;
         if write {
             let stamp = self.hand_on(thread);
             let old = std::mem::replace(&mut self.last_writes[variable], stamp);

@@ -7,6 +7,7 @@
 //! by threads, locks and shared variables.
 #![forbid(unsafe_code)]
 
+mod atomics;
 pub mod candidates;
 mod census;
 pub mod clock;

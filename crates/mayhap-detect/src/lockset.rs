@@ -3,9 +3,10 @@
 //! Each variable starts with all locks; an access intersects its set with the locks held, and every access made once the
 //! set is empty is a racy event.
 //!
-//! Deviation, to count as the published tables do: no state machine, but two pseudo-locks. One belongs to each thread and is
+//! Deviation, to count as the published tables do: no state machine, but pseudo-locks. One belongs to each thread and is
 //! held by all its accesses, so that a variable of one thread never counts; one is held by all reads until the variable's
-//! first write, so that a variable that is only read never counts. With `--eraser` the paper's state machine instead: the
+//! first write, so that a variable that is only read never counts; one is held by all atomic accesses, which
+//! do not race with each other. With `--eraser` the paper's state machine instead: the
 //! set starts with the second thread's first access, and only a variable that was written while shared counts.
 //!
 //! Reader locks, as in section 2.3 of the paper: a read holds a lock in either mode, a write only what it holds alone.
@@ -25,7 +26,7 @@ use mayhap_trace::{Error, Event, LockId, LocksetId, Locksets, Mode, Op, Tables};
 use crate::detect::{Found, Pairing, second_pass};
 use crate::detection::Options;
 use crate::pairs::{Latest, Pairs};
-use crate::stream::{Access, Feed, Pass};
+use crate::stream::{Access, Feed, Pass, Sync};
 use crate::tally::{IdSet, Tally};
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
@@ -70,6 +71,8 @@ struct Known {
 }
 
 const EMPTY: u32 = 0;
+/// The pseudo-lock that all atomic accesses hold.
+const ATOMIC: u32 = u32::MAX;
 
 impl Default for Sets {
     fn default() -> Self {
@@ -272,6 +275,7 @@ impl<const ERASER: bool> Pass for Count<ERASER> {
     #[inline]
     fn access(&mut self, access: Access) -> bool {
         let held = self.held.protecting(access.thread, access.write);
+        let held = if access.flags.is_atomic() { self.held.sets.with(held, ATOMIC) } else { held };
         let racy = self.variables[access.variable].access::<ERASER>(&mut self.held.sets, held, &access);
         if racy {
             self.tally.add(&access);
@@ -280,8 +284,8 @@ impl<const ERASER: bool> Pass for Count<ERASER> {
     }
 
     #[inline]
-    fn sync(&mut self, _id: u32, event: &Event) {
-        self.held.sync(event);
+    fn sync(&mut self, sync: &Sync<'_>) {
+        self.held.sync(sync.event);
     }
 }
 
@@ -303,7 +307,7 @@ impl Modes {
 
     #[inline]
     pub(crate) fn sync(&mut self, event: &Event) {
-        let Some(lock) = event.lock() else { return };
+        let Some(lock) = event.lock().filter(|_| event.op.is_lock()) else { return };
         let held = (lock, if event.op.is_shared() { Mode::Shared } else { Mode::Exclusive });
         let stack = &mut self.stacks[event.thread.index()];
         if event.op.is_acquire() {
@@ -367,6 +371,7 @@ impl<const ERASER: bool> Pass for Pair<ERASER> {
     fn access(&mut self, access: Access) -> bool {
         if let Some(slot) = self.pairs.slot(access.variable) {
             let held = self.modes.protecting(&mut self.sets, access.thread, access.write);
+            let held = if access.flags.is_atomic() { self.sets.with(held, ATOMIC) } else { held };
             let racy = self.variables[access.variable].access::<ERASER>(&mut self.sets, held, &access);
             let held = self.modes.number(access.thread);
             let modes = &self.modes;
@@ -376,8 +381,8 @@ impl<const ERASER: bool> Pass for Pair<ERASER> {
         access.id >= self.last
     }
 
-    fn sync(&mut self, _id: u32, event: &Event) {
-        self.modes.sync(event);
+    fn sync(&mut self, sync: &Sync<'_>) {
+        self.modes.sync(sync.event);
     }
 }
 

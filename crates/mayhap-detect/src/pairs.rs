@@ -31,12 +31,12 @@ impl Latest {
     }
 
     fn conflicts(&self, other: &Access) -> bool {
-        self.access.thread != other.thread && (self.access.write || other.write)
+        self.access.races_with(other)
     }
 }
 
 /// Key of an access within its variable: thread, write, place, locks held (0 for orders).
-type Key = (u32, bool, u64, u32);
+type Key = (u32, bool, bool, u64, u32);
 
 #[derive(Default)]
 struct History {
@@ -87,7 +87,7 @@ impl Pairs {
         unordered: impl Fn(&Latest) -> bool,
     ) {
         let history = &mut self.histories[slot as usize];
-        let key = (access.thread as u32, access.write, place(&access), held);
+        let key = (access.thread as u32, access.write, access.flags.is_atomic(), place(&access), held);
         let found = history.index.get(&key).copied();
         let count = history.latest.len() as u32;
         let mut paired = found.map_or(0, |own| history.latest[own as usize].paired);
@@ -160,6 +160,6 @@ fn note(races: &mut Vec<Race>, known: &mut Map<(u64, u64), u32>, first: &Access,
 fn event(access: &Access) -> (EventId, Event) {
     let op = if access.write { Op::Write } else { Op::Read };
     let location = LocId::from_cell(access.location);
-    let event = Event::new(ThreadId::at(access.thread), op, access.variable as u32, location);
+    let event = Event::new(ThreadId::at(access.thread), op, access.variable as u32, location).with_flags(access.flags);
     (EventId::at(access.id as usize), event)
 }

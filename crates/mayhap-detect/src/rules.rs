@@ -13,9 +13,10 @@
 //! Cost: constant for accesses in order, levels of the clock tree after a race or for concurrent readers, and a comparison
 //! of clocks for a write after these.
 
-use mayhap_trace::Event;
+use mayhap_trace::Tables;
 
 use crate::clock::{Clock, Clocks};
+use crate::stream::{Access, Sync};
 
 /// A partial order that is computed by clocks during a pass over the trace.
 ///
@@ -23,16 +24,16 @@ use crate::clock::{Clock, Clocks};
 /// with time `n` is before the current event of `t` iff `n <= knows(t, u)`.
 pub(crate) trait Rules {
     /// Makes room for the ids of the tables.
-    fn grow(&mut self, threads: usize, locks: usize, variables: usize, conditions: usize);
+    fn grow(&mut self, tables: &Tables);
 
     /// Takes a relevant event that is neither access nor branch.
-    fn sync(&mut self, event: &Event);
+    fn sync(&mut self, sync: &Sync<'_>);
 
     /// What an access learns before it is compared with earlier ones.
-    fn before_check(&mut self, _thread: usize, _variable: usize, _write: bool) {}
+    fn before_check(&mut self, access: &Access);
 
     /// What an access learns, and passes on, after it was compared.
-    fn after_check(&mut self, _thread: usize, _variable: usize, _write: bool) {}
+    fn after_check(&mut self, access: &Access);
 
     /// The current time of a thread, from 1.
     fn now(&self, thread: usize) -> u32;
@@ -89,6 +90,11 @@ pub(crate) struct Variable {
 }
 
 impl Variable {
+    /// Whether an access would be unordered with some earlier conflicting one.
+    pub(crate) fn is_unordered<R: Rules>(&self, rules: &R, thread: usize, write: bool) -> bool {
+        self.writes.beyond(rules, thread) || (write && self.reads.beyond(rules, thread))
+    }
+
     /// Takes an access. `true` if it is unordered with some earlier conflicting one.
     #[inline]
     pub(crate) fn access<R: Rules>(&mut self, rules: &mut R, thread: usize, write: bool) -> bool {

@@ -4,7 +4,7 @@
 //! breaks a rule ends the pass with an error that names both events.
 
 use mayhap_trace::validate::Validator;
-use mayhap_trace::{Columns, Error, Event, EventId, Op, Position, Source, Summary, Tables, Trace, VarId};
+use mayhap_trace::{Columns, Error, Event, EventId, Flags, NONE, Op, Position, Source, Summary, Tables, Trace, VarId};
 
 /// An access as detectors see it.
 #[derive(Clone, Copy)]
@@ -15,17 +15,65 @@ pub(crate) struct Access {
     pub(crate) variable: usize,
     /// Location cell.
     pub(crate) location: u32,
+    pub(crate) flags: Flags,
+    /// The write of a read-modify-write.
+    pub(crate) updates: bool,
 }
 
 impl Access {
-    pub(crate) fn of(id: u32, event: &Event) -> Access {
+    pub(crate) fn of(id: u32, event: &Event, updates: bool) -> Access {
         Access {
             id,
             thread: event.thread.index(),
             write: event.op == Op::Write,
             variable: event.object as usize,
             location: event.location_cell(),
+            flags: event.flags,
+            updates,
         }
+    }
+
+    /// Whether the two, of one variable, conflict and are not both atomic.
+    #[inline]
+    pub(crate) fn races_with(&self, other: &Access) -> bool {
+        self.thread != other.thread
+            && (self.write || other.write)
+            && !(self.flags.is_atomic() && other.flags.is_atomic())
+    }
+}
+
+/// Any other event as detectors see it.
+pub(crate) struct Sync<'e> {
+    pub(crate) id: u32,
+    pub(crate) event: &'e Event,
+    /// The notify of a wait, or the acquire that made another one fail.
+    pub(crate) partner: Option<u32>,
+}
+
+/// The events of the current step of the trace: events that run in one step follow each other directly.
+#[derive(Default)]
+pub(crate) struct Joined {
+    /// Variables that were read atomically in it.
+    reads: Vec<u32>,
+}
+
+impl Joined {
+    /// Takes the next event; `true` if it is the write of a read-modify-write.
+    #[inline]
+    pub(crate) fn take(&mut self, event: &Event) -> bool {
+        if event.flags == Flags::NONE {
+            if !self.reads.is_empty() && !event.op.is_mark() {
+                self.reads.clear();
+            }
+            return false;
+        }
+        if !event.flags.is_joined() {
+            self.reads.clear();
+        }
+        if event.op == Op::Read && event.flags.is_atomic() {
+            self.reads.push(event.object);
+        }
+        event.op == Op::Write && event.flags.is_joined() && self.reads.contains(&event.object)
     }
 }
 
@@ -43,7 +91,7 @@ pub(crate) trait Pass {
     fn access(&mut self, access: Access) -> bool;
 
     /// Takes any other relevant event; branches are left out.
-    fn sync(&mut self, id: u32, event: &Event);
+    fn sync(&mut self, sync: &Sync<'_>);
 }
 
 /// A source that can be read repeatedly.
@@ -58,18 +106,21 @@ pub(crate) struct Whole<'i> {
     pub(crate) tables: Tables,
     /// The first this many events were found to break no rule.
     checked: Option<usize>,
+    /// The partners of waits and failed attempts among them.
+    partners: Vec<u32>,
 }
 
 impl<'i> Whole<'i> {
     pub(crate) fn new(input: &'i mut dyn Input) -> Self {
-        Whole { input, tables: Tables::default(), checked: None }
+        Whole { input, tables: Tables::default(), checked: None, partners: Vec::new() }
     }
 }
 
 impl Feed for Whole<'_> {
     fn feed<P: Pass>(&mut self, pass: &mut P) -> Result<u64, Error> {
         let mut source = self.input.open()?;
-        let mut gate = Gate::new(source.summary(), self.checked.is_some());
+        let partners = std::mem::take(&mut self.partners);
+        let mut gate = Gate::new(source.summary(), self.checked.is_some(), partners);
         gate.accesses = pass.prepare(gate.conflicting.as_deref());
         // A later reading never goes beyond what the first one has checked.
         let most = self.checked.unwrap_or(usize::MAX);
@@ -85,6 +136,7 @@ impl Feed for Whole<'_> {
             base += chunk.len();
         }
         self.checked = Some(self.checked.unwrap_or(base));
+        self.partners = gate.partners;
         self.tables = source.into_tables();
         Ok(base as u64)
     }
@@ -100,6 +152,11 @@ pub(crate) fn check_length(events: usize) -> Result<(), Error> {
 /// Filters the events of a pass: events that break rules, and events that do not matter.
 struct Gate {
     rules: Rules,
+    joined: Joined,
+    /// The partners of waits and failed attempts: the first reading finds them, later ones take them from here.
+    partners: Vec<u32>,
+    /// How many of them have gone by.
+    partner: usize,
     /// Threads that have begun and were not joined: their accesses break no rule.
     running: Vec<bool>,
     /// Variables whose accesses conflict, if the source knows: no detector needs others.
@@ -161,13 +218,14 @@ impl Reentrancy {
 }
 
 impl Gate {
-    fn new(summary: Option<&Summary>, trust: bool) -> Self {
+    fn new(summary: Option<&Summary>, trust: bool, partners: Vec<u32>) -> Self {
         let conflicting = summary.map(|summary| {
             let variables = (0..summary.names[VARIABLES] as usize).map_while(VarId::new);
             variables.map(|v| summary.is_shared_variable(v) && summary.is_written(v)).collect()
         });
         let rules = if trust { Rules::Trust(Reentrancy::default()) } else { Rules::Check(Validator::new()) };
-        Gate { rules, running: Vec::new(), conflicting, accesses: true }
+        let (joined, running) = (Joined::default(), Vec::new());
+        Gate { rules, joined, partners, partner: 0, running, conflicting, accesses: true }
     }
 
     /// Passes the events of a chunk on. Returns the event at which the pass wants to end, if any.
@@ -185,15 +243,21 @@ impl Gate {
         for (i, (((&op, &thread), &object), &location)) in rows.enumerate() {
             let (id, thread) = (base + i, thread as usize);
             if op.is_access() && self.running[thread] {
+                let mut flags = Flags::NONE;
+                let mut updates = false;
                 if matter {
-                    self.rules.access(id, &chunk.get(i), tables)?;
+                    let event = chunk.get(i);
+                    self.rules.access(id, &event, tables)?;
+                    flags = event.flags;
+                    updates = self.joined.take(&event);
                 }
                 let variable = object as usize;
                 let conflicts = self.conflicting.as_ref().is_none_or(|c| c.get(variable).copied().unwrap_or(true));
                 if !conflicts || !self.accesses {
                     continue;
                 }
-                let access = Access { id: id as u32, thread, write: op == Op::Write, variable, location };
+                let write = op == Op::Write;
+                let access = Access { id: id as u32, thread, write, variable, location, flags, updates };
                 if pass.access(access) {
                     return Ok(Some(id));
                 }
@@ -203,6 +267,7 @@ impl Gate {
         }
         if let Some(last) = chunk.len().checked_sub(1).filter(|&last| !matter && chunk.ops[last].is_access()) {
             self.rules.access(base + last, &chunk.get(last), tables)?;
+            self.joined = Joined::default();
         }
         Ok(None)
     }
@@ -218,20 +283,30 @@ impl Gate {
         pass: &mut P,
     ) -> Result<bool, Error> {
         let event = chunk.get(i);
+        let updates = self.joined.take(&event);
+        let has_partner = event.op == Op::Wait || event.op.is_failed_attempt();
         let relevant = match &mut self.rules {
-            Rules::Check(validator) => validator.step(tables, EventId::at(id), &event)?.relevant,
+            Rules::Check(validator) => {
+                let step = validator.step(tables, EventId::at(id), &event)?;
+                if has_partner {
+                    self.partners.push(step.partner.map_or(NONE, EventId::cell));
+                }
+                step.relevant
+            }
             Rules::Trust(reentrancy) => reentrancy.is_relevant(&event),
         };
         match event.op {
             Op::Read | Op::Write => {
                 self.running[event.thread.index()] = true;
-                return Ok(self.accesses && pass.access(Access::of(id as u32, &event)));
+                return Ok(self.accesses && pass.access(Access::of(id as u32, &event, updates)));
             }
             Op::Join => self.running[event.object as usize] = false,
             _ => {}
         }
         if relevant && event.op != Op::Branch {
-            pass.sync(id as u32, &event);
+            let partner = has_partner.then(|| self.partners[self.partner]).filter(|&partner| partner != NONE);
+            self.partner += usize::from(has_partner);
+            pass.sync(&Sync { id: id as u32, event: &event, partner });
         }
         Ok(false)
     }

@@ -5,15 +5,17 @@
 //! suspected that the rest of the trace orders. Sections that are open where a window begins count as beginning there.
 
 use mayhap_trace::validate::Validator;
-use mayhap_trace::{Columns, Error, Event, EventId, Op, Tables};
+use mayhap_trace::{Columns, Error, Event, EventId, NONE, Op, Tables};
 
-use crate::stream::{Access, Feed, Input, Pass, check_length};
+use crate::stream::{Access, Feed, Input, Joined, Pass, Sync, check_length};
 
 /// Events of a window that take part: checked, and without marks, branches and re-entrant lock operations.
 #[derive(Default)]
 struct Buffer {
     events: Columns,
     ids: Vec<u32>,
+    /// For each of them, its partner ([`Sync::partner`]) and whether it is the write of a read-modify-write.
+    notes: Vec<(u32, bool)>,
     /// The acquires of the sections that are open where it begins.
     open: Vec<Event>,
     /// First event, and one beyond the last.
@@ -31,14 +33,16 @@ impl Feed for Window<'_> {
     fn feed<P: Pass>(&mut self, pass: &mut P) -> Result<u64, Error> {
         pass.grow(self.tables);
         for event in &self.buffer.open {
-            pass.sync(self.buffer.start as u32, event);
+            pass.sync(&Sync { id: self.buffer.start as u32, event, partner: None });
         }
-        for (event, &id) in self.buffer.events.iter().zip(&self.buffer.ids) {
+        let events = self.buffer.events.iter().zip(&self.buffer.ids).zip(&self.buffer.notes);
+        for ((event, &id), &(partner, updates)) in events {
             if !event.op.is_access() {
-                pass.sync(id, &event);
+                let partner = (partner != NONE).then_some(partner);
+                pass.sync(&Sync { id, event: &event, partner });
                 continue;
             }
-            let access = Access::of(id, &event);
+            let access = Access::of(id, &event, updates);
             if pass.access(access) {
                 return Ok((id as usize + 1 - self.buffer.start) as u64);
             }
@@ -57,6 +61,7 @@ pub(crate) fn each_window(
     let length = usize::try_from(length.max(1)).unwrap_or(usize::MAX);
     let mut source = input.open()?;
     let mut validator = Validator::new();
+    let mut joined = Joined::default();
     let (mut chunk, mut buffer, mut count) = (Columns::default(), Buffer::default(), 0);
     while source.next_chunk(&mut chunk)? {
         check_length(buffer.end + chunk.len())?;
@@ -69,7 +74,11 @@ pub(crate) fn each_window(
                 buffer.advance();
             }
             let step = validator.step(source.tables(), EventId::at(buffer.end), &event)?;
-            buffer.push(event, step.relevant && event.op != Op::Branch);
+            let updates = joined.take(&event);
+            if step.relevant && event.op != Op::Branch {
+                buffer.push(event, step.partner.map_or(NONE, EventId::cell), updates);
+            }
+            buffer.end += 1;
         }
     }
     if buffer.end > buffer.start {
@@ -80,12 +89,10 @@ pub(crate) fn each_window(
 }
 
 impl Buffer {
-    fn push(&mut self, event: Event, takes_part: bool) {
-        if takes_part {
-            self.events.push(event);
-            self.ids.push(self.end as u32);
-        }
-        self.end += 1;
+    fn push(&mut self, event: Event, partner: u32, updates: bool) {
+        self.events.push(event);
+        self.ids.push(self.end as u32);
+        self.notes.push((partner, updates));
     }
 
     /// Proceeds to the next window, with the sections that are open now.
@@ -104,6 +111,7 @@ impl Buffer {
         }
         self.events.clear();
         self.ids.clear();
+        self.notes.clear();
         *self = Buffer { open, start: self.end, ..std::mem::take(self) };
     }
 }

@@ -221,12 +221,18 @@ impl Facts {
         before
     }
 
-    /// Only one notify can ever end the wait.
+    /// Only one notify can ever end the wait. One of the waiting thread ends no wait for a condition variable.
     fn has_one_notify(&self, wait: usize) -> bool {
         let event = self.events[wait];
-        let of = |e: &&Event| e.op.is_notify() && e.object == event.object && e.thread != event.thread;
-        let kind = self.kinds[event.object as usize];
-        kind.has_fixed_pairs() || (kind == ConditionKind::Condition && self.events.iter().filter(of).count() == 1)
+        let of = |e: &&Event| e.op.is_notify() && e.object == event.object;
+        let all = self.events.iter().filter(of).count();
+        let others = self.events.iter().filter(of).filter(|e| e.thread != event.thread).count();
+        match self.kinds[event.object as usize] {
+            ConditionKind::Condition => others == 1,
+            ConditionKind::Semaphore { initial } => initial == 0 && all == 1,
+            ConditionKind::Token => all == 1,
+            _ => true,
+        }
     }
 }
 

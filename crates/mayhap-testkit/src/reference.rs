@@ -1,6 +1,6 @@
 //! The partial orders of the detectors, computed from their definitions by plain fixpoints over boolean matrices.
 //!
-//! - HB: must-order, and each release before every later acquire of its lock.
+//! - HB: thread order, and each release before every later acquire of its lock.
 //! - SHB (Mathur, Kini, Viswanathan, OOPSLA 2018): HB and each write before the reads that saw it.
 //! - CP (Smaragdakis et al., POPL 2012), WCP (Kini, Mathur, Viswanathan, PLDI 2017): the three rules of each. With
 //!   *ordered* for "by the order itself or by must-order":
@@ -10,8 +10,9 @@
 //!   the second release;
 //!   (c) HB before or after the order is in the order again.
 //!
-//! Readings where the papers are silent. Fork, join and notify edges are thread order: part of HB and of *ordered*, but not
-//! of the order itself. Two sections of one thread do not count for (b), as in the published algorithm. A section with no
+//! Readings where the papers are silent. Fork, join and notify edges, and what atomic accesses and fences order, are thread order: part
+//! of HB and of *ordered*, but not of the order itself. Atomic accesses conflict as others do in (a), but do not race with each
+//! other. Two sections of one thread do not count for (b), as in the published algorithm. A section with no
 //! release lasts to its thread's end. Two shared sections of a reader lock order nothing. Locks need not nest.
 //!
 //! Cost: the fifth power of the events at worst; meant for tens of events.
@@ -51,9 +52,9 @@ pub fn races(trace: &Trace, by: Order) -> Vec<(EventId, EventId)> {
     let facts = &definitions.facts;
     let mut races = Vec::new();
     for b in 0..trace.len() {
-        for a in (0..b).filter(|&a| facts.events[a].conflicts(&facts.events[b])) {
+        for a in (0..b).filter(|&a| facts.events[a].races_with(&facts.events[b])) {
             let ordered = match by {
-                Order::Shb => definitions.pred(b).is_some_and(|p| a == p || before[a][p]),
+                Order::Shb => definitions.preds(b).any(|p| a == p || before[a][p]),
                 _ => before[a][b],
             };
             if !ordered {
@@ -91,6 +92,8 @@ impl Section {
 struct Definitions {
     facts: Facts,
     sections: Vec<Section>,
+    /// What atomic accesses and fences order: source and target.
+    synchronised: Vec<(usize, usize)>,
     must: Matrix,
     hb: Matrix,
 }
@@ -109,7 +112,13 @@ impl Definitions {
                 sections.push(Section { lock, thread, shared, acquire, release, inside });
             }
         }
-        let must = facts.must_order();
+        let synchronised = synchronised(&facts);
+        let mut must = facts.must_order();
+        let notified = facts.notify.iter().enumerate().filter_map(|(wait, notify)| Some(((*notify)?, wait)));
+        for (from, to) in notified.chain(synchronised.iter().copied()) {
+            must[from][to] = true;
+        }
+        close(&mut must);
         let mut hb = must.clone();
         for (first, second) in pairs(&sections) {
             if let Some(release) = first.release.filter(|&r| r < second.acquire) {
@@ -117,7 +126,7 @@ impl Definitions {
             }
         }
         close(&mut hb);
-        Definitions { facts, sections, must, hb }
+        Definitions { facts, sections, synchronised, must, hb }
     }
 
     fn order(&self, order: Order) -> Matrix {
@@ -211,14 +220,66 @@ impl Definitions {
         vec![vec![false; self.facts.events.len()]; self.facts.events.len()]
     }
 
-    /// The event before an access in its thread, or the fork of a thread that begins with it.
-    fn pred(&self, event: usize) -> Option<usize> {
+    /// The event before an access in its thread, or the fork of a thread that begins with it; and the releases that it
+    /// synchronises with.
+    fn preds(&self, event: usize) -> impl Iterator<Item = usize> + '_ {
         let thread = self.facts.events[event].thread.index();
-        match self.facts.rank[event] {
+        let before = match self.facts.rank[event] {
             Some(rank) if rank > 0 => Some(self.facts.threads[thread][rank - 1]),
             _ => self.facts.fork[thread],
+        };
+        let sources = self.synchronised.iter().filter(move |(_, to)| *to == event).map(|(from, _)| *from);
+        before.into_iter().chain(sources)
+    }
+}
+
+/// What atomic accesses and fences order, by the C11 memory model with the release sequences of C++20: a release operation or
+/// fence, and an acquire operation or fence that synchronises with it.
+fn synchronised(facts: &Facts) -> Vec<(usize, usize)> {
+    let order = |e: usize| facts.events[e].flags.order();
+    let earlier =
+        |e: usize| facts.rank[e].map_or(&[][..], |rank| &facts.threads[facts.events[e].thread.index()][..rank]);
+    let mut edges = Vec::new();
+    for (to, event) in facts.events.iter().enumerate() {
+        if !order(to).is_some_and(|order| order.acquires()) {
+            continue;
+        }
+        let is_read = |e: &usize| facts.events[*e].op == Op::Read && order(*e).is_some();
+        let reads: Vec<usize> = match event.op {
+            Op::Read => vec![to],
+            Op::Fence => earlier(to).iter().copied().filter(is_read).collect(),
+            _ => continue,
+        };
+        for read in reads {
+            // The write that was seen, and as long as it is that of a read-modify-write, the one which that saw.
+            let mut seen = facts.saw[read];
+            while let Some(write) = seen.filter(|&write| order(write).is_some()) {
+                if order(write).is_some_and(|order| order.releases()) {
+                    edges.push((write, to));
+                }
+                let fences = earlier(write).iter().filter(|e| facts.events[**e].op == Op::Fence);
+                let releases = fences.filter(|e| order(**e).is_some_and(|order| order.releases()));
+                edges.extend(releases.map(|&fence| (fence, to)));
+                seen = updated(facts, write).and_then(|read| facts.saw[read]);
+            }
         }
     }
+    edges.retain(|(from, to)| facts.events[*from].thread != facts.events[*to].thread);
+    edges
+}
+
+/// The atomic read of the same step and variable as a write, if it is that of a read-modify-write.
+fn updated(facts: &Facts, write: usize) -> Option<usize> {
+    let event = facts.events[write];
+    let mut at = write;
+    while facts.events[at].flags.is_joined() {
+        at = facts.threads[event.thread.index()][facts.rank[at]?.checked_sub(1)?];
+        let other = facts.events[at];
+        if other.op == Op::Read && other.object == event.object && other.flags.is_atomic() {
+            return Some(at);
+        }
+    }
+    None
 }
 
 /// All two sections that exclude each other, in both roles.

@@ -45,8 +45,12 @@ impl Holds {
 
     /// Some hold of the lock, by any thread and in any mode.
     pub fn holder(&self, lock: LockId) -> Option<Hold> {
-        let exclusive = self.exclusive.get(lock.index()).copied().flatten();
-        exclusive.or_else(|| self.shared.get(lock.index()).and_then(|readers| readers.first().copied()))
+        self.writer(lock).or_else(|| self.shared.get(lock.index()).and_then(|readers| readers.first().copied()))
+    }
+
+    /// The exclusive hold of the lock, by any thread.
+    pub fn writer(&self, lock: LockId) -> Option<Hold> {
+        self.exclusive.get(lock.index()).copied().flatten()
     }
 
     /// Takes the lock, which nothing may block. `true` if this opens the section, `false` if it is re-entrant.

@@ -124,7 +124,10 @@ impl Validator {
         let mode = if event.op.is_shared() { Mode::Shared } else { Mode::Exclusive };
         if event.op.is_failed_attempt() {
             // A thread can also be in its own way, but not with a reader's hold in that of a reader.
-            let own = || self.holds.holder(lock).filter(|_| mode == Mode::Exclusive);
+            let own = || match mode {
+                Mode::Exclusive => self.holds.holder(lock),
+                Mode::Shared => self.holds.writer(lock),
+            };
             let hold = self.holds.blocker(me, lock, mode).or_else(own);
             return match hold {
                 Some(hold) => Ok(Step { relevant: true, partner: Some(hold.acquire) }),

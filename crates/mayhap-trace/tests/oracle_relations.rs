@@ -50,7 +50,7 @@ fn compare(trace: &Trace) -> Result<(), String> {
 
 #[test]
 fn generated_traces() {
-    let profiles = Profile::all();
+    let profiles = Profile::every();
     let share = cases(3000).div_ceil(profiles.len());
     for (name, profile) in profiles {
         let large = Profile { threads: 2 * profile.threads, events: 4 * profile.events, ..profile.clone() };
@@ -96,11 +96,17 @@ fn forks_of_many_threads() {
     compare(&trace(&text)).unwrap();
 }
 
+/// Traces of both sorts, by turns.
+fn damageable() -> impl Iterator<Item = (u64, Trace)> {
+    let published = Generator::new(Profile::everything(), 0);
+    published.zip(Generator::new(Profile::programs(), 1_000_000)).flat_map(|(a, b)| [a, b])
+}
+
 /// Traces with any events left out can be repaired, and then are well-formed.
 #[test]
 fn damaged_traces_are_repaired() {
     let mut dropped = 0;
-    for (seed, trace) in Generator::new(Profile::everything(), 0).take(cases(3000) / 3) {
+    for (seed, trace) in damageable().take(cases(3000) / 3) {
         let mut random = mayhap_testkit::Random::new(seed);
         let cut = 1 + random.below(trace.len());
         let damaged = mayhap_testkit::subtrace(&trace, |e| e.index() % cut != cut / 2);

@@ -45,7 +45,7 @@ const BROKEN: &[(&str, Rule, u64, Option<u64>, &str)] = &[
     ),
     ("A acq l; A rel l; B facq l", Rule::FailedAcquireOfFreeLock, 3, Some(2), "A|acq(l) A|rel(l)"),
     ("A racq l; B fracq l", Rule::FailedAcquireOfFreeLock, 2, None, "A|racq(l)"),
-    ("A acq l; A fracq l", Rule::FailedAcquireOfFreeLock, 2, None, "A|acq(l)"),
+    ("A racq l; A fracq l", Rule::FailedAcquireOfFreeLock, 2, None, "A|racq(l)"),
     ("#! sem s 1; A fwait s", Rule::FailedWaitOfPositiveCount, 1, None, ""),
     ("#! sem s 0; A notify s; A fwait s", Rule::FailedWaitOfPositiveCount, 2, Some(1), "#! sem s 0 A|notify(s)"),
     ("A notify c; B fwait c", Rule::FailedWaitOfPositiveCount, 2, None, "A|notify(c)"),
@@ -167,6 +167,7 @@ fn well_formed_corners() {
         "#! token p; A fwait p; A notify p; A wait p; A fwait p",
         "A acq l; A facq l; B facq.try l; B fracq l; A rel l",
         "A racq l; B facq l; A facq.timed l",
+        "A acq l; A fracq.try l",
         "A r.acq x; A br.joined; A w.rel.joined x; A fence.sc",
         "A r.acq x; B begin; A w.rel.joined.indep x=4",
     ] {

@@ -1,6 +1,6 @@
-//! Race candidates: conflicting accesses that must-order leaves unordered and no common lock separates.
+//! Race candidates: conflicting accesses, not both atomic, that must-order leaves unordered and no common lock separates.
 //!
-//! Accesses of a variable fall into classes: thread, location, read or write, locks held. For each access, its partners are
+//! Accesses of a variable fall into classes: thread, location, read or write, atomic or not, locks held. For each access, its partners are
 //! the latest accesses of each class of the other threads, newest class first; as soon as one is ordered before the access,
 //! all older ones of that thread are, and the thread is done. So the pairs looked at are near in the trace, and their number
 //! is bounded by accesses × classes, not by the square of the accesses.
@@ -34,6 +34,7 @@ type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 struct Class {
     thread: u16,
     is_write: bool,
+    is_atomic: bool,
     lockset: LocksetId,
     place: u64,
     /// The latest accesses, oldest first.
@@ -50,6 +51,7 @@ impl Class {
     fn is_partner(&self, other: &Class, relations: &Relations) -> bool {
         self.thread != other.thread
             && (self.is_write || other.is_write)
+            && !(self.is_atomic && other.is_atomic)
             && relations.locksets().common(self.lockset, other.lockset).is_none()
     }
 }
@@ -58,7 +60,7 @@ impl Class {
 #[derive(Default)]
 struct Classes {
     all: Vec<Class>,
-    index: Map<(u16, bool, LocksetId, u64), u32>,
+    index: Map<(u16, bool, bool, LocksetId, u64), u32>,
     /// Per thread, its classes with the most recently used last.
     of_thread: Vec<(u16, Vec<u32>)>,
     /// Group of a pair of classes.
@@ -69,6 +71,11 @@ struct Classes {
 
 /// Whether one lock is held at every access, and exclusively at every write, so that no two conflicting accesses can race.
 fn is_protected(trace: &Trace, relations: &Relations, accesses: &[EventId]) -> bool {
+    // Atomic accesses do not race with each other.
+    let is_atomic = |access: &EventId| trace.columns().flags_at(access.index()).is_atomic();
+    if !trace.columns().flags.is_empty() && accesses.iter().all(is_atomic) {
+        return true;
+    }
     let ops = &trace.columns().ops;
     let locksets = relations.locksets();
     let mut common: Vec<LockId> = locksets.get(relations.held(accesses[0])).iter().map(|&(lock, _)| lock).collect();
@@ -147,8 +154,9 @@ impl Classes {
         let columns = trace.columns();
         let thread = columns.threads[access.index()];
         let is_write = columns.ops[access.index()] == Op::Write;
+        let is_atomic = columns.flags_at(access.index()).is_atomic();
         let (lockset, place) = (relations.held(access), place(trace, access));
-        let key = (thread, is_write, lockset, place);
+        let key = (thread, is_write, is_atomic, lockset, place);
         if let Some(&known) = self.index.get(&key) {
             return known;
         }
@@ -158,6 +166,7 @@ impl Classes {
         self.all.push(Class {
             thread,
             is_write,
+            is_atomic,
             lockset,
             place,
             recent: none,
@@ -287,7 +296,7 @@ pub fn all_races(trace: &Trace, relations: &Relations) -> Vec<Group> {
         for (i, &b) in accesses.iter().enumerate() {
             let event = trace.event(b);
             for &a in &accesses[..i] {
-                let open = event.conflicts(&trace.event(a))
+                let open = event.races_with(&trace.event(a))
                     && !relations.ordered(trace, a, b)
                     && relations.locksets().common(relations.held(a), relations.held(b)).is_none();
                 if open {

@@ -8,10 +8,11 @@
 //! nothing is left to do. Sections that are closed within the set require nothing.
 
 use hashbrown::HashMap;
-use mayhap_trace::{Event, NONE, Op, Tables};
+use mayhap_trace::{ConditionKind, Kinds, NONE, Op, Tables};
 
 use crate::clock::{Clock, Clocks};
 use crate::signals::Signals;
+use crate::stream::Sync;
 
 /// A critical section.
 struct Section {
@@ -99,6 +100,9 @@ pub(super) struct Past {
     threads: Vec<Thread>,
     last_writes: Vec<Option<Stamp>>,
     signals: Signals<Stamp>,
+    kinds: Kinds<ConditionKind>,
+    /// For each semaphore and token, how many events each thread had made with its latest wait.
+    waits: HashMap<u32, Vec<(u32, u32)>, foldhash::fast::FixedState>,
     sections: Vec<Section>,
     opens: Vec<Open>,
     /// Users of each lock.
@@ -133,7 +137,10 @@ impl Past {
         self.threads.resize_with(self.threads.len().max(tables.threads.len()), thread);
         self.last_writes.resize_with(self.last_writes.len().max(tables.variables.len()), || None);
         self.locks.resize_with(self.locks.len().max(tables.locks.len()), Vec::new);
-        self.signals.grow(tables.conditions.len());
+        self.signals.grow(tables);
+        if !tables.condition_kinds.is_empty() {
+            self.kinds = tables.condition_kinds.clone();
+        }
     }
 
     /// How many events the thread has made.
@@ -276,7 +283,8 @@ impl Past {
     }
 
     /// Takes any other relevant event.
-    pub(super) fn sync(&mut self, id: u32, event: &Event) {
+    pub(super) fn sync(&mut self, sync: &Sync<'_>) {
+        let &Sync { id, event, partner } = sync;
         let (thread, object) = (event.thread.index(), event.object as usize);
         match event.op {
             Op::Acquire | Op::SharedAcquire => self.acquire(id, thread, event.object, event.op.is_shared()),
@@ -296,17 +304,64 @@ impl Past {
             }
             Op::Notify | Op::NotifyAll => {
                 let stamp = self.hand_on(thread);
-                if let Some(old) = self.signals.notify(object, thread, stamp) {
+                if let Some(old) = self.signals.notify(sync, stamp) {
                     self.clocks.release(old.clock);
                 }
             }
             Op::Wait => {
-                if let Some(stamp) = self.signals.seen_by(object, thread) {
+                if let Some(stamp) = self.signals.seen_by(sync) {
                     Self::absorb(&mut self.clocks, &mut self.threads, self.walks, thread, stamp);
+                }
+                if let Some(stamp) = self.signals.used_by(sync) {
+                    self.clocks.release(stamp.clock);
+                }
+                self.note_wait(event.object, thread);
+            }
+            Op::FailedAcquire | Op::FailedSharedAcquire => {
+                if let Some((other, count)) = partner.and_then(|acquire| self.find_acquire(event.object, acquire)) {
+                    self.need(thread, other, count);
+                }
+            }
+            Op::FailedWait => {
+                for (other, count) in self.waits.get(&event.object).cloned().unwrap_or_default() {
+                    self.need(thread, other as usize, count);
                 }
             }
             _ => {}
         }
+    }
+
+    /// Keeps how far a thread was at its latest wait for a semaphore or token.
+    fn note_wait(&mut self, condition: u32, thread: usize) {
+        if matches!(self.kinds.get(condition as usize), ConditionKind::Semaphore { .. } | ConditionKind::Token) {
+            let count = self.count(thread);
+            let waits = self.waits.entry(condition).or_default();
+            waits.retain(|(other, _)| *other as usize != thread);
+            waits.push((thread as u32, count));
+        }
+    }
+
+    /// The thread of an acquire, and how many events it had made with it.
+    fn find_acquire(&self, lock: u32, acquire: u32) -> Option<(usize, u32)> {
+        self.locks[lock as usize].iter().find_map(|user| {
+            let all = user.acquires.iter().map(|acquires| &acquires.all);
+            let found = all.flat_map(|all| all.binary_search_by_key(&acquire, |&(_, id)| id).map(|at| all[at].0));
+            found.last().map(|rank| (user.thread as usize, rank + 1))
+        })
+    }
+
+    /// The event that `thread` has just made needs the first `count` events of another.
+    fn need(&mut self, thread: usize, other: usize, count: u32) {
+        let mut clock = Clock::ZERO;
+        if !self.walks {
+            self.reach(&mut clock, other, count);
+            for thread in self.rim.drain(..) {
+                self.threads[thread as usize].at_rim = false;
+            }
+        }
+        let stamp = Stamp { clock, thread: other, count };
+        Self::absorb(&mut self.clocks, &mut self.threads, self.walks, thread, &stamp);
+        self.clocks.release(stamp.clock);
     }
 
     #[inline]

@@ -6,6 +6,9 @@
 //! reordering of the data model; the two accesses race in this class iff neither is in it.
 //!
 //! Deviations: reader locks (sections of two readers do not exclude each other) and must-order, which the paper does not have.
+//! A wait needs the notify that it had, a failed acquire the section that made it fail, a failed wait all earlier waits of its
+//! semaphore. Atomic accesses do not race with each other; they are closed under reads-from as all others are. An access that is
+//! joined to an earlier one of its step is compared only with accesses before it: what comes after might run between the two.
 //! The paper scans the acquires in an ideal. But a section that is closed within the ideal requires nothing, so only the sections
 //! that are open at the ideal's rim count, one for each lock held there; see [`ideal`]. Variables that one lock protects in all
 //! accesses are left out in advance.
@@ -27,14 +30,14 @@
 mod ideal;
 
 use hashbrown::HashMap;
-use mayhap_trace::{Error, Event, LocksetId, Tables};
+use mayhap_trace::{Error, LocksetId, Tables};
 
 use crate::clock::Clock;
 use crate::detect::Found;
 use crate::detection::Options;
 use crate::lockset::{Modes, unprotected};
 use crate::pairs::Pairs;
-use crate::stream::{Access, Feed, Pass};
+use crate::stream::{Access, Feed, Pass, Sync};
 use crate::tally::{IdSet, Tally, place};
 
 use ideal::Past;
@@ -95,12 +98,12 @@ struct Group {
 impl Group {
     fn conflicts(&self, access: &Access) -> bool {
         let own = &self.members[0].access;
-        own.thread != access.thread && (own.write || access.write)
+        own.races_with(access)
     }
 }
 
 /// The key of a group within its variable.
-type Key = (u32, bool, u64, LocksetId);
+type Key = (u32, bool, bool, u64, LocksetId);
 
 #[derive(Default)]
 struct Variable {
@@ -147,7 +150,10 @@ impl<'o> SyncP<'o> {
                 self.pairs.note(&group.members[nearest].access, &access);
             }
         }
-        let key = (access.thread as u32, access.write, place(&access), held);
+        if access.flags.is_joined() {
+            return racy;
+        }
+        let key = (access.thread as u32, access.write, access.flags.is_atomic(), place(&access), held);
         let groups = &mut variable.groups;
         let own = *variable.index.entry(key).or_insert_with(|| {
             groups.push(Group { held, members: Vec::new(), meetings: Vec::new() });
@@ -245,9 +251,9 @@ impl Pass for SyncP<'_> {
     }
 
     #[inline]
-    fn sync(&mut self, id: u32, event: &Event) {
-        self.modes.sync(event);
-        self.past.sync(id, event);
+    fn sync(&mut self, sync: &Sync<'_>) {
+        self.modes.sync(sync.event);
+        self.past.sync(sync);
     }
 }
 

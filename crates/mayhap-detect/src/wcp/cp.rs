@@ -22,14 +22,14 @@
 use std::rc::Rc;
 
 use hashbrown::HashMap;
-use mayhap_trace::{Error, Event, NONE, Tables};
+use mayhap_trace::{Error, NONE, Tables};
 
 use super::Cp;
 use super::sections::Sections;
 use crate::census::Census;
 use crate::clock::{Clock, Clocks};
 use crate::rules::Rules;
-use crate::stream::{Access, Feed, Pass};
+use crate::stream::{Access, Feed, Pass, Sync};
 use crate::tally::IdSet;
 
 /// For each section, the sections whose releases are before its acquire by rule (a) or (b).
@@ -125,17 +125,18 @@ struct Saturation(Cp);
 
 impl Pass for Saturation {
     fn grow(&mut self, tables: &Tables) {
-        self.0.grow(tables.threads.len(), tables.locks.len(), tables.variables.len(), tables.conditions.len());
+        self.0.grow(tables);
     }
 
     #[inline]
     fn access(&mut self, access: Access) -> bool {
-        self.0.before_check(access.thread, access.variable, access.write);
+        self.0.before_check(&access);
+        self.0.after_check(&access);
         false
     }
 
     #[inline]
-    fn sync(&mut self, _id: u32, event: &Event) {
-        self.0.sync(event);
+    fn sync(&mut self, sync: &Sync<'_>) {
+        self.0.sync(sync);
     }
 }

@@ -10,7 +10,8 @@
 //!   orders what nothing orders: `corpus/golden/counterexamples/wcp_alg1_same_thread_leak.std`. Here sections know their
 //!   thread and a thread skips its own. Releases of a lock are totally ordered by HB, so the newest section of another thread
 //!   stands for all of them, and the newest two by different threads answer every query.
-//! - The paper has no fork, join, wait and notify. Their edges are must-order: part of HB, and used like WCP for ordering accesses
+//! - The paper has no fork, join, wait and notify, and no atomic accesses and fences ([`crate::atomics`]). Their edges are
+//!   must-order here: part of HB, and used like WCP for ordering accesses
 //!   and in rule (b), but not themselves WCP. A third clock K contains them.
 //! - With must-order in rule (b), queues are no longer first-in-first-out: a section may be before a release by must-order although
 //!   the one queued ahead of it is not. See [`queues`].
@@ -18,7 +19,7 @@
 //! - Two sections of one thread do not count in (b), as in the paper's algorithm.
 //!
 //! Clocks of a thread: H (HB), P (WCP), K (must-order with the WCP order of its sources), and its time N, which increases after
-//! release, fork and notify. An event's clock is P joined with K, and N for its own thread. Invariants: P is below H; a thread
+//! release, fork, notify and atomic release. An event's clock is P joined with K, and N for its own thread. Invariants: P is below H; a thread
 //! that knows time N of another one in P (H) knows all that the other's H knew at the end of N, so a join is skipped if its epoch
 //! is known; the same epochs decide rule (b) without the clocks of acquires that the paper queues.
 //!
@@ -37,12 +38,14 @@ pub(crate) use cp::saturate;
 
 use std::rc::Rc;
 
-use mayhap_trace::{Event, Op};
+use mayhap_trace::{Op, Tables};
 
+use crate::atomics::{Atomics, Channel};
 use crate::census::Census;
 use crate::clock::{Clock, Clocks};
 use crate::rules::Rules;
 use crate::signals::Signals;
+use crate::stream::{Access, Sync};
 use crate::tally::IdSet;
 
 use cp::Edges;
@@ -106,6 +109,7 @@ pub(crate) struct Precedence<const EDGES: bool> {
     threads: Vec<Thread>,
     locks: Vec<Lock>,
     signals: Signals<Stamp>,
+    atomics: Atomics<Message>,
     sections: Sections,
     accessed: Accessed,
     queues: Queues,
@@ -131,6 +135,7 @@ impl<const EDGES: bool> Precedence<EDGES> {
             threads: Vec::new(),
             locks: Vec::new(),
             signals: Signals::default(),
+            atomics: Atomics::default(),
             sections: Sections::default(),
             accessed: Accessed::default(),
             queues: Queues::new(&census, EDGES),
@@ -279,8 +284,51 @@ impl<const EDGES: bool> Precedence<EDGES> {
     }
 }
 
+/// What an atomic variable or a fence hands on: HB, WCP and must-order, its sender included.
+pub(crate) struct Message {
+    h: Clock,
+    p: Clock,
+    k: Clock,
+}
+
+impl<const EDGES: bool> Channel for Precedence<EDGES> {
+    type Message = Message;
+
+    fn send(&mut self, thread: usize) -> Message {
+        let Stamp { mut h, p, mut k, now, .. } = self.hand_on(thread);
+        self.clocks.raise(&mut h, thread, now);
+        self.clocks.raise(&mut k, thread, now);
+        Message { h, p, k }
+    }
+
+    fn receive(&mut self, thread: usize, message: &Message) {
+        let state = &mut self.threads[thread];
+        self.clocks.join(&mut state.h, &message.h);
+        self.clocks.join(&mut state.p, &message.p);
+        self.clocks.join(&mut state.k, &message.k);
+        state.k_version += 1;
+    }
+
+    fn merge(&mut self, to: &mut Message, from: &Message) {
+        self.clocks.join(&mut to.h, &from.h);
+        self.clocks.join(&mut to.p, &from.p);
+        self.clocks.join(&mut to.k, &from.k);
+    }
+
+    fn share(&mut self, message: &Message) -> Message {
+        let [h, p, k] = [&message.h, &message.p, &message.k].map(|clock| self.clocks.share(clock));
+        Message { h, p, k }
+    }
+
+    fn discard(&mut self, message: Message) {
+        self.clocks.release(message.h);
+        self.clocks.release(message.p);
+        self.clocks.release(message.k);
+    }
+}
+
 impl<const EDGES: bool> Rules for Precedence<EDGES> {
-    fn grow(&mut self, threads: usize, locks: usize, variables: usize, conditions: usize) {
+    fn grow(&mut self, tables: &Tables) {
         let thread = || Thread {
             h: Clock::ZERO,
             p: Clock::ZERO,
@@ -291,7 +339,7 @@ impl<const EDGES: bool> Rules for Precedence<EDGES> {
             holds: Vec::new(),
             awaiting: Vec::new(),
         };
-        self.threads.resize_with(self.threads.len().max(threads), thread);
+        self.threads.resize_with(self.threads.len().max(tables.threads.len()), thread);
         let lock = || Lock {
             h: Clock::ZERO,
             p: Clock::ZERO,
@@ -300,13 +348,14 @@ impl<const EDGES: bool> Rules for Precedence<EDGES> {
             readers_h: Clock::ZERO,
             readers_p: Clock::ZERO,
         };
-        self.locks.resize_with(self.locks.len().max(locks), lock);
-        self.accessed.grow(variables);
-        self.signals.grow(conditions);
+        self.locks.resize_with(self.locks.len().max(tables.locks.len()), lock);
+        self.accessed.grow(tables.variables.len());
+        self.signals.grow(tables);
     }
 
     #[inline]
-    fn sync(&mut self, event: &Event) {
+    fn sync(&mut self, sync: &Sync<'_>) {
+        let event = sync.event;
         let (thread, object) = (event.thread.index(), event.object as usize);
         match event.op {
             Op::Acquire => self.acquire(thread, event.object, false),
@@ -317,13 +366,16 @@ impl<const EDGES: bool> Rules for Precedence<EDGES> {
             Op::Join => self.edge(object, thread),
             Op::Notify | Op::NotifyAll => {
                 let stamp = self.hand_on(thread);
-                if let Some(old) = self.signals.notify(object, thread, stamp) {
+                if let Some(old) = self.signals.notify(sync, stamp) {
                     self.drop_stamp(old);
                 }
             }
             Op::Wait => {
-                if let Some(stamp) = self.signals.seen_by(object, thread) {
+                if let Some(stamp) = self.signals.seen_by(sync) {
                     Self::absorb(&mut self.clocks, &mut self.threads[thread], stamp);
+                }
+                if let Some(stamp) = self.signals.used_by(sync) {
+                    self.drop_stamp(stamp);
                 }
             }
             Op::Read
@@ -334,14 +386,24 @@ impl<const EDGES: bool> Rules for Precedence<EDGES> {
             | Op::Try
             | Op::FailedAcquire
             | Op::FailedSharedAcquire
-            | Op::FailedWait
-            | Op::Fence => {}
+            | Op::FailedWait => {}
+            Op::Fence => {
+                let mut atomics = std::mem::take(&mut self.atomics);
+                atomics.fence(self, sync);
+                self.atomics = atomics;
+            }
         }
     }
 
-    /// Rule (a).
+    /// What an atomic read learns, and rule (a).
     #[inline]
-    fn before_check(&mut self, thread: usize, variable: usize, write: bool) {
+    fn before_check(&mut self, access: &Access) {
+        let Access { thread, variable, write, .. } = *access;
+        if access.flags.is_atomic() && !write && !self.atomics.are_unused() {
+            let mut atomics = std::mem::take(&mut self.atomics);
+            atomics.read(self, access);
+            self.atomics = atomics;
+        }
         let state = &mut self.threads[thread];
         if state.holds.is_empty() || !self.census.conflicts(variable) {
             return;
@@ -356,6 +418,15 @@ impl<const EDGES: bool> Rules for Precedence<EDGES> {
                 }
             };
             self.accessed.access(&mut self.clocks, &self.sections, &mut state.p, inside, variable, write, tell);
+        }
+    }
+
+    #[inline]
+    fn after_check(&mut self, access: &Access) {
+        if access.write && (access.flags.is_atomic() || !self.atomics.are_unused()) {
+            let mut atomics = std::mem::take(&mut self.atomics);
+            atomics.write(self, access);
+            self.atomics = atomics;
         }
     }
 
