@@ -20,7 +20,9 @@
 
 use std::sync::OnceLock;
 
-use mayhap_trace::{CondId, ConditionKind, Event, EventId, Flags, NONE, Op, Relations, ThreadId, Trace, VarId};
+use mayhap_trace::{
+    CondId, ConditionKind, Event, EventId, Flags, NONE, ObjectKind, Op, Relations, ThreadId, Trace, VarId,
+};
 
 use crate::{KnownValues, Model, Why};
 
@@ -114,16 +116,16 @@ impl State {
 
     /// Makes the state that of the empty schedule.
     pub(crate) fn clear(&mut self) {
-        self.done.fill(0);
-        self.changed.fill(None);
         self.locks.fill(LockState::default());
         self.last_write.fill(LastWrite::INITIAL);
         self.conditions.fill(ConditionState::default());
-        self.began.fill(0);
-        self.clear_step();
+        self.clear_threads();
     }
 
-    fn clear_step(&mut self) {
+    fn clear_threads(&mut self) {
+        self.done.fill(0);
+        self.changed.fill(None);
+        self.began.fill(0);
         self.woken.clear();
         self.joined = None;
         self.changed_before = false;
@@ -131,23 +133,17 @@ impl State {
 
     /// The same for a state that only these events, and no others, led to.
     pub(crate) fn clear_after(&mut self, trace: &Trace, events: impl Iterator<Item = EventId>) {
+        let columns = trace.columns();
         for id in events.filter(|id| id.index() < trace.len()) {
-            let event = trace.event(id);
-            let mut touched = [Some(event.thread), event.child()].into_iter().flatten();
-            touched.by_ref().for_each(|thread| {
-                self.done[thread.index()] = 0;
-                self.changed[thread.index()] = None;
-                self.began[thread.index()] = 0;
-            });
-            if let Some(lock) = event.lock() {
-                self.locks[lock.index()] = LockState::default();
-            } else if let Some(variable) = event.variable() {
-                self.last_write[variable.index()] = LastWrite::INITIAL;
-            } else if let Some(condition) = event.condition() {
-                self.conditions[condition.index()] = ConditionState::default();
+            let object = columns.objects[id.index()] as usize;
+            match columns.ops[id.index()].names() {
+                ObjectKind::Variable => self.last_write[object] = LastWrite::INITIAL,
+                ObjectKind::Lock => self.locks[object] = LockState::default(),
+                ObjectKind::Condition => self.conditions[object] = ConditionState::default(),
+                ObjectKind::Thread | ObjectKind::Nothing => {}
             }
         }
-        self.clear_step();
+        self.clear_threads();
     }
 
     /// The notify that a wait for a condition variable took.
@@ -191,11 +187,14 @@ impl<'a> Rules<'a> {
         let (thread, op, object) = (columns.threads[id.index()], columns.ops[id.index()], columns.objects[id.index()]);
         let event = Event::new(ThreadId::at(thread as usize), op, object, None);
         let me = event.thread;
-        let next = self.next(state, me);
-        if next != Some(id) {
-            return Err(Why::NotNext(next.filter(|_| !self.has_run(state, id))));
+        let rank = self.relations.rank(id);
+        if rank != state.done[me.index()] as usize {
+            return Err(Why::NotNext(self.next(state, me).filter(|_| !self.has_run(state, id))));
         }
-        if let Some(fork) = self.unstarted(state, me) {
+        // A thread that has run has been forked.
+        if rank == 0
+            && let Some(fork) = self.unstarted(state, me)
+        {
             return Err(Why::NotForked(fork));
         }
         if let Some(joined) = state.joined.filter(|&joined| joined != id) {
@@ -278,6 +277,7 @@ impl<'a> Rules<'a> {
     }
 
     /// The read certainly returns what it returned in the observed run.
+    #[inline]
     fn is_same(&self, state: &State, model: Model, read: EventId, event: &Event) -> bool {
         let here = state.last_write[event.object as usize];
         if !here.clean {
@@ -365,10 +365,12 @@ impl<'a> Rules<'a> {
     }
 
     /// The next event of a thread.
+    #[inline]
     pub(crate) fn next(&self, state: &State, thread: ThreadId) -> Option<EventId> {
         self.relations.thread_events(thread).get(state.done[thread.index()] as usize).copied()
     }
 
+    #[inline]
     pub(crate) fn has_run(&self, state: &State, event: EventId) -> bool {
         let thread = self.trace.columns().threads[event.index()];
         self.relations.rank(event) < state.done[thread as usize] as usize
