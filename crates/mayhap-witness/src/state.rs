@@ -200,33 +200,61 @@ impl<'a> Rules<'a> {
         if let Some(joined) = state.joined.filter(|&joined| joined != id) {
             return Err(Why::SplitsStep(joined));
         }
-        let strict = matches!(model, Model::Data | Model::Value);
         let changed = state.changed[me.index()];
-        if let Some(cause) = changed.filter(|_| strict) {
+        if let Some(cause) = changed.filter(|_| is_strict(model)) {
             return Err(Why::GoesOnAfterChangedRead(cause));
         }
         let begins_step = state.joined.is_none();
-        let object = event.object as usize;
-        match event.op {
-            Op::Read => {
-                if !self.is_same(state, model, id, &event) {
-                    if strict && !free.contains(&Some(id)) {
-                        let (observed, here) = (self.relations.read_from(id), state.last_write[object].event());
-                        return Err(Why::WrongWrite { observed, here });
-                    }
-                    state.changed[me.index()].get_or_insert(id);
+        let before = if begins_step { changed.is_some() } else { state.changed_before };
+        match op {
+            Op::Read => self.read(state, model, free, id, &event)?,
+            Op::Write => {
+                let clean = changed.is_none() || stores_the_same(columns.flags_at(id.index()), before);
+                state.last_write[object as usize] = LastWrite { write: id.cell(), clean };
+            }
+            Op::Branch => {
+                if let Some(cause) = changed.filter(|_| model.allows_change()) {
+                    return Err(Why::BranchAfterChangedRead(cause));
                 }
             }
-            Op::Write => {
-                let before = if begins_step { changed.is_some() } else { state.changed_before };
-                let clean = changed.is_none() || {
-                    let flags = columns.flags_at(id.index());
-                    flags.has(Flags::CONSTANT) || (flags.has(Flags::INDEPENDENT) && !before)
-                };
-                state.last_write[object] = LastWrite { write: id.cell(), clean };
-            }
+            _ => self.synchronise(state, model, id, &event)?,
+        }
+        state.done[me.index()] += 1;
+        if self.looks_ahead {
+            state.changed_before = before;
+            let joined = |next: &EventId| columns.flags_at(next.index()).is_joined();
+            state.joined = self.next(state, me).filter(joined);
+            self.begin_wait(state, me);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn read(
+        &self,
+        state: &mut State,
+        model: Model,
+        free: &[Option<EventId>; 2],
+        id: EventId,
+        event: &Event,
+    ) -> Result<(), Why> {
+        if self.is_same(state, model, id, event) {
+            return Ok(());
+        }
+        if is_strict(model) && !free.contains(&Some(id)) {
+            let here = state.last_write[event.object as usize].event();
+            return Err(Why::WrongWrite { observed: self.relations.read_from(id), here });
+        }
+        state.changed[event.thread.index()].get_or_insert(id);
+        Ok(())
+    }
+
+    /// Locks, threads and conditions.
+    fn synchronise(&self, state: &mut State, model: Model, id: EventId, event: &Event) -> Result<(), Why> {
+        let (me, object) = (event.thread, event.object as usize);
+        match event.op {
             Op::Acquire | Op::SharedAcquire => {
-                if let Some(holder) = self.blocker(state, &event) {
+                if let Some(holder) = self.blocker(state, event) {
                     return Err(Why::LockHeld(holder, self.trace.tables().thread(holder).to_string()));
                 }
                 match event.op {
@@ -237,15 +265,15 @@ impl<'a> Rules<'a> {
             Op::Release => state.locks[object].owner = None,
             Op::SharedRelease => state.locks[object].readers.retain(|&t| t != me),
             Op::FailedAcquire | Op::FailedSharedAcquire | Op::FailedWait => {
-                if !self.would_fail(state, &event) {
-                    if strict {
+                if !self.would_fail(state, event) {
+                    if is_strict(model) {
                         return Err(Why::AttemptMaySucceed);
                     }
                     state.changed[me.index()].get_or_insert(id);
                 }
             }
             Op::Fork => {
-                state.changed[object] = changed;
+                state.changed[object] = state.changed[me.index()];
                 self.begin_wait(state, ThreadId::at(object));
             }
             Op::Join => {
@@ -253,25 +281,11 @@ impl<'a> Rules<'a> {
                 if let Some(missing) = self.unstarted(state, child).or(self.next(state, child)) {
                     return Err(Why::NotFinished(missing));
                 }
-                state.changed[me.index()] = changed.or(state.changed[object]);
+                state.changed[me.index()] = state.changed[me.index()].or(state.changed[object]);
             }
-            Op::Wait => self.wait(state, id, &event)?,
-            Op::Notify | Op::NotifyAll => self.notify(state, id, &event),
-            Op::Branch => {
-                if let Some(cause) = changed.filter(|_| model.allows_change()) {
-                    return Err(Why::BranchAfterChangedRead(cause));
-                }
-            }
-            Op::Fence | Op::Begin | Op::End | Op::Try => {}
-        }
-        state.done[me.index()] += 1;
-        if self.looks_ahead {
-            if begins_step {
-                state.changed_before = changed.is_some();
-            }
-            let joined = |next: &EventId| columns.flags_at(next.index()).is_joined();
-            state.joined = self.next(state, me).filter(joined);
-            self.begin_wait(state, me);
+            Op::Wait => self.wait(state, id, event)?,
+            Op::Notify | Op::NotifyAll => self.notify(state, id, event),
+            Op::Read | Op::Write | Op::Branch | Op::Fence | Op::Begin | Op::End | Op::Try => {}
         }
         Ok(())
     }
@@ -380,4 +394,16 @@ impl<'a> Rules<'a> {
     pub(crate) fn unstarted(&self, state: &State, thread: ThreadId) -> Option<EventId> {
         self.relations.fork_of(thread).filter(|&fork| !self.has_run(state, fork))
     }
+}
+
+/// No thread may be changed but by a free read.
+#[inline]
+fn is_strict(model: Model) -> bool {
+    matches!(model, Model::Data | Model::Value)
+}
+
+/// A write of a changed thread stores the value that it stored in the observed run. `before`: the thread was changed before
+/// the step that the write belongs to.
+fn stores_the_same(flags: Flags, before: bool) -> bool {
+    flags.has(Flags::CONSTANT) || (flags.has(Flags::INDEPENDENT) && !before)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mayhap_trace::{Attempt, EventId, Op, Relations, Trace};
+use mayhap_trace::{EventId, Op, Relations, Trace};
 
 /// A bad state, stated by events of the trace.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -143,28 +143,7 @@ impl Target {
                     return fail(format!("events {a} and {b} are both atomic: atomic accesses do not race"));
                 }
             }
-            Target::Deadlock(requests) => {
-                if requests.len() < 2 {
-                    return fail("a deadlock needs at least two acquires".to_string());
-                }
-                for (i, &request) in requests.iter().enumerate() {
-                    if !at(request).op.is_acquire() {
-                        return fail(format!(
-                            "event {request} is no acquire: a deadlock is stated by its blocked acquires"
-                        ));
-                    }
-                    if trace.only_tries(request) || at(request).flags.attempt() != Attempt::Blocking {
-                        return fail(format!(
-                            "event {request} is a try or timed acquire: no thread waits there forever"
-                        ));
-                    }
-                    if let Some(twin) = requests[..i].iter().find(|&&e| at(e).thread == at(request).thread) {
-                        return fail(format!(
-                            "events {twin} and {request} are of one thread: a deadlock needs different threads"
-                        ));
-                    }
-                }
-            }
+            Target::Deadlock(requests) => return validate_deadlock(trace, requests),
             Target::Atomicity { first, remote, second } => {
                 let (a, c, b) = (at(*first), at(*remote), at(*second));
                 if !a.op.is_access() || !b.op.is_access() || a.thread != b.thread || a.object != b.object {
@@ -217,4 +196,24 @@ impl Target {
         }
         Ok(())
     }
+}
+
+fn validate_deadlock(trace: &Trace, requests: &[EventId]) -> Result<(), TargetError> {
+    let fail = |message: String| Err(TargetError(message));
+    let at = |id: EventId| trace.event(id);
+    if requests.len() < 2 {
+        return fail("a deadlock needs at least two acquires".to_string());
+    }
+    for (i, &request) in requests.iter().enumerate() {
+        if !at(request).op.is_acquire() {
+            return fail(format!("event {request} is no acquire: a deadlock is stated by its blocked acquires"));
+        }
+        if trace.only_tries(request) {
+            return fail(format!("event {request} is a try or timed acquire: no thread waits there forever"));
+        }
+        if let Some(twin) = requests[..i].iter().find(|&&e| at(e).thread == at(request).thread) {
+            return fail(format!("events {twin} and {request} are of one thread: a deadlock needs different threads"));
+        }
+    }
+    Ok(())
 }

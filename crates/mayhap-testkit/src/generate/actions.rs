@@ -193,11 +193,12 @@ impl Growth<'_> {
             _ => None,
         };
         // Seldom does another thread notify by chance just while this one waits.
-        if is_variable && self.random.percent(70) {
-            if let Some(other) = self.other_thread(thread, Life::Running) {
-                let op = if self.random.percent(30) { Op::NotifyAll } else { Op::Notify };
-                self.notify(other, op, condition);
-            }
+        if is_variable
+            && self.random.percent(70)
+            && let Some(other) = self.other_thread(thread, Life::Running)
+        {
+            let op = if self.random.percent(30) { Op::NotifyAll } else { Op::Notify };
+            self.notify(other, op, condition);
         }
         if !is_variable || self.conditions.can_wait(condition, thread) {
             self.conditions.wait(condition, thread);
