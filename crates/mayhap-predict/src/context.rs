@@ -168,8 +168,19 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The sections that a thread has open after its first `cut` events.
-    pub fn open_sections(&self, thread: ThreadId, cut: u32) -> impl Iterator<Item = &Section> + '_ {
+    /// The sections that a thread has open after its first `cut` events, in a model.
+    pub(crate) fn open_sections(
+        &self,
+        model: Model,
+        thread: ThreadId,
+        cut: u32,
+    ) -> impl Iterator<Item = &Section> + '_ {
+        let words = (model != Model::Sync).then(|| self.sections.open_words(thread, cut));
+        self.open_locks(thread, cut).chain(words.into_iter().flatten())
+    }
+
+    /// The sections of locks that a thread has open after its first `cut` events.
+    fn open_locks(&self, thread: ThreadId, cut: u32) -> impl Iterator<Item = &Section> + '_ {
         let events = self.relations.thread_events(thread);
         let (at, after) = match events.get(cut as usize) {
             Some(&next) => (Some(next), None),

@@ -228,7 +228,7 @@ enum Holder {
 }
 
 fn lock_choice(graph: &Polygraph, wants: u32, holds: u32) -> [Edge; 2] {
-    let why = Why::Lock(graph.lock_of(wants));
+    let why = graph.why_of(wants);
     let (w, h) = (&graph.sections[wants as usize], &graph.sections[holds as usize]);
     debug_assert!(w.release != NIL && h.release != NIL, "sections that stay open are ordered after all others");
     [Edge { from: w.release, to: h.acquire, why }, Edge { from: h.release, to: w.acquire, why }]

@@ -16,6 +16,7 @@
 //! O(nodes × threads) memory.
 
 use mayhap_trace::{EventId, LockId, NONE, Op, ThreadId, VarId};
+use mayhap_witness::Model;
 
 use crate::closure::{Closure, Edge, Node};
 use crate::context::Context;
@@ -23,6 +24,7 @@ use crate::learn::Clauses;
 use crate::problem::{Problem, Supplier};
 use crate::reorderable::Reorderable;
 use crate::saturate::Reason;
+use crate::sections::Section;
 use crate::slice::{Query, Slice};
 use crate::verdict::Why;
 
@@ -118,11 +120,13 @@ pub struct Polygraph {
     /// By write: its strict readers.
     pub(crate) readers: Table<Node>,
     pub(crate) locks: Vec<LockId>,
+    /// Why the sections of each lock exclude each other.
+    whys: Vec<Why>,
     pub(crate) variables: Vec<VarId>,
     /// Runs of nodes with nothing between them: steps of several events, and adjacent events of the target.
     pub(crate) runs: Vec<Vec<Node>>,
     /// The run of each node; [`NIL`] if it is in none. Empty if there are no runs.
-    run_of: Vec<u32>,
+    pub(crate) run_of: Vec<u32>,
     /// Edges to be added, with what they follow from.
     pub(crate) queue: Vec<(Edge, Reason)>,
     /// What each edge of the order follows from.
@@ -143,26 +147,9 @@ impl Polygraph {
         self.roles.is_empty()
     }
 
-    /// The run of a node, if it is in one.
-    #[inline]
-    pub(crate) fn run(&self, node: Node) -> Option<&[Node]> {
-        let run = *self.run_of.get(node as usize)?;
-        (run != NIL).then(|| &self.runs[run as usize][..])
-    }
-
-    /// The edge as it holds for runs: from the tail of one to the head of another.
-    #[inline]
-    pub(crate) fn over_runs(&self, edge: Edge) -> Edge {
-        if self.run_of.is_empty() {
-            return edge;
-        }
-        let (before, after) = (self.run_of[edge.from as usize], self.run_of[edge.to as usize]);
-        if before == after && before != NIL {
-            return edge;
-        }
-        let tail = if before == NIL { edge.from } else { *self.runs[before as usize].last().unwrap_or(&edge.from) };
-        let head = if after == NIL { edge.to } else { self.runs[after as usize][0] };
-        Edge { from: tail, to: head, why: edge.why }
+    /// Why the section excludes others.
+    pub(crate) fn why_of(&self, section: u32) -> Why {
+        self.whys[self.sections[section as usize].lock as usize]
     }
 
     /// The lock of a section.
@@ -174,7 +161,7 @@ impl Polygraph {
 /// Builds polygraphs; keeps its tables between questions.
 #[derive(Debug, Default)]
 pub struct Builder {
-    /// Chain of each thread; [`NONE`] if it has no late event.
+    /// Chain of each thread; [`NONE`] if it has no event in the region.
     chain_of: Vec<u32>,
     /// Per lock and per variable: 0 unseen, chain + 1 seen in one chain, [`MANY`] in several, then [`NUMBERED`] + number.
     lock_seen: Vec<u32>,
@@ -183,7 +170,7 @@ pub struct Builder {
     touched_variables: Vec<u32>,
     /// Events that are nodes whatever they do, sorted.
     forced: Vec<EventId>,
-    edges: Vec<Edge>,
+    pub(crate) edges: Vec<Edge>,
 }
 
 const MANY: u32 = 1 << 30;
@@ -199,7 +186,7 @@ pub(crate) struct Plan<'p, 'c, 'a> {
 }
 
 impl<'c, 'a> Plan<'_, 'c, 'a> {
-    fn context(&self) -> &'c Context<'a> {
+    pub(crate) fn context(&self) -> &'c Context<'a> {
         self.problem.context
     }
 
@@ -210,6 +197,33 @@ impl<'c, 'a> Plan<'_, 'c, 'a> {
     fn events(&self, thread: usize) -> &'c [EventId] {
         let events = self.context().relations.thread_events(ThreadId::at(thread));
         &events[self.region.from[thread] as usize..self.slice.cut[thread] as usize]
+    }
+
+    /// The lock that an event takes, the rank of what ends the section, and whether readers share it: of an acquire, or of a
+    /// branch by which its thread knows that it has a word.
+    fn taken(&self, id: EventId) -> Option<(usize, u32, bool)> {
+        let context = self.context();
+        let event = context.trace.event(id);
+        if event.op == Op::Branch {
+            return self.word_taken(id).map(|s| (s.lock.index(), s.release_rank, false));
+        }
+        let release = context.relations.matching_release(id).map_or(NONE, |release| context.rank(release));
+        Some((event.object as usize, release, event.op.is_shared()))
+    }
+
+    /// The section of a word that an event of the region begins.
+    fn word_taken(&self, event: EventId) -> Option<&'c Section> {
+        let context = self.context();
+        let holds = self.problem.model != Model::Sync;
+        context.sections.word_taken(context.thread(event), context.rank(event)).filter(|_| holds)
+    }
+
+    /// The section of a word, begun in the region, that an event ends.
+    fn word_freed(&self, event: EventId) -> Option<&'c Section> {
+        let context = self.context();
+        let holds = self.problem.model != Model::Sync && context.has_blocks;
+        let section = holds.then(|| context.sections.word_freed(context.thread(event), context.rank(event))).flatten();
+        section.filter(|s| self.in_region(s.acquire))
     }
 
     /// The strict readers of a write that are in the region.
@@ -260,7 +274,7 @@ impl Builder {
     /// Which locks and variables several chains use, and which events are nodes in any case.
     fn survey(&mut self, plan: &Plan, graph: &Polygraph) {
         let context = plan.context();
-        self.lock_seen.resize(context.trace.tables().locks.len(), 0);
+        self.lock_seen.resize(context.sections.locks(), 0);
         self.variable_seen.resize(context.trace.tables().variables.len(), 0);
         self.forced.clear();
         for (chain, &thread) in graph.threads.iter().enumerate() {
@@ -270,6 +284,12 @@ impl Builder {
                 match event.op {
                     Op::Acquire | Op::SharedAcquire => {
                         see(&mut self.lock_seen[object], &mut self.touched_locks, object, chain);
+                    }
+                    Op::Branch => {
+                        if let Some(section) = plan.word_taken(id) {
+                            let lock = section.lock.index();
+                            see(&mut self.lock_seen[lock], &mut self.touched_locks, lock, chain);
+                        }
                     }
                     Op::Write => see(&mut self.variable_seen[object], &mut self.touched_variables, object, chain),
                     Op::Read if plan.is_settled_read(id) => {
@@ -307,6 +327,8 @@ impl Builder {
 
     fn nodes(&mut self, plan: &Plan, graph: &mut Polygraph) {
         number(&mut self.lock_seen, &mut self.touched_locks, &mut graph.locks, LockId::at);
+        graph.whys.clear();
+        graph.whys.extend(graph.locks.iter().map(|&lock| plan.context().sections.why(lock)));
         number(&mut self.variable_seen, &mut self.touched_variables, &mut graph.variables, VarId::at);
         graph.events.clear();
         graph.roles.clear();
@@ -318,6 +340,11 @@ impl Builder {
                 if let Some(role) = self.role(plan, id, &mut leaves_open) {
                     graph.events.push(Some(id));
                     graph.roles.push(role);
+                }
+                if plan.word_freed(id).is_some_and(|s| self.lock_seen[s.lock.index()] >= NUMBERED) {
+                    // The write also ends a section: two nodes for one event.
+                    graph.events.push(Some(id));
+                    graph.roles.push(Role::Release(NONE));
                 }
             }
             if leaves_open {
@@ -335,13 +362,14 @@ impl Builder {
         let object = event.object as usize;
         let numbered = |seen: &[u32]| Some(seen[object]).filter(|&s| s >= NUMBERED).map(|s| s - NUMBERED);
         let role = match event.op {
-            Op::Acquire | Op::SharedAcquire => numbered(&self.lock_seen).map(|_| {
-                let release = plan.context().relations.matching_release(id);
-                let rank = release.map(|r| plan.context().rank(r));
-                let thread = event.thread.index();
-                *leaves_open |= rank.is_some_and(|r| r >= plan.slice.cut[thread] && r < plan.slice.limit[thread]);
-                Role::Acquire(NONE)
-            }),
+            Op::Acquire | Op::SharedAcquire | Op::Branch => {
+                let taken = plan.taken(id).filter(|&(lock, ..)| self.lock_seen[lock] >= NUMBERED);
+                taken.map(|(_, rank, _)| {
+                    let thread = event.thread.index();
+                    *leaves_open |= rank != NONE && rank >= plan.slice.cut[thread] && rank < plan.slice.limit[thread];
+                    Role::Acquire(NONE)
+                })
+            }
             Op::Release | Op::SharedRelease => {
                 let acquire = plan.context().relations.acquire_of(id).filter(|&a| plan.in_region(a));
                 acquire.and(numbered(&self.lock_seen)).map(|_| Role::Release(NONE))
@@ -354,7 +382,7 @@ impl Builder {
     }
 
     /// The node of an event, if it has one.
-    fn node(&self, plan: &Plan, graph: &Polygraph, event: EventId) -> Option<Node> {
+    pub(crate) fn node(&self, plan: &Plan, graph: &Polygraph, event: EventId) -> Option<Node> {
         let chain = self.chain_of[plan.context().thread(event)];
         if chain == NONE {
             return None;
@@ -366,23 +394,29 @@ impl Builder {
         (events.get(at) == Some(&Some(event))).then(|| range.start + at as u32)
     }
 
+    /// The node of an event that ends a section; a write that frees a word has two.
+    fn release_node(&self, plan: &Plan, graph: &Polygraph, event: EventId) -> Node {
+        let node = self.node(plan, graph, event).expect("what ends a section of the region is a node");
+        let release = |n: &Node| matches!(graph.roles[*n as usize], Role::Release(_));
+        if release(&node) { node } else { node + 1 }
+    }
+
     fn sections(&mut self, plan: &Plan, graph: &mut Polygraph) {
         let mut sections = Vec::new();
         for node in 0..graph.roles.len() as Node {
             let Role::Acquire(_) = graph.roles[node as usize] else { continue };
             let id = graph.events[node as usize].expect("virtual ends acquire nothing");
-            let event = plan.context().trace.event(id);
-            let release = plan.context().relations.matching_release(id);
-            let thread = event.thread.index();
-            let open = release.is_none_or(|r| plan.context().rank(r) >= plan.slice.cut[thread]);
-            let closable = open && release.is_some_and(|r| plan.context().rank(r) < plan.slice.limit[thread]);
+            let (lock, rank, shared) = plan.taken(id).expect("an acquire begins a section");
+            let thread = plan.context().thread(id);
+            let open = rank == NONE || rank >= plan.slice.cut[thread];
+            let closable = open && rank != NONE && rank < plan.slice.limit[thread];
             let release = match (open, closable) {
-                (false, _) => release.and_then(|r| self.node(plan, graph, r)).unwrap_or(NIL),
+                (false, _) => self.release_node(plan, graph, plan.context().event_at(thread, rank)),
                 (true, true) => graph.order.chain(graph.order.chain_of(node)).end - 1,
                 (true, false) => NIL,
             };
-            let lock = self.lock_seen[event.object as usize] - NUMBERED;
-            sections.push(RegionSection { lock, acquire: node, release, shared: event.op.is_shared(), closable });
+            let lock = self.lock_seen[lock] - NUMBERED;
+            sections.push(RegionSection { lock, acquire: node, release, shared, closable });
         }
         sections.sort_by_key(|s| s.lock);
         graph.sections = sections;
@@ -499,7 +533,7 @@ impl Builder {
     fn lock_edges(&mut self, graph: &Polygraph) {
         let chains = graph.threads.len();
         for fixed in graph.sections.iter().filter(|s| s.release == NIL) {
-            let why = Why::Lock(graph.locks[fixed.lock as usize]);
+            let why = graph.whys[fixed.lock as usize];
             for chain in (0..chains).filter(|&c| c != graph.order.chain_of(fixed.acquire)) {
                 let rivals = if fixed.shared { &graph.exclusive_sections } else { &graph.all_sections };
                 if let Some(last) = rivals.get(fixed.lock as usize * chains + chain).last() {
@@ -517,75 +551,12 @@ impl Builder {
         for &event in &plan.region.final_events {
             let to = node(event);
             for chain in (0..graph.threads.len()).filter(|&c| c != graph.order.chain_of(to)) {
-                edges.push(Edge { from: graph.order.chain(chain).end - 1, to, why });
+                // A section that only a virtual end closes may as well stay open.
+                let last = graph.order.chain(chain).rev().find(|&n| graph.events[n as usize].is_some());
+                edges.extend(last.map(|from| Edge { from, to, why }));
             }
         }
         self.edges.append(&mut edges);
-    }
-
-    /// Makes runs of steps with several nodes and of adjacent pairs.
-    fn runs(&mut self, plan: &Plan, graph: &mut Polygraph) {
-        graph.runs.clear();
-        graph.run_of.clear();
-        if !plan.context().has_blocks && plan.query.adjacent.is_empty() {
-            return;
-        }
-        graph.run_of.resize(graph.roles.len(), NIL);
-        for chain in (0..graph.threads.len()).filter(|_| plan.context().has_blocks) {
-            self.step_runs(plan, graph, chain);
-        }
-        for &(x, y) in &plan.query.adjacent {
-            let node = |event| self.node(plan, graph, event).expect("events of the target are nodes");
-            let (x, y) = (node(x), node(y));
-            let of = |node: Node| graph.run(node).map_or(vec![node], <[Node]>::to_vec);
-            let (mut before, after) = (of(x), of(y));
-            let within = before.windows(2).any(|pair| pair == [x, y]);
-            if !within && (before.last() != Some(&x) || after.first() != Some(&y) || before == after) {
-                // Something of a step comes between them.
-                self.edges.push(Edge { from: y, to: x, why: Why::Target });
-            } else if !within {
-                before.extend(after);
-                let number = graph.runs.len() as u32;
-                before.iter().for_each(|&node| graph.run_of[node as usize] = number);
-                graph.runs.push(before);
-            }
-        }
-        if !plan.query.adjacent.is_empty() {
-            self.edges_of_runs(graph);
-        }
-    }
-
-    /// The runs of one chain: nodes whose events are joined to each other.
-    fn step_runs(&self, plan: &Plan, graph: &mut Polygraph, chain: usize) {
-        let context = plan.context();
-        let mut steps: Vec<Node> = Vec::new();
-        for node in graph.order.chain(chain) {
-            let Some(event) = graph.events[node as usize] else { break };
-            let (thread, rank) = (context.thread(event), context.rank(event));
-            let start = context.step_start(thread, rank);
-            let before = steps.last().and_then(|&n| graph.events[n as usize]);
-            if before.is_some_and(|before| context.rank(before) < start) {
-                graph.add_run(std::mem::take(&mut steps));
-            }
-            steps.push(node);
-        }
-        graph.add_run(steps);
-    }
-
-    /// All of a run of several threads comes after what comes directly before one of it in its thread; likewise before.
-    fn edges_of_runs(&mut self, graph: &Polygraph) {
-        for run in &graph.runs {
-            let (head, tail) = (run[0], run[run.len() - 1]);
-            for &node in run {
-                let chain = graph.order.chain(graph.order.chain_of(node));
-                if node > chain.start && node != head && !run.contains(&(node - 1)) {
-                    self.edges.push(Edge { from: node - 1, to: head, why: Why::Target });
-                }
-                if node + 1 < chain.end && node != tail && !run.contains(&(node + 1)) {
-                    self.edges.push(Edge { from: tail, to: node + 1, why: Why::Target });
-                }
-            }
-        }
     }
 
     /// Closes the order under the edges that the observed order keeps and queues the others.
@@ -608,17 +579,6 @@ impl Builder {
         }
         for variable in graph.variables.iter() {
             self.variable_seen[variable.index()] = 0;
-        }
-    }
-}
-
-impl Polygraph {
-    /// Adds a run of nodes; one node alone is none.
-    fn add_run(&mut self, nodes: Vec<Node>) {
-        if nodes.len() > 1 {
-            let number = self.runs.len() as u32;
-            nodes.iter().for_each(|&node| self.run_of[node as usize] = number);
-            self.runs.push(nodes);
         }
     }
 }

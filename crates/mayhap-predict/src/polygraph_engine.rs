@@ -24,7 +24,7 @@ use crate::linearise::{Lineariser, Run};
 use crate::polygraph::{NIL, Polygraph};
 use crate::slice::Query;
 use crate::solver::Solver;
-use crate::verdict::{Budget, Engine, Verdict, Why};
+use crate::verdict::{Budget, Engine, Verdict};
 
 /// The engine.
 pub struct PolygraphEngine<'c, 'a> {
@@ -197,7 +197,7 @@ fn open_choices(graph: &Polygraph) -> Vec<[Edge; 2]> {
     let mut choices = Vec::new();
     let sections = &graph.sections;
     for (i, a) in sections.iter().enumerate() {
-        let why = Why::Lock(graph.lock_of(i as u32));
+        let why = graph.why_of(i as u32);
         for b in sections[i + 1..].iter().take_while(|b| b.lock == a.lock) {
             let apart = graph.order.chain_of(a.acquire) != graph.order.chain_of(b.acquire) && !(a.shared && b.shared);
             if !apart || a.release == NIL || b.release == NIL {
@@ -230,7 +230,7 @@ fn conflicting_sections(context: &Context, graph: &Polygraph) -> Vec<Edge> {
         }
         let to = graph.sections[section as usize].acquire;
         let chain = graph.order.chain_of(to);
-        let why = Why::Lock(graph.lock_of(section));
+        let why = graph.why_of(section);
         let touched = accesses_within(context, graph, section);
         for &(variable, is_write) in &touched {
             let earlier = latest.get(&(variable, !is_write)).into_iter().flatten();

@@ -60,7 +60,7 @@ impl Reorderable {
                 return false;
             }
             let context = problem.context;
-            if !self.straddle(context, slice) & !self.follow(context, slice) & !self.interfere(context, slice) {
+            if !self.straddle(problem, slice) & !self.follow(context, slice) & !self.interfere(context, slice) {
                 return true;
             }
         }
@@ -216,11 +216,12 @@ impl Reorderable {
     }
 
     /// Straddling sections: pulls acquires into `U`. True if `U` grew.
-    fn straddle(&mut self, context: &Context, slice: &Slice) -> bool {
+    fn straddle(&mut self, problem: &Problem, slice: &Slice) -> bool {
+        let context = problem.context;
         let mut grew = false;
         for thread in 0..self.from.len() {
             let mut lowest: Option<&Section> = None;
-            for section in context.open_sections(ThreadId::at(thread), self.from[thread]) {
+            for section in context.open_sections(problem.model, ThreadId::at(thread), self.from[thread]) {
                 let harmed = context.sections.rivals(section, &slice.cut).any(|rival| {
                     rival.acquire > section.acquire || rival.acquire_rank >= self.from[rival.thread.index()]
                 });

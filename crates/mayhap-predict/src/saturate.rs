@@ -130,7 +130,7 @@ impl Polygraph {
         if before == 0 {
             return;
         }
-        let why = Why::Lock(self.lock_of(section));
+        let why = self.why_of(section);
         let edge = match rivals[before - 1].latest_release {
             // A section that stays open comes last, but it reaches this release: the edge closes the cycle.
             NIL => {

@@ -4,8 +4,14 @@
 //! exclude each other when they belong to different threads, name one lock, and at least one is exclusive. Built once per
 //! trace in linear time; every question "which section of this lock does that thread open last before its k-th event"
 //! is a binary search.
+//!
+//! The sections of words that are used as locks ([`crate::lock_words`]) come after those of locks: their locks have numbers
+//! beyond the trace's table. They hold in every model but `sync`.
 
-use mayhap_trace::{EventId, LockId, NONE, Op, Relations, ThreadId, Trace};
+use mayhap_trace::{EventId, LockId, NONE, Op, Relations, Tables, ThreadId, Trace, VarId};
+
+use crate::lock_words::{self, WordSection};
+use crate::verdict::Why;
 
 /// One critical section.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,7 +48,16 @@ pub struct Sections {
     groups: Vec<Group>,
     /// Bounds of each lock's groups.
     of_lock: Vec<u32>,
+    /// How many locks the trace has.
+    locks: usize,
+    /// The variables of the words that are used as locks.
+    words: Vec<VarId>,
+    /// By thread: sections of such words, by the rank of their acquire. Empty if there are none.
+    words_by_thread: Vec<Vec<Section>>,
 }
+
+/// Sections of words that a thread may have open at once and still be found.
+const NESTED: usize = 8;
 
 impl Sections {
     /// Collects the sections.
@@ -63,9 +78,12 @@ impl Sections {
                 exclusive: NONE,
             });
         }
+        let locks = trace.tables().locks.len();
+        let (words, words_by_thread) = words(trace, relations);
+        all.extend(words_by_thread.iter().flatten());
         all.sort_by_key(|s| (s.lock, s.thread));
         let mut groups: Vec<Group> = Vec::new();
-        let mut of_lock = vec![0; trace.tables().locks.len() + 1];
+        let mut of_lock = vec![0; locks + words.len() + 1];
         for i in 0..all.len() {
             let fresh = i == 0 || (all[i - 1].lock, all[i - 1].thread) != (all[i].lock, all[i].thread);
             if fresh {
@@ -82,7 +100,50 @@ impl Sections {
         for lock in 1..of_lock.len() {
             of_lock[lock] += of_lock[lock - 1];
         }
-        Sections { all, groups, of_lock }
+        Sections { all, groups, of_lock, locks, words, words_by_thread }
+    }
+
+    /// How many locks there are, words that are used as locks included.
+    pub(crate) fn locks(&self) -> usize {
+        self.locks + self.words.len()
+    }
+
+    /// The word behind a lock, if it is one.
+    fn word(&self, lock: LockId) -> Option<VarId> {
+        lock.index().checked_sub(self.locks).map(|word| self.words[word])
+    }
+
+    /// What a lock is called.
+    pub(crate) fn name<'t>(&self, tables: &'t Tables, lock: LockId) -> &'t str {
+        match self.word(lock) {
+            Some(variable) => tables.variables.get(variable.index()),
+            None => tables.locks.get(lock.index()),
+        }
+    }
+
+    /// Why sections of a lock exclude each other.
+    pub(crate) fn why(&self, lock: LockId) -> Why {
+        self.word(lock).map_or(Why::Lock(lock), Why::Interference)
+    }
+
+    /// The sections of words that a thread has open after its first `cut` events. Deeply nested ones may be missing.
+    pub(crate) fn open_words(&self, thread: ThreadId, cut: u32) -> impl Iterator<Item = &Section> {
+        let sections = self.words_by_thread.get(thread.index()).map_or(&[][..], Vec::as_slice);
+        let before = sections.partition_point(|s| s.acquire_rank < cut);
+        sections[..before].iter().rev().take(NESTED).filter(move |s| s.release_rank >= cut)
+    }
+
+    /// The section of a word that the event with this rank begins.
+    pub(crate) fn word_taken(&self, thread: usize, rank: u32) -> Option<&Section> {
+        let sections = self.words_by_thread.get(thread)?;
+        sections.binary_search_by_key(&rank, |s| s.acquire_rank).ok().map(|i| &sections[i])
+    }
+
+    /// The section of a word that the event with this rank ends. A section that began long before may be missing.
+    pub(crate) fn word_freed(&self, thread: usize, rank: u32) -> Option<&Section> {
+        let sections = self.words_by_thread.get(thread)?;
+        let before = sections.partition_point(|s| s.acquire_rank < rank);
+        sections[..before].iter().rev().take(NESTED).find(|s| s.release_rank == rank)
     }
 
     /// All sections, by lock, then thread, then program order.
@@ -133,4 +194,40 @@ impl Sections {
     pub fn memory(&self) -> usize {
         self.all.capacity() * size_of::<Section>() + self.groups.capacity() * size_of::<Group>()
     }
+}
+
+/// The words that several threads use as locks, and their sections by thread.
+fn words(trace: &Trace, relations: &Relations) -> (Vec<VarId>, Vec<Vec<Section>>) {
+    let mut found = lock_words::sections(trace, relations);
+    let mut words: Vec<VarId> = found.iter().map(|s| s.variable).collect();
+    words.sort_unstable();
+    words.dedup();
+    let thread = |s: &WordSection| trace.event(s.taken).thread;
+    let mut first = vec![None; words.len()];
+    let mut shared = vec![false; words.len()];
+    for section in &found {
+        if let Ok(word) = words.binary_search(&section.variable) {
+            shared[word] |= *first[word].get_or_insert(thread(section)) != thread(section);
+        }
+    }
+    let mut kept = shared.iter();
+    words.retain(|_| *kept.next().unwrap_or(&false));
+    found.retain(|s| words.binary_search(&s.variable).is_ok());
+    if found.is_empty() {
+        return (Vec::new(), Vec::new());
+    }
+    let mut by_thread = vec![Vec::new(); relations.threads()];
+    for section in found {
+        let word = words.binary_search(&section.variable).unwrap_or_default();
+        by_thread[thread(&section).index()].push(Section {
+            acquire: section.taken,
+            acquire_rank: relations.rank(section.taken) as u32,
+            release_rank: section.freed.map_or(NONE, |freed| relations.rank(freed) as u32),
+            thread: thread(&section),
+            lock: LockId::at(trace.tables().locks.len() + word),
+            shared: false,
+            exclusive: NONE,
+        });
+    }
+    (words, by_thread)
 }

@@ -287,10 +287,11 @@ impl Slice {
     }
 
     /// The sections that the cut leaves open.
-    pub fn open<'s>(&'s self, context: &'s Context) -> impl Iterator<Item = &'s Section> {
+    pub fn open<'s>(&'s self, problem: &Problem<'s, '_>) -> impl Iterator<Item = &'s Section> {
+        let (context, model) = (problem.context, problem.model);
         (0..self.cut.len())
             .filter(|&t| self.cut[t] > 0)
-            .flat_map(|t| context.open_sections(ThreadId::at(t), self.cut[t]))
+            .flat_map(move |t| context.open_sections(model, ThreadId::at(t), self.cut[t]))
     }
 
     /// An open section that may not be closed.
@@ -312,9 +313,8 @@ impl Slice {
     /// Settles sections of one lock that are open at once: the one that may be closed must be. Two that are fixed, or whose
     /// closing would overrun a stop, cannot be, which is the error.
     pub fn settle(&mut self, problem: &Problem) -> Result<(), Clash> {
-        let context = problem.context;
         loop {
-            let open: Vec<Section> = self.open(context).copied().collect();
+            let open: Vec<Section> = self.open(problem).copied().collect();
             let mut closed = false;
             for (i, a) in open.iter().enumerate() {
                 let rivals = open[..i].iter().filter(|b| excludes(a, b) && self.is_fixed(a) | self.is_fixed(b));
@@ -346,7 +346,7 @@ impl Slice {
             let mut open: Vec<Section> = Vec::new();
             for thread in 0..seen.len() {
                 if ideal.cut[thread] > 0 {
-                    open.extend(context.open_sections(ThreadId::at(thread), ideal.cut[thread]).copied());
+                    open.extend(context.open_sections(problem.model, ThreadId::at(thread), ideal.cut[thread]).copied());
                 }
             }
             seen.clone_from(&ideal.cut);
@@ -371,7 +371,7 @@ impl Slice {
         let context = problem.context;
         let mut closed = self.clone();
         loop {
-            let open: Vec<Section> = closed.open(context).copied().collect();
+            let open: Vec<Section> = closed.open(problem).copied().collect();
             let before = closed.cut.clone();
             for section in open {
                 let overtaken = context.sections.rivals(&section, &closed.cut).any(|r| r.acquire > section.acquire);

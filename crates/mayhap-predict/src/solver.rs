@@ -452,7 +452,7 @@ impl<'c, 'a> Solver<'c, 'a> {
                 let mut until = self.context.rank(event) + 1;
                 if self.context.has_blocks {
                     let end = self.context.step_end(thread, until).min(slice.cut[thread]);
-                    until = next.map_or(end, |next| end.min(self.context.rank(next)));
+                    until = until.max(next.map_or(end, |next| end.min(self.context.rank(next))));
                 }
                 emit(thread, until);
                 if last(chain) == Some(node) {
@@ -515,7 +515,7 @@ impl Clash {
             Clash::Open(a, b) => {
                 let tables = context.trace.tables();
                 let name = |t: ThreadId| tables.thread(t);
-                let lock = tables.locks.get(a.lock.index());
+                let lock = context.sections.name(tables, a.lock);
                 let reason = format!(
                     "{} and {} would both hold lock {lock} (events {} and {})",
                     name(a.thread),
