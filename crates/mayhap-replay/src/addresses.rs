@@ -4,7 +4,8 @@
 //! that can be taken from it: with fixed addresses it always does the same. So where a replay diverged and nothing else
 //! explains it, it is made some more times with addresses as they come, and with fixed ones.
 
-use crate::session::{Options, Outcome, Replayed};
+use crate::outcome::Outcome;
+use crate::session::{Options, Replayed};
 
 /// Replays of each sort.
 const RUNS: usize = 3;

@@ -1,11 +1,8 @@
 //! Steps and what came instead of them, in words.
 
-use std::fmt;
-
 use mayhap_wire::ring::Tag;
 use mayhap_wire::schedule::{READ, WRITE, class};
 
-use crate::session::{Effect, Outcome, Replayed};
 use mayhap_symbols::Symbols;
 use mayhap_trace::attachments::steps::{Step, Steps};
 
@@ -120,87 +117,5 @@ impl<'a> Places<'a> {
         let place = self.place(step);
         let at = if place.is_empty() { place } else { format!("at {place}") };
         words.into_iter().chain([at]).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
-    }
-}
-
-impl Outcome {
-    /// The word for it.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Outcome::Confirmed => "confirmed",
-            Outcome::Diverged { .. } => "diverged",
-            Outcome::NotReached(_) => "not reached",
-        }
-    }
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Outcome::Confirmed => f.write_str("confirmed"),
-            Outcome::Diverged { step, expected, got, sources } => {
-                write!(f, "diverged at step {step}: expected {expected}, got {got}")?;
-                if sources.is_empty() { Ok(()) } else { write!(f, "; {}", suspects(sources)) }
-            }
-            Outcome::NotReached(why) => write!(f, "not reached: {why}"),
-        }
-    }
-}
-
-impl fmt::Display for Effect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Effect::None => f.write_str("no visible effect"),
-            Effect::Core => {
-                f.write_str("effect not examined: the process ended with a core dump when the state was reached")
-            }
-            Effect::Crash { signal, message } => {
-                write!(f, "crash ({})", signal_name(*signal))?;
-                message.as_ref().map_or(Ok(()), |message| write!(f, ": {message}"))
-            }
-            Effect::Hang => f.write_str("hang: the program makes no progress"),
-            Effect::Deadlock => f.write_str("deadlock: the threads wait for each other forever"),
-            Effect::Exit { code, recorded } => write!(f, "exit code {code} instead of {recorded}"),
-            Effect::Output { line } => write!(f, "different output: {line}"),
-            Effect::Unknown => f.write_str("effect unknown: the program was stopped at its time limit"),
-        }
-    }
-}
-
-/// A source of divergence that no call gives away.
-pub const ADDRESSES: &str = "addresses";
-
-/// What may have led a run elsewhere, and what to do about it.
-pub fn suspects(sources: &[&str]) -> String {
-    if sources == [ADDRESSES] {
-        return "where its memory lies seems to lead the program elsewhere: with addresses that change from run to run it does not \
-                always do the same, with fixed ones it does. Record and replay under `setarch -R`"
-            .into();
-    }
-    let all = sources.join(", ");
-    format!("the program uses {all}, a nondeterministic input: record with --record-inputs")
-}
-
-/// The name of a signal that ends programs.
-pub fn signal_name(signal: i32) -> String {
-    let name = match signal {
-        2 => "SIGINT",
-        4 => "SIGILL",
-        6 => "SIGABRT",
-        7 => "SIGBUS",
-        8 => "SIGFPE",
-        9 => "SIGKILL",
-        11 => "SIGSEGV",
-        15 => "SIGTERM",
-        other => return format!("signal {other}"),
-    };
-    name.into()
-}
-
-/// What a replay came to, in one line.
-pub fn effect_and_outcome(replayed: &Replayed) -> String {
-    match &replayed.outcome {
-        Outcome::Confirmed => format!("confirmed; {}", replayed.effect),
-        outcome => outcome.to_string(),
     }
 }

@@ -13,9 +13,11 @@
 pub mod addresses;
 pub mod describe;
 pub mod image;
+pub mod outcome;
 pub mod plan;
 pub mod session;
 pub mod witness_file;
 
 pub use mayhap_record::Error;
-pub use session::{Effect, Options, Outcome, Replayed, Side, replay, steps};
+pub use outcome::{Effect, Outcome};
+pub use session::{Options, Replayed, Side, replay, steps};

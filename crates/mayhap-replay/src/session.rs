@@ -14,6 +14,7 @@ use mayhap_wire::schedule::{ENVIRONMENT, arrival, goal, mode, place, reason};
 
 use crate::describe::{Places, action, verb};
 use crate::image::{Divergence, Finish, Image};
+use crate::outcome::{Effect, Outcome};
 use crate::plan::Plan;
 use mayhap_record::Error;
 use mayhap_record::{self as record, Capture, Monitor};
@@ -72,60 +73,6 @@ pub struct Printed {
     pub out: Vec<u8>,
     /// On standard error.
     pub err: Vec<u8>,
-}
-
-/// Whether the bad state was reached.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Outcome {
-    /// It happened.
-    Confirmed,
-    /// The program did something else.
-    Diverged {
-        /// The step of the schedule, from 1.
-        step: usize,
-        /// What was expected there.
-        expected: String,
-        /// What came.
-        got: String,
-        /// What may have led it there: what differs from run to run by itself and was not recorded.
-        sources: Vec<&'static str>,
-    },
-    /// The program did as planned, but did not come to the end of the schedule.
-    NotReached(String),
-}
-
-/// What came of the program after that; the gravest last.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Effect {
-    /// The program was ended from here, so nothing can be said.
-    Unknown,
-    /// The process was ended where the state was reached, as asked for, so nothing can be said.
-    Core,
-    /// Nothing that the recorded run did not show.
-    None,
-    /// Other output.
-    Output {
-        /// The first line that the recorded run did not print.
-        line: String,
-    },
-    /// Another exit code.
-    Exit {
-        /// The code.
-        code: i32,
-        /// What the recorded run ended with.
-        recorded: i32,
-    },
-    /// It never ended.
-    Hang,
-    /// A signal ended it.
-    Crash {
-        /// The signal's number.
-        signal: i32,
-        /// The line in which the program says why, if it does.
-        message: Option<String>,
-    },
-    /// Threads wait for each other forever.
-    Deadlock,
 }
 
 /// A thread as it stood before its target.
@@ -544,4 +491,12 @@ fn new_line(now: &[u8], before: &[u8]) -> Option<String> {
 /// What the trace at `path` says of its run, to compare with.
 pub fn recorded(path: &Path) -> Option<Recorded> {
     Run::load(path).map(|run| Recorded { run, output: None, late: false })
+}
+
+/// What a replay came to, in one line.
+pub fn effect_and_outcome(replayed: &Replayed) -> String {
+    match &replayed.outcome {
+        Outcome::Confirmed => format!("confirmed; {}", replayed.effect),
+        outcome => outcome.to_string(),
+    }
 }

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::finding::Finding;
 use crate::fingerprint;
 use crate::refutation::Refutation;
-use crate::sources::SourceText;
 
 /// What the JSON says it is.
 pub const FORMAT: &str = "mayhap-report";
@@ -172,6 +171,17 @@ pub enum ReadError {
 fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at line ").map_or(text.clone(), |(message, _)| message.to_string())
+}
+
+/// Consecutive lines of a file.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct SourceText {
+    /// The file, as locations spell it.
+    pub file: String,
+    /// The number of the first line.
+    pub from: u32,
+    /// The lines, without their ends.
+    pub lines: Vec<String>,
 }
 
 impl Report {

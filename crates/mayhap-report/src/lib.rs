@@ -26,7 +26,7 @@ pub mod stacks;
 pub mod suppress;
 pub mod text;
 
-pub use data::{FORMAT, ReadError, Report, Rung, Summary, Tool, TraceInfo, VERSION};
+pub use data::{FORMAT, ReadError, Report, Rung, SourceText, Summary, Tool, TraceInfo, VERSION};
 pub use describe::words::{counted, grouped};
 pub use describe::{Describer, Evidence, Recorded, place, sources};
 pub use finding::{
@@ -35,4 +35,3 @@ pub use finding::{
 pub use places::function_name;
 pub use refutation::{Needed, Premise, Refutation};
 pub use schedules::{Changed, Row, Schedules};
-pub use sources::SourceText;

@@ -3,21 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
-use crate::data::Report;
+use crate::data::{Report, SourceText};
 use crate::finding::{Side, Source};
-
-/// Consecutive lines of a file.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct SourceText {
-    /// The file, as locations spell it.
-    pub file: String,
-    /// The number of the first line.
-    pub from: u32,
-    /// The lines, without their ends.
-    pub lines: Vec<String>,
-}
 
 /// How many lines are kept before and after each line that a finding refers to.
 const AROUND: u32 = 6;

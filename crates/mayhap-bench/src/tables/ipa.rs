@@ -48,33 +48,38 @@ fn calls_by(outcome: &Outcome, prefix: &str) -> u64 {
     named.map(|(_, n)| n).sum()
 }
 
+/// The columns of the table of races.
+const RACE_COLUMNS: [&str; 19] = [
+    "program",
+    "threads",
+    "memory",
+    "lock",
+    "other",
+    "vars",
+    "hb",
+    "hb+ls",
+    "basis",
+    "ipa1",
+    "time",
+    "over %",
+    "ipa2",
+    "time",
+    "over %",
+    "lines",
+    "proven",
+    "confirmed",
+    "upper",
+];
+
+/// The columns of the table of calls.
+const CALL_COLUMNS: [&str; 12] =
+    ["program", "potential", "calls", "%", "both", "LCC", "RC", "without memory", "both", "LCC", "RC", "factor"];
+
 /// Makes both tables.
 pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
-    let columns = [
-        "program",
-        "threads",
-        "memory",
-        "lock",
-        "other",
-        "vars",
-        "hb",
-        "hb+ls",
-        "basis",
-        "ipa1",
-        "time",
-        "over %",
-        "ipa2",
-        "time",
-        "over %",
-        "lines",
-        "proven",
-        "confirmed",
-        "upper",
-    ];
-    let mut races = Sheet::new("ipa-races", "Races by lock histories (iPA, Table V)", &columns, RACES);
-    let columns =
-        ["program", "potential", "calls", "%", "both", "LCC", "RC", "without memory", "both", "LCC", "RC", "factor"];
-    let mut calls = Sheet::new("ipa-calls", "Incremental and non-incremental search (iPA, Table VI)", &columns, CALLS);
+    let mut races = Sheet::new("ipa-races", "Races by lock histories (iPA, Table V)", &RACE_COLUMNS, RACES);
+    let mut calls =
+        Sheet::new("ipa-calls", "Incremental and non-incremental search (iPA, Table VI)", &CALL_COLUMNS, CALLS);
     for recorded in record_all(bench)? {
         if let Err(late) = bench.in_time() {
             races.tolerate(&recorded.name, Err(late))?;

@@ -9,6 +9,7 @@ pub(crate) mod recorder;
 pub(crate) mod ring;
 pub(crate) mod store;
 pub(crate) mod stuck;
+pub(crate) mod unpacking;
 
 use std::io;
 

@@ -26,18 +26,18 @@
 //! | 4 | a run: how many units before it is the same, and how many units it has, in 3 bytes each |
 //! | `0x10` + n | n units, 1 to 16: 2 bytes with a bit for each that is new, the last one's lowest, then in their order 4 bytes of each that is new and the hash of each other one |
 
-use mayhap_wire::ring::{Tag, access_word, split_record, unit};
+use mayhap_wire::ring::{Tag, split_record, unit};
 
-use crate::capture::deltas::{Lasts, words_of};
+use crate::capture::deltas::words_of;
 use crate::memory;
 use mayhap_symbols::Module;
 
 /// Units looked at together.
-const GROUP: usize = 16;
+pub(super) const GROUP: usize = 16;
 /// The most units of a piece.
-const MOST: usize = 1 << 20;
+pub(super) const MOST: usize = 1 << 20;
 /// Units that are told by their place.
-const PLACES: usize = 256;
+pub(super) const PLACES: usize = 256;
 /// Hashes of units by which their places are found.
 const HASHES: usize = 1 << 12;
 /// Hashes of units that are told by their hash.
@@ -49,16 +49,16 @@ const KEPT: u8 = 16;
 /// The most bytes of a group: a tag, two bytes of bits, the units; and bytes that are written behind what counts.
 const LONGEST: usize = 3 + 4 * GROUP + 3;
 
-const LOWS: u8 = 0;
-const QUARTERS: u8 = 1;
-const NIBBLES: u8 = 2;
-const BYTES: u8 = 3;
-const RUN: u8 = 4;
-const MIXED: u8 = 0x10;
+pub(super) const LOWS: u8 = 0;
+pub(super) const QUARTERS: u8 = 1;
+pub(super) const NIBBLES: u8 = 2;
+pub(super) const BYTES: u8 = 3;
+pub(super) const RUN: u8 = 4;
+pub(super) const MIXED: u8 = 0x10;
 
 /// Bits of bytes.
-const THREES: u64 = 0x0303_0303_0303_0303;
-const FIFTEENS: u64 = 0x0f0f_0f0f_0f0f_0f0f;
+pub(super) const THREES: u64 = 0x0303_0303_0303_0303;
+pub(super) const FIFTEENS: u64 = 0x0f0f_0f0f_0f0f_0f0f;
 
 #[inline(always)]
 fn hash(unit: u32) -> usize {
@@ -67,7 +67,7 @@ fn hash(unit: u32) -> usize {
 
 /// The hash that tells a unit in a mixed group.
 #[inline(always)]
-fn cell(unit: u32) -> usize {
+pub(super) fn cell(unit: u32) -> usize {
     (unit.wrapping_mul(0x9e37_79b1) >> 24) as usize % CELLS
 }
 
@@ -88,7 +88,7 @@ fn group(units: &[u32], at: usize) -> Option<&[u32; GROUP]> {
 
 /// Whether a unit is an access by itself, if it is not a part of something else.
 #[inline(always)]
-fn is_access(unit: u32) -> bool {
+pub(super) fn is_access(unit: u32) -> bool {
     unit >> unit::SITE_SHIFT != 0
 }
 
@@ -115,11 +115,11 @@ fn are_same(one: &[u32; GROUP], other: &[u32; GROUP]) -> bool {
 }
 
 /// What packer and unpacker know alike.
-struct Known {
+pub(super) struct Known {
     /// The latest unit of a mixed group with this hash.
-    latest: [u32; CELLS],
+    pub(super) latest: [u32; CELLS],
     /// The units in their places.
-    recent: [u32; PLACES],
+    pub(super) recent: [u32; PLACES],
     /// The place where a unit with this hash is, if it is there.
     place: [u8; HASHES],
     /// The place that is taken next.
@@ -127,11 +127,11 @@ struct Known {
 }
 
 impl Known {
-    fn new() -> Box<Known> {
+    pub(super) fn new() -> Box<Known> {
         Box::new(Known { latest: [0; CELLS], recent: [0; PLACES], place: [0; HASHES], next: 0 })
     }
 
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.latest.fill(0);
         self.recent.fill(0);
         self.place.fill(0);
@@ -140,7 +140,7 @@ impl Known {
 
     /// Learns from a mixed group: the first that is new takes a place, or all that have none where none is new.
     #[inline(always)]
-    fn learn(&mut self, units: &[u32], new: u32) {
+    pub(super) fn learn(&mut self, units: &[u32], new: u32) {
         if new == 0 {
             units.iter().for_each(|&unit| self.place(unit));
         } else if let Some(&unit) = units.get(units.len() - (u32::BITS - new.leading_zeros()) as usize) {
@@ -385,296 +385,4 @@ fn same(one: &[u32], other: &[u32]) -> usize {
         length += GROUP;
     }
     length + one[length..].iter().zip(&other[length..]).take_while(|(one, other)| one == other).count()
-}
-
-/// Unpacks pieces of units, which follow one another unless it is told otherwise.
-pub(crate) struct Unpacker {
-    known: Box<Known>,
-    main: Vec<u32>,
-    units: Vec<u32>,
-    lasts: Lasts,
-}
-
-impl Unpacker {
-    pub(crate) fn new() -> Unpacker {
-        Unpacker { known: Known::new(), main: Vec::new(), units: Vec::new(), lasts: Lasts::new() }
-    }
-
-    /// What the last piece needs to know of what was before it.
-    pub(crate) fn before(&self) -> &[u64] {
-        self.lasts.before()
-    }
-
-    /// The next piece is one of which [`Self::before`] was this.
-    pub(crate) fn begin(&mut self, before: &[u64]) {
-        self.lasts.begin(before);
-    }
-
-    /// The words of a piece of so many units; `None` where it is none.
-    pub(crate) fn words(&mut self, bytes: &[u8], count: u64) -> Option<Vec<u64>> {
-        let mut words = Vec::new();
-        let access = |words: &mut Vec<u64>, site, address| words.push(access_word(site, address));
-        self.unpack(bytes, count, &mut words, access, |words, record| words.extend_from_slice(record)).then_some(words)
-    }
-
-    /// Calls `access` with site and address of each access of a piece of so many units, `record` with the words of each record.
-    /// `false` where the bytes were not packed by [`Packer`].
-    #[inline]
-    pub(crate) fn unpack<T>(
-        &mut self,
-        bytes: &[u8],
-        count: u64,
-        to: &mut T,
-        access: impl FnMut(&mut T, u32, u64),
-        record: impl FnMut(&mut T, &[u64]),
-    ) -> bool {
-        unpack(bytes, count, self).is_some() && self.lasts.split(&self.units, to, access, record) == self.units.len()
-    }
-}
-
-/// Puts the units of a piece, which has so many, into [`Unpacker::units`]; `None` where the bytes were not packed by [`Packer`].
-fn unpack(bytes: &[u8], count: u64, into: &mut Unpacker) -> Option<()> {
-    let Unpacker { known, main, units: all, .. } = into;
-    known.clear();
-    main.clear();
-    all.clear();
-    let count = usize::try_from(count).ok().filter(|&count| count <= MOST)?;
-    let units = &mut *main;
-    let mut rest = bytes;
-    let mut lows: &[[u8; 4]] = &[];
-    while let Some((&tag, after)) = rest.split_first() {
-        rest = match tag {
-            LOWS => {
-                let (whole, part) = after.as_chunks();
-                lows = Some(whole).filter(|_| part.is_empty())?;
-                &[]
-            }
-            QUARTERS => {
-                let (places, rest) = after.split_first_chunk::<4>()?;
-                let places = u32::from_le_bytes(*places);
-                let pairs = u64::from(places & 0x0f0f_0f0f) | u64::from(places >> 4 & 0x0f0f_0f0f) << 32;
-                put_places(pairs & THREES, pairs >> 2 & THREES, &known.recent, units);
-                rest
-            }
-            NIBBLES => {
-                let (places, rest) = after.split_first_chunk::<8>()?;
-                let places = u64::from_le_bytes(*places);
-                put_places(places & FIFTEENS, places >> 4 & FIFTEENS, &known.recent, units);
-                rest
-            }
-            BYTES => {
-                let (places, rest) = after.split_first_chunk::<GROUP>()?;
-                let places = u128::from_le_bytes(*places);
-                put_places(places as u64, (places >> 64) as u64, &known.recent, units);
-                rest
-            }
-            RUN => {
-                let (numbers, rest) = after.split_first_chunk::<6>()?;
-                let [a, b, c, d, e, f] = numbers.map(usize::from);
-                let (distance, length) = (a | b << 8 | c << 16, d | e << 8 | f << 16);
-                if distance == 0 || distance > units.len() || length > count - units.len() {
-                    return None;
-                }
-                let from = units.len() - distance;
-                let end = units.len() + length;
-                // What a run repeats may be a part of it: each copy makes more to copy from.
-                while units.len() < end {
-                    units.extend_from_within(from..from + (units.len() - from).min(end - units.len()));
-                }
-                rest
-            }
-            _ => {
-                let length = usize::from(tag.checked_sub(MIXED)?);
-                if length == 0 || length > GROUP {
-                    return None;
-                }
-                let (bits, mut rest) = after.split_first_chunk::<2>()?;
-                let bits = u32::from(u16::from_le_bytes(*bits));
-                if bits >> length != 0 {
-                    return None;
-                }
-                for nth in 0..length {
-                    let unit;
-                    if bits >> (length - 1 - nth) & 1 != 0 {
-                        let (four, after) = rest.split_first_chunk::<4>()?;
-                        unit = u32::from_le_bytes(*four);
-                        known.latest[cell(unit)] = unit;
-                        rest = after;
-                    } else {
-                        let (&cell, after) = rest.split_first()?;
-                        unit = known.latest[usize::from(cell)];
-                        rest = after;
-                    }
-                    units.push(unit);
-                }
-                known.learn(&units[units.len() - length..], bits);
-                rest
-            }
-        };
-        if units.len() > count {
-            return None;
-        }
-    }
-    if units.len() + lows.len() != count {
-        return None;
-    }
-    if lows.is_empty() {
-        std::mem::swap(main, all);
-        return Some(());
-    }
-    all.reserve(count);
-    join(main, lows, all)
-}
-
-/// Puts the low halves of the addresses of far accesses back between the other units.
-fn join(main: &[u32], lows: &[[u8; 4]], units: &mut Vec<u32>) -> Option<()> {
-    let (mut at, mut lows) = (0, lows.iter());
-    while at < main.len() {
-        let rest = &main[at..];
-        let near = rest.iter().take_while(|&&unit| is_access(unit)).count();
-        let (before, rest) = rest.split_at(near);
-        units.extend_from_slice(before);
-        at += near;
-        at += match *rest {
-            [] => 0,
-            [unit::ACCESS, above, ..] => {
-                units.extend([unit::ACCESS, u32::from_le_bytes(*lows.next()?), above]);
-                2
-            }
-            _ => {
-                let length = unit::length(rest).unwrap_or(1);
-                units.extend_from_slice(rest.get(..length)?);
-                length
-            }
-        };
-    }
-    lows.next().is_none().then_some(())
-}
-
-/// The units that are in these places, a byte each, low bytes first.
-#[inline(always)]
-fn put_places(first: u64, second: u64, recent: &[u32; PLACES], units: &mut Vec<u32>) {
-    let places = (u128::from(first) | u128::from(second) << 64).to_le_bytes();
-    units.extend_from_slice(&places.map(|place| recent[usize::from(place)]));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::capture::deltas::samples::{Dice, run, units_of};
-    use mayhap_wire::ring::record_word;
-
-    /// How many bytes the units take; they come back from them.
-    fn round_trip(packer: &mut Packer, units: &[u32]) -> usize {
-        let (packed, whole) = packer.pack(units);
-        assert_eq!(whole, units.len());
-        let mut to = Unpacker::new();
-        assert!(unpack(packed, whole as u64, &mut to).is_some() && to.units == units);
-        for count in [whole as u64 + 1, (whole as u64).wrapping_sub(1), MOST as u64 + 1] {
-            assert!(unpack(packed, count, &mut to).is_none(), "another number of units is refused");
-        }
-        packed.len()
-    }
-
-    #[test]
-    fn what_is_unpacked_is_what_was_packed_however_it_is_cut() {
-        let (mut dice, mut packer) = (Dice(3), Packer::new());
-        for steps in [0, 1, 15, 16, 17, 40, 500, 4000] {
-            let units = units_of(&run(&mut dice, steps));
-            round_trip(&mut packer, &units);
-            let (mut carried, mut told, mut rest) = (Vec::new(), Vec::new(), &units[..]);
-            while !rest.is_empty() {
-                let (part, behind) = rest.split_at((dice.roll(2000) as usize + 1).min(rest.len()));
-                rest = behind;
-                carried.extend_from_slice(part);
-                let (packed, whole) = packer.pack(&carried);
-                let mut to = Unpacker::new();
-                unpack(packed, whole as u64, &mut to).expect("a piece");
-                let unpacked = to.units;
-                let mut at = 0;
-                while at < unpacked.len() {
-                    at += unit::length(&unpacked[at..]).expect("pieces are cut between accesses and records");
-                }
-                assert_eq!(at, whole);
-                told.extend(unpacked);
-                carried.drain(..whole);
-            }
-            assert!(told == units && carried.is_empty(), "{steps} steps");
-        }
-    }
-
-    #[test]
-    fn units_of_any_kind_come_back() {
-        let (mut dice, mut packer) = (Dice(11), Packer::new());
-        for kinds in [1, 3, 4, 5, 16, 17, 200, 256, 257, 300, 1 << 31] {
-            for length in [1, 16, 31, 1000, 5000] {
-                let units: Vec<u32> = (0..length).map(|_| dice.roll(kinds) as u32 | 1 << 31).collect();
-                round_trip(&mut packer, &units);
-            }
-        }
-        // Among them some that nobody writes, and far accesses among those.
-        for length in [20, 100, 5000] {
-            let mut units: Vec<u32> =
-                (0..length).map(|_| dice.roll(6) as u32 * (dice.roll(3) as u32 * 200 + 1)).collect();
-            units.extend([1 << 31; 600]);
-            round_trip(&mut packer, &units);
-        }
-        round_trip(&mut packer, &[0, 0, 0, 7, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-    }
-
-    #[test]
-    fn a_loop_over_arrays_takes_next_to_nothing() {
-        let words: Vec<u64> =
-            (0..10_000u64).flat_map(|i| [access_word(1, 0x1000 + 4 * i), access_word(2, 0x90000 + 8 * i)]).collect();
-        assert!(round_trip(&mut Packer::new(), &units_of(&words)) < 100);
-    }
-
-    #[test]
-    fn a_loop_that_decides_by_what_it_reads_takes_two_bits_an_access() {
-        let mut dice = Dice(9);
-        let units: Vec<u32> = (0..10_000).map(|_| unit::access(1 + dice.roll(3) as u32, 4).expect("it fits")).collect();
-        assert!(round_trip(&mut Packer::new(), &units) < 10_000 * 5 / 16 + 100);
-    }
-
-    #[test]
-    fn a_loop_with_far_accesses_takes_little_more_than_their_addresses() {
-        let mut dice = Dice(4);
-        let words: Vec<u64> = (0..10_000u64)
-            .flat_map(|i| [access_word(1, 0x1000 + 4 * i), access_word(2, 0x7fff_0000_0000 | dice.roll(1 << 31))])
-            .collect();
-        assert!(round_trip(&mut Packer::new(), &units_of(&words)) < 4 * 10_000 + 300);
-    }
-
-    #[test]
-    fn modules_are_noticed_on_the_way() {
-        let path = b"/lib/one";
-        let record = record_word(Tag::Module, 4, path.len() as u32);
-        let units = units_of(&[access_word(1, 8), record, 0x1000, 0x1000, 0x2000, u64::from_le_bytes(*path)]);
-        let mut packer = Packer::new();
-        assert_eq!(packer.pack(&units[..units.len() - 1]).1, 1);
-        assert!(packer.modules().is_empty());
-        round_trip(&mut packer, &units[1..]);
-        assert_eq!(packer.modules()[0].path.to_str(), Some("/lib/one"));
-    }
-
-    #[test]
-    fn bytes_that_nobody_packed_are_refused_or_end() {
-        let mut dice = Dice(2);
-        let mut to = Unpacker::new();
-        let tags = [LOWS, QUARTERS, NIBBLES, BYTES, RUN, MIXED + 3, MIXED + 16];
-        let mut taken = 0;
-        for _ in 0..20_000 {
-            let mut bytes: Vec<u8> = (0..dice.roll(60)).map(|_| dice.roll(256) as u8).collect();
-            if let Some(first) = bytes.first_mut() {
-                *first = tags[dice.roll(7) as usize];
-            }
-            taken += usize::from(unpack(&bytes, dice.roll(40), &mut to).is_some());
-            assert!(to.main.len() + to.units.len() < 200, "no more than was promised and a group");
-        }
-        assert!(taken > 0, "some look as if they had been packed");
-        // A run of 16 million units, of which none are there, or more than were promised.
-        assert!(unpack(&[RUN, 1, 0, 0, 0xff, 0xff, 0xff], MOST as u64, &mut to).is_none());
-        assert!(unpack(&[MIXED + 1, 0, 0, 0, RUN, 1, 0, 0, 0xff, 0xff, 0xff], 100, &mut to).is_none());
-        assert!(to.main.capacity() + to.units.capacity() < 1000);
-    }
 }

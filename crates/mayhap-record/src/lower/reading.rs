@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 
 use mayhap_wire::ring::{BRANCHED, MAX_SITE, SiteKind, access_word};
 
-use crate::capture::packing::Unpacker;
 use crate::capture::store::Store;
+use crate::capture::unpacking::Unpacker;
 use crate::sharing::digest::{Calls, is_call};
 use crate::sharing::first_pass::{Filter, Looked};
 use crate::sharing::shadow_table::granules;

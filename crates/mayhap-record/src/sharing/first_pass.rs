@@ -12,8 +12,8 @@ use std::sync::mpsc::sync_channel;
 
 use mayhap_wire::ring::{AtomicKind, BRANCHED, MAX_SITE, SiteKind, Tag, access_word, record_word, split_atomic};
 
-use crate::capture::packing::Unpacker;
 use crate::capture::store::Store;
+use crate::capture::unpacking::Unpacker;
 use crate::memory::{self, Block, Blocks, Sites};
 use crate::ring_words::{Word, Words, following};
 use crate::sharing::digest::{Calls, Digest, is_call};

@@ -17,9 +17,9 @@ use crate::table::grouped;
 use crate::{Exit, Failure};
 use mayhap_instrument::runtime;
 use mayhap_replay::addresses;
-use mayhap_replay::describe::{ADDRESSES, suspects};
+use mayhap_replay::outcome::{ADDRESSES, suspects};
 use mayhap_replay::plan::Plan;
-use mayhap_replay::session::recorded;
+use mayhap_replay::session::{Recorded, recorded};
 use mayhap_replay::witness_file::WitnessFile;
 use mayhap_replay::{Effect, Options, Outcome, Replayed, Side, replay};
 
@@ -119,18 +119,9 @@ impl Args {
         let plan = Plan::new(trace, relations, &steps, checked.target(), checked.witness())
             .map_err(|message| Failure::at(&self.witness, message))?;
         let recorded = recorded(&path);
-        let program = match (&self.program[..], &recorded) {
-            ([], Some(recorded)) => recorded.run.program.iter().map(OsString::from).collect(),
-            ([], None) => return Err(Failure::new("no program to replay; name it after --")),
-            (program, _) => program.to_vec(),
-        };
+        let program = self.program(recorded.as_ref())?;
         let kind = checked.target().kind();
-        let firsts: &[u32] = match self.order {
-            Order::First => &[0],
-            Order::Second => &[1],
-            Order::Both if kind == Kind::Race && !self.core && !self.gdb => &[0, 1],
-            Order::Both => &[0],
-        };
+        let firsts = self.firsts(kind);
         let options = |first| {
             Ok::<_, Failure>(Options {
                 first,
@@ -182,9 +173,33 @@ impl Args {
                 runs.push(RunJson::new(first, &replayed, before.as_deref()));
             }
         }
+        self.conclude(out, kind, &runs)
+    }
+
+    /// The program to replay: the one that is named, or the one that was recorded.
+    fn program(&self, recorded: Option<&Recorded>) -> Result<Vec<OsString>, Failure> {
+        match (&self.program[..], recorded) {
+            ([], Some(recorded)) => Ok(recorded.run.program.iter().map(OsString::from).collect()),
+            ([], None) => Err(Failure::new("no program to replay; name it after --")),
+            (program, _) => Ok(program.to_vec()),
+        }
+    }
+
+    /// Which of the targets' accesses comes first, in each replay.
+    fn firsts(&self, kind: Kind) -> &'static [u32] {
+        match self.order {
+            Order::First => &[0],
+            Order::Second => &[1],
+            Order::Both if kind == Kind::Race && !self.core && !self.gdb => &[0, 1],
+            Order::Both => &[0],
+        }
+    }
+
+    /// Says how many replays reached the state.
+    fn conclude(&self, out: &mut dyn Write, kind: Kind, runs: &[RunJson]) -> Result<Exit, Failure> {
         let confirmed = runs.iter().filter(|run| run.outcome == "confirmed").count();
         match self.format.format {
-            Format::Json => json(out, &Document { kind: kind.name(), confirmed, runs: &runs })?,
+            Format::Json => json(out, &Document { kind: kind.name(), confirmed, runs })?,
             Format::Text if runs.len() > 1 => writeln!(out, "reproduced in {confirmed} of {} replays", runs.len())?,
             Format::Text => {}
         }

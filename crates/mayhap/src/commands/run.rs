@@ -20,7 +20,7 @@ use crate::suggest::shell_word;
 use crate::table::grouped;
 use crate::{Exit, Failure};
 use mayhap_analyse as predict;
-use mayhap_replay::describe::effect_and_outcome;
+use mayhap_replay::session::effect_and_outcome;
 
 /// Record a program, find bugs that another thread timing would trigger, prove and reproduce them
 ///

@@ -33,7 +33,7 @@ use mayhap_analyse::{self as predict, Prediction, predict};
 use mayhap_instrument::runtime;
 use mayhap_record as record;
 use mayhap_replay::addresses;
-use mayhap_replay::describe::ADDRESSES;
+use mayhap_replay::outcome::ADDRESSES;
 use mayhap_replay::plan::Plan;
 use mayhap_replay::session::Recorded;
 use mayhap_replay::witness_file::WitnessFile;

@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::path::Path;
 use std::time::Duration;
 
-use mayhap_replay::describe::signal_name;
+use mayhap_replay::outcome::signal_name;
 use mayhap_replay::session::{Printed, last_words};
 use mayhap_report::{Describer, Finding};
 use mayhap_trace::attachments::Run;

@@ -29,6 +29,8 @@ mod inline_hooks;
 mod instruction;
 mod loops;
 #[cfg(test)]
+mod loop_tests;
+#[cfg(test)]
 mod tests;
 mod uninstrumented_calls;
 
