@@ -103,7 +103,7 @@ impl fmt::Display for Effect {
 /// A source of divergence that no call gives away.
 pub const ADDRESSES: &str = "addresses";
 
-/// What may have led a run elsewhere, and what to do about it.
+/// What may have led a run elsewhere.
 pub fn suspects(sources: &[&str]) -> String {
     if sources == [ADDRESSES] {
         return "where its memory lies seems to lead the program elsewhere: with addresses that change from run to run it does not \
@@ -111,7 +111,7 @@ pub fn suspects(sources: &[&str]) -> String {
             .into();
     }
     let all = sources.join(", ");
-    format!("the program uses {all}, a nondeterministic input: record with --record-inputs")
+    format!("the program uses {all}, a nondeterministic input that was not recorded")
 }
 
 /// The name of a signal that ends programs.

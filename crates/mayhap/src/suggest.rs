@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use mayhap_analyse::{Options, Prediction};
+use mayhap_replay::Outcome;
+use mayhap_replay::outcome::ADDRESSES;
 use mayhap_report::{Report, prediction};
 use mayhap_trace::{EventId, Relations, Trace};
 use mayhap_witness::{Model, Target};
@@ -39,6 +41,16 @@ pub fn question(path: &Path, target: &Target, model: Model, recorded: bool) -> S
     let model = if model == Model::Sync { " --model sync" } else { "" };
     let command = if recorded { "replay" } else { "check" };
     format!("mayhap {command} {} {asked}{model}", shell_word(path))
+}
+
+/// What to do about a replay that went elsewhere, if something can be done.
+pub fn remedy(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Diverged { sources, .. } if !sources.is_empty() && sources != &[ADDRESSES] => {
+            ": record with --record-inputs"
+        }
+        _ => "",
+    }
 }
 
 /// The command that replays a witness file. Where the trace was `recorded`, it knows the program.

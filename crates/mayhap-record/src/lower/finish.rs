@@ -88,7 +88,7 @@ fn left_out(lowering: &Lowering) -> Vec<String> {
     }
     if lowering.excluded() > 0 {
         let n = lowering.excluded();
-        notes.push(format!("{n} accesses in functions or files excluded by --only or --exclude are not in the trace"));
+        notes.push(format!("{n} accesses in functions or files that are excluded are not in the trace"));
     }
     if lowering.dropped() > 0 {
         notes.push(format!("{} events broke a rule of locks or threads and were left out", lowering.dropped()));

@@ -13,6 +13,7 @@ use mayhap_witness::{Checked, Checker, Kind, Model, Target};
 use super::check::{Adjacent, Asked, EngineArgs, Question};
 use crate::input::TraceArgs;
 use crate::output::{Format, FormatArgs, json};
+use crate::suggest::remedy;
 use crate::table::grouped;
 use crate::{Exit, Failure};
 use mayhap_instrument::runtime;
@@ -315,7 +316,7 @@ fn print(
             writeln!(out, "  expected  {expected}")?;
             writeln!(out, "  got       {got}")?;
             if !sources.is_empty() {
-                writeln!(out, "  {}", suspects(sources))?;
+                writeln!(out, "  {}{}", suspects(sources), remedy(&replayed.outcome))?;
             }
         }
         Outcome::NotReached(why) => writeln!(out, "not reached: {why}")?,

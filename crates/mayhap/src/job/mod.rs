@@ -381,7 +381,9 @@ impl Work<'_> {
                         gravest = replayed.effect.clone();
                     }
                 }
-                outcome => entry.diverged = Some(format!("{outcome}{}", self.stdin.excuse())),
+                outcome => {
+                    entry.diverged = Some(format!("{outcome}{}{}", suggest::remedy(outcome), self.stdin.excuse()))
+                }
             }
             last = Some(replayed);
         }
