@@ -228,7 +228,7 @@ pub(crate) mod tests {
         let relations = Relations::derive(&trace).unwrap();
         let target = Target::Race(EventId::at(0), EventId::at(1));
         let why = Plan::new(&trace, &relations, &steps(&[(0, WRITE, 1)]), &target, &witness(&[])).unwrap_err();
-        assert_eq!(why, "event 2 is no step that the program makes by itself");
+        assert_eq!(why, "event 2 is not a step of the program itself");
     }
 
     #[test]

@@ -490,7 +490,7 @@ mod tests {
             refuse("\"version\": 1,", "\"version\": 2,"),
             "version 2 has `threads` and `turns`, and no `schedule`"
         );
-        assert_eq!(refuse(FORMAT, "x"), "this is no witness file: it has no \"format\": \"mayhap-witness\"");
+        assert_eq!(refuse(FORMAT, "x"), "not a witness file: \"format\": \"mayhap-witness\" is missing");
         assert!(refuse("1, 2", "1, -2").starts_with("line 9, column 9: invalid value: integer `-2`"));
         assert!(refuse("nondeterminism", "wish").contains("unknown variant `wish`"));
         assert!(refuse("\"init\"", "\"start\"").contains("a write is an event number or \"init\""));

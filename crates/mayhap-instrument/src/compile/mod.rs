@@ -496,7 +496,7 @@ mod tests {
         {
             let call = call(line, Family::Clang);
             assert_eq!(call.arguments, words(line));
-            assert!(call.notes[0].contains("not recorded"));
+            assert!(call.notes[0].contains("without recording"));
         }
         assert!(call("--target=x86_64-linux-gnu -c a.c", Family::Clang).notes.is_empty());
     }
