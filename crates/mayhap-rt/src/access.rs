@@ -2,18 +2,18 @@
 //!
 //! **When the token may pass.** gcc announces a struct copy `s = t` as a write of `s`, then a read of `t`, and only then
 //! copies. Passing the token between the two would let others see the write recorded but not done. So after a write
-//! hook the token stays over a read hook that follows directly; any other hook shows that the write has been done. What was
-//! announced last is what the ring was told last.
+//! hook the token stays over a read hook that follows directly; any other hook shows that the write has been done. The last
+//! announcement is the last entry in the ring.
 //!
-//! **Two kinds of hooks.** Those that compilers call, which are here, know only their caller's program counter, and that a basic block was entered
-//! is told by a hook of its own. Code that went through [`mayhap`'s assembler](../../mayhap/src/compile/assembly/mod.rs) calls
+//! **Two kinds of hooks.** Those that compilers call, which are here, know only their caller's program counter, and a basic
+//! block is reported by a separate hook. Code that went through the assembler rewriting of `mayhap-instrument` calls
 //! those in [`crate::outlined_hooks`].
 //!
 //! **Repeats.** A read that equals the two reads before it (same place, same address, nothing recorded in between but
-//! branches) is not recorded, and neither is the branch behind it; a thread that spins on a flag thus leaves two reads
+//! branches) is not recorded, and neither is the branch after it; a thread that spins on a flag thus leaves two reads
 //! and two branches a slice. Nothing is lost: let r1 b1 r2 b2 r3 b3 be such a run. No other thread ran in between and
 //! the thread wrote nothing, so the three reads saw the same write.
-//! - A correct reordering of the recorded trace becomes one of the full trace by putting r3 b3 directly behind b2, where
+//! - A correct reordering of the recorded trace becomes one of the full trace by putting r3 b3 directly after b2, where
 //!   r3 sees what r2 saw. The other way, r3 and b3 are dropped: no other event depends on them.
 //! - A target that has r3 next has r2 next after dropping r2 b2 from the schedule's end of this thread; location
 //!   and variable are the same. An atomicity target between two reads of the run, with a write of another thread between
@@ -30,8 +30,8 @@ use crate::thread::Thread;
 use crate::tls;
 use crate::{calls, fast_path, protocol, ring, sched, signals, sites};
 
-/// What nearly every access comes down to: the thread has the token and some of its slice left, and the site has its number.
-/// Everything else is for `otherwise`, which starts from the beginning. One branch each, nothing called.
+/// Handles nearly every access: the thread holds the token and has some of its slice left, and the site has its number.
+/// Everything else is for `otherwise`, which starts from the beginning. This path has one branch for each check and calls nothing.
 #[inline(always)]
 unsafe fn append(site: u32, address: u64, otherwise: impl FnOnce()) {
     let Some(thread) = tls::active() else { return otherwise() };
@@ -69,7 +69,7 @@ pub(crate) fn put(token: Token<'_>, thread: &Thread, site: u32, address: u64, la
     ring::put(token, if branched { site | BRANCHED } else { site }, address, last);
 }
 
-/// Whether the thread entered a basic block since its last access, which is told now.
+/// Whether the thread entered a basic block since its last access. The access that is recorded now reports it.
 #[inline(always)]
 pub(crate) fn is_branched(thread: &Thread) -> bool {
     let entered = thread.own.branch.load(Ordering::Relaxed) != 0;
@@ -106,17 +106,17 @@ unsafe extern "C" fn write_otherwise<const SIZE: u8>(address: u64, pc: u64) {
     put(hook.token(), hook.thread(), site, address, sites::last(site), is_branched(hook.thread()));
 }
 
-/// So many hooks more does a read count that only repeats what was read.
+/// How many additional hooks a repeated read counts as.
 const SPIN_COST: i64 = 63;
 
-/// A read that is about to be told equals the two before it, and nothing was told since.
+/// Whether a read that is about to be recorded equals the two before it, with nothing recorded since.
 pub(crate) fn is_repeat(thread: &Thread, site: u32, address: u64) -> bool {
     let word = access_word(site, address);
     let again = thread.own.repeat.load(Ordering::Relaxed) == word
         && thread.own.repeat_at.load(Ordering::Relaxed) == ring::head();
     let repeats = if again { thread.own.repeats.load(Ordering::Relaxed) + 1 } else { 0 };
     if repeats > 1 {
-        // It waits for another thread, which is to have its turn soon.
+        // The thread waits for another one, which should have its turn soon.
         let left = thread.own.left.load(Ordering::Relaxed);
         thread.own.left.store(left - SPIN_COST, Ordering::Relaxed);
         return true;
@@ -126,7 +126,7 @@ pub(crate) fn is_repeat(thread: &Thread, site: u32, address: u64) -> bool {
     false
 }
 
-/// What [`is_repeat`] looked at was told.
+/// The read that [`is_repeat`] looked at was recorded.
 pub(crate) fn has_read(thread: &Thread) {
     thread.own.repeat_at.store(ring::head(), Ordering::Relaxed);
 }
@@ -136,7 +136,7 @@ pub(crate) fn may_pass_before_read() -> bool {
     tls::active().is_none_or(|thread| !is_writing(thread))
 }
 
-/// The last that the thread announced was a write, which may not have happened yet.
+/// Whether the thread's last announcement was a write, which may not have happened yet.
 fn is_writing(thread: &Thread) -> bool {
     if thread.own.announced.load(Ordering::Relaxed) == ring::head() {
         return true;
@@ -146,7 +146,7 @@ fn is_writing(thread: &Thread) -> bool {
 
 /// Reads and then writes the same place: clang's compound accesses.
 unsafe extern "C" fn read_write<const SIZE: u8>(address: u64, pc: u64) {
-    // A site has one kind. The write gets a site of its own: the last byte of the call instruction.
+    // A site has one kind. The write gets a separate site: the last byte of the call instruction.
     // SAFETY: as the caller vouches.
     unsafe {
         read::<SIZE>(address, pc);
@@ -173,8 +173,8 @@ unsafe extern "C" fn write_range(address: u64, bytes: u64, pc: u64) {
     }
 }
 
-/// Enters a basic block: what the thread does next says so. None uses up the slice: a loop without accesses loses the token
-/// as one without hooks does.
+/// Enters a basic block: the thread's next record reports it. A basic block does not use up the slice: a loop without accesses
+/// loses the token as one without hooks does.
 #[inline(always)]
 unsafe extern "C" fn branch(pc: u64) {
     let Some(thread) = tls::active() else { return };
@@ -182,7 +182,7 @@ unsafe extern "C" fn branch(pc: u64) {
     note_branches();
 }
 
-/// The recorder knows that the program tells its basic blocks.
+/// The recorder knows that the program reports its basic blocks.
 static TOLD: AtomicBool = AtomicBool::new(false);
 
 #[inline(always)]
@@ -311,7 +311,7 @@ unsafe extern "C" fn branch_guard(_guard: u64, pc: u64) {
     unsafe { branch(pc) }
 }
 
-/// Hooks that the compilers call and that tell nothing the other hooks do not tell.
+/// Hooks that the compilers call and that add nothing to what the other hooks record.
 macro_rules! silent {
     ($($name:ident)*) => {
         $(

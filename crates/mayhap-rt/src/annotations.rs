@@ -1,4 +1,4 @@
-//! What programs that know ThreadSanitizer tell it themselves: order and locks of their own making. Those that ask for
+//! The annotations of programs that know ThreadSanitizer: order and locks that they implement themselves. Those that ask for
 //! nothing that a recording has (names, expected races, fibers) are there so that programs that call them link and run.
 
 use libc::{c_char, c_int, c_long, c_uint, c_void};

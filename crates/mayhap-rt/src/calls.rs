@@ -1,15 +1,15 @@
-//! Call stacks: which calls a thread is in.
+//! Call stacks: the calls that a thread is in.
 //!
-//! Entering a function pushes where it was called from, leaving it pops; nothing is recorded then. What changed is told when
-//! something is recorded that has a stack, and a call in which nothing is recorded is never told. The ring's units are those of
+//! Entering a function pushes where it was called from, leaving it pops; nothing is recorded then. A change is recorded when
+//! something is recorded that has a stack; a call in which nothing is recorded never appears. The ring's units are those of
 //! accesses, whose address is a depth: at a site of kind [`SiteKind::Call`] the frames below that depth stay and the call is put
 //! on top; at [`SiteKind::Return`] only the frames below it stay.
 //!
-//! With each frame stands the stack pointer of its entry. Frames that nobody left (a jump out of them) are known by it: those
+//! Each frame carries the stack pointer of its entry. It identifies frames that were left by a jump: those
 //! that still run have higher ones. Code that runs on another stack (a signal handler's own, a coroutine) is on top of whatever
 //! was there, and goes when the thread's own stack is seen again.
 //!
-//! Frames beyond [`MAX_FRAMES`] are counted but not kept; the reader is told how many there are.
+//! Frames beyond [`MAX_FRAMES`] are counted but not kept; the reader learns how many there are.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -20,12 +20,12 @@ use crate::thread::Thread;
 use crate::tls;
 use crate::{fast_path, ring, sites};
 
-/// [`Thread::untold`] of a thread that has left frames which the reader knows.
+/// The value of `unrecorded_frames` of a thread that has left frames which the reader knows.
 const LEFT: u32 = 1 << 30;
-/// Stands for the program counter of returns.
+/// The program counter of the site of returns.
 const RETURN: u64 = 1;
 
-/// A function that runs: where its call returns to, and where the stack was when it began.
+/// A function that runs: its return address, and the stack pointer when it began.
 #[repr(C)]
 struct Frame {
     pc: AtomicU64,
@@ -40,7 +40,7 @@ pub(crate) struct Calls {
     known: AtomicU32,
     /// The thread's own stack.
     stack: [AtomicU64; 2],
-    /// From 1: the first stands for whoever called the first function.
+    /// The frames from 1 on; number 0 stands for the caller of the first function.
     frames: [Frame; MAX_FRAMES + 1],
 }
 
@@ -69,7 +69,7 @@ impl Calls {
     }
 }
 
-/// One function less.
+/// The thread leaves a function.
 #[inline(always)]
 fn pop(thread: &Thread) {
     let depth = thread.calls.depth.load(Ordering::Relaxed) - 1;
@@ -84,7 +84,7 @@ fn pop(thread: &Thread) {
     thread.own.unrecorded_frames.store(if untold == 0 { LEFT } else { untold - 1 }, Ordering::Relaxed);
 }
 
-/// One function more.
+/// The thread enters a function.
 #[inline(always)]
 fn push(thread: &Thread, depth: u32) {
     thread.calls.depth.store(depth + 1, Ordering::Relaxed);
@@ -135,20 +135,20 @@ unsafe extern "C" fn leave(address: u64) {
 #[cold]
 #[inline(never)]
 fn leave_otherwise(thread: &Thread, address: u64) {
-    // What it had called began below.
+    // The functions that it had called began below.
     unwind(thread, address - 1);
     if thread.calls.depth.load(Ordering::Relaxed) > 0 {
         pop(thread);
     }
 }
 
-/// Drops frames that run no more, since code runs with the stack pointer at `address`: those that began there or below.
+/// Drops the frames that have ended, since code runs with the stack pointer at `address`: those that began there or below.
 fn unwind(thread: &Thread, address: u64) {
     let calls = &thread.calls;
     if !calls.is_on_stack(address) {
         return;
     }
-    // The outermost stands for nobody and is never reached.
+    // The outermost frame is no function and is never reached.
     while calls.depth.load(Ordering::Relaxed) > 0 && (calls.top() <= address || !calls.is_on_stack(calls.top())) {
         pop(thread);
     }
@@ -160,7 +160,7 @@ pub(crate) fn jump(thread: &Thread, address: u64) {
     unwind(thread, address.saturating_sub(9));
 }
 
-/// Tells the ring what functions the thread is in, if it does not know.
+/// Records the functions that the thread is in, if the ring does not know them.
 #[inline(always)]
 pub(crate) fn record_frames(token: Token<'_>, thread: &Thread) {
     if thread.own.unrecorded_frames.load(Ordering::Relaxed) != 0 {

@@ -1,14 +1,14 @@
 //! Condition variables. While a run is recorded the runtime itself decides which waiter a signal wakes: the C library
-//! would not tell. So every wait is recorded with exactly the notify that ended it.
+//! would not say. So every wait is recorded with exactly the notify that ended it.
 //!
-//! Waiters stand in one list, oldest first, each on its own stack with a semaphore of its own; a signal takes the oldest
+//! Waiters are in one list, oldest first, each on its own stack with its own semaphore; a signal takes the oldest
 //! waiter of its condition out and raises that semaphore. Waiting on a semaphore is a cancellation point with
-//! the clocks that conditions have, so waits end by time and by cancellation as ever. The program's condition object is only
+//! the clocks that conditions have, so waits end by time and by cancellation unchanged. The program's condition object is only
 //! read: for its clock, and for whether other processes share it, who do not know the list; then the C library's own
-//! functions do the work, and the latest notify is taken for the one that woke (as it is where [`prepare`] does not find
+//! functions do the work, and the latest notify counts as the one that woke (as it is where [`prepare`] does not find
 //! the object's layout to be the known one).
 //!
-//! The list has a lock of its own, not the token: if the recording ends early, who waits is still woken.
+//! The list has a separate lock, not the token: if the recording ends early, waiting threads are still woken.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
@@ -69,7 +69,7 @@ const FLAGS_OFFSET: usize = 36;
 const SHARED: u32 = 1;
 const MONOTONIC: u32 = 2;
 
-/// The layout is the known one.
+/// Whether the layout is the known one.
 static KNOWN: AtomicBool = AtomicBool::new(false);
 
 /// Finds out whether conditions are laid out as this file believes.
@@ -103,7 +103,7 @@ fn properties(condition: Object) -> u32 {
     word.load(Ordering::Relaxed) & (SHARED | MONOTONIC)
 }
 
-/// The runtime may decide who is woken.
+/// Whether the runtime may decide which thread is woken.
 fn is_ours(condition: Object) -> bool {
     KNOWN.load(Ordering::Relaxed) && properties(condition) & SHARED == 0
 }
@@ -148,7 +148,7 @@ fn remove(wanted: impl Fn(&Waiter) -> bool) -> Option<&'static Waiter> {
     }
 }
 
-/// Under the lock: puts a waiter behind all others.
+/// Under the lock: puts a waiter after all others.
 fn append(waiter: &Waiter) {
     let mut link = &FIRST;
     // SAFETY: as in `remove`.
@@ -179,7 +179,7 @@ struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
-    /// Ends the wait: the hook goes on, and holds whether another thread woke it and the result of taking the mutex again.
+    /// Ends the wait: returns the hook, whether another thread woke it, and the result of taking the mutex again.
     fn end(&self, suspended: Suspended) -> (Hook, bool, c_int) {
         let woken = locked(|| {
             remove(|waiter| core::ptr::eq(waiter, self.waiter));
@@ -238,7 +238,7 @@ fn waiting(
     unsafe { libc_::sem_init(semaphore.get(), 0, 0) };
     let woken = AtomicBool::new(false);
     let waiter = Waiter { condition, semaphore, thread, pc, woken, next: AtomicPtr::new(core::ptr::null_mut()) };
-    // In the list before the mutex is free: who takes the mutex next finds this thread waiting.
+    // In the list before the mutex is free: the thread that takes the mutex next finds this one waiting.
     locked(|| append(&waiter));
     match locks::unlock_for_wait(&hook, mutex, pc) {
         0 => {}
@@ -383,7 +383,7 @@ fn notify(condition: Object, tag: Tag, call: impl FnOnce() -> c_int) -> c_int {
         return release(condition, tag, call);
     }
     hook.record(tag, pc, &[condition as u64]);
-    // Whom a schedule holds back is marked, not woken.
+    // A thread that a schedule holds back is marked, not woken.
     if scheduled::notify(condition as usize, tag == Tag::NotifyAll) {
         hook.sync_point();
         return 0;

@@ -1,6 +1,6 @@
 //! The heap: blocks begin and end their lives, so that an address used again is another variable.
 //!
-//! The block is recorded after it was allocated and before it is freed, holding the token: nobody else can have recorded
+//! The block is recorded after it was allocated and before it is freed, holding the token: no other thread can have recorded
 //! the same address in between.
 
 use libc::{c_int, c_void, size_t};
@@ -33,7 +33,7 @@ exports! {
     valloc => allocate_pages;
 }
 
-// Only C++ programs have these; the linker is told to bring them there.
+// Only C++ programs have these; the linker is asked to include them.
 #[cfg(feature = "archive")]
 core::arch::global_asm!(
     ".weak __real__Znwm",
@@ -101,7 +101,7 @@ mod cxx {
     }
 }
 
-/// Memory for the runtime itself, of which the recording does not hear.
+/// Memory for the runtime itself, which is not recorded.
 pub(crate) fn untracked_malloc(bytes: usize) -> Block {
     // SAFETY: no precondition.
     unsafe { __libc_malloc(bytes) }
@@ -113,7 +113,7 @@ pub(crate) unsafe fn untracked_free(block: Block) {
     unsafe { __libc_free(block) }
 }
 
-/// Calls the allocator and records the block. A size of 0 still gives a block with a life of its own.
+/// Calls the allocator and records the block. A size of 0 still gives a separate block.
 #[inline]
 fn born(bytes: usize, call: impl FnOnce() -> Block) -> Block {
     let pc = tls::caller();

@@ -179,7 +179,7 @@ impl Hook {
             | Tag::Doubt => {}
             // What is found ready depends on how fast others are.
             Tag::Ready if !replay::is_next(self.thread, tag as u8, pc, object) => {}
-            // Rust's library reports these as steps where it had a hook of its own, and not at all where it had none.
+            // Rust's library reports these as steps where it had a separate hook, and not at all where it had none.
             Tag::StdLocked | Tag::StdUnlocked | Tag::Parked | Tag::ScopeLeft
                 if !replay::is_next(self.thread, tag as u8, pc, object) => {}
             _ if self.thread.replay.held_back.swap(0, Ordering::Relaxed) == tag as u32 => {}

@@ -23,12 +23,12 @@ unsafe extern "C" {
     static environ: *const *const libc::c_char;
 }
 
-/// Also called by every instrumented file's constructor, and by gcc's start-up code before the C library is ready: then
-/// there is no environment yet.
+/// Starts the runtime. Every instrumented file's constructor calls this too, and gcc's start-up code does before the C library is ready:
+/// then there is no environment yet.
 #[unsafe(export_name = "__tsan_init")]
 extern "C" fn init() {
     tls::ready();
-    // SAFETY: the C library's variable, which nobody changes while the program starts.
+    // SAFETY: the C library's variable, which no thread changes while the program starts.
     if unsafe { environ.is_null() } {
         return;
     }
@@ -65,7 +65,7 @@ extern "C" fn init() {
 fn variable(name: &str) -> *const libc::c_char {
     let mut text = [0u8; 64];
     text[..name.len()].copy_from_slice(name.as_bytes());
-    // SAFETY: the name ends in zero; the value is read before anybody changes the environment.
+    // SAFETY: the name ends in zero; the value is read before the program can change the environment.
     unsafe { libc::getenv(text.as_ptr().cast()) }
 }
 
@@ -98,7 +98,7 @@ fn open_ring() -> bool {
 
 fn map(file: usize, bytes: usize) -> bool {
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
-    // SAFETY: a fresh mapping of the file; kept for good if it is a ring that nobody has claimed.
+    // SAFETY: a fresh mapping of the file; kept for good if it is a ring that no process has claimed.
     unsafe {
         let address = sys::call(libc::SYS_mmap, [0, bytes, protection, libc::MAP_SHARED as usize, file, 0]);
         if address < 0 {

@@ -1,7 +1,7 @@
-//! What differs from run to run by itself: the clock, random numbers, process ids, what is read.
+//! Nondeterministic inputs: the clock, random numbers, process ids, what is read.
 //!
-//! That the program asks for such things is told ([`state`]), so that a replay that went elsewhere can say what may have led it
-//! there. If the recorder wants it, the answers are recorded too, and a replay gives the same answers to the same thread in
+//! That the program asks for such things is recorded ([`state`]), so that a replay that diverged can say what may have
+//! caused it. If the recorder wants it, the answers are recorded too, and a replay gives the same answers to the same thread in
 //! the same order.
 
 use libc::{c_int, c_long, c_uint, c_void, clockid_t, pid_t, size_t, ssize_t, time_t, timespec, timeval};

@@ -1,5 +1,5 @@
 //! The runtime that `mayhap cc` links into the program under test. The compilers' own `-fsanitize=thread` and coverage
-//! instrumentation calls the hooks in here; together with interposed library functions they tell what every thread does.
+//! instrumentation calls the hooks in here; together with interposed library functions they record what every thread does.
 //!
 //! **Order.** Only the thread that holds the *token* runs instrumented code ([`sched`]). A hook runs just before the
 //! access it announces and the token does not pass before that access is done, so the order of records is the order

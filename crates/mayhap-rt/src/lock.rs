@@ -1,5 +1,5 @@
-//! A lock of the runtime's own, held for moments only. Whoever finds it taken spins for as long as that should take, then sleeps until
-//! it is free: its holder may have lost the processor.
+//! The runtime's own lock, which is held for moments only. A thread that finds it taken spins for as long as that should take, then
+//! sleeps until it is free: the holder may have lost the processor.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -7,7 +7,7 @@ use crate::{process, sys};
 
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
-/// Taken, and somebody may sleep.
+/// The lock is taken, and another thread may sleep until it is free.
 const WANTED: u32 = 2;
 const SPINS: u32 = 100;
 
@@ -20,7 +20,7 @@ impl Lock {
 
     /// Runs `f` under the lock.
     pub(crate) fn with<R>(&self, f: impl FnOnce() -> R) -> R {
-        // A signal handler that jumps away would leave the lock behind.
+        // A signal handler that jumps away would leave the lock taken.
         let mask = process::may_jump().then(|| sys::block_signals(u64::MAX));
         self.take();
         let result = f();
@@ -45,7 +45,7 @@ impl Lock {
         }
     }
 
-    /// A forked child has one thread and nobody to hand the lock back: start afresh.
+    /// A forked child has one thread, and the lock's holder may not be in it: start afresh.
     pub(crate) fn forget(&self) {
         self.0.store(FREE, Ordering::Relaxed);
     }

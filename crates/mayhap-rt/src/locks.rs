@@ -166,7 +166,7 @@ pub(crate) fn retake(hook: &mut Hook, lock: Lock, pc: u64) -> c_int {
 
 pub(crate) const NO_WAIT: Option<fn() -> c_int> = None;
 
-/// Functions that take a lock: the attempt, and the wait where the function may wait, `within` a time or for ever.
+/// Functions that take a lock: the attempt, and the wait where the function may wait, `within` a time or forever.
 macro_rules! takes {
     ($($name:ident($lock:ident $(, $arg:ident: $type:ty)*) $tag:ident $attempt:expr $(, else $wait:expr)? $(, within $limit:expr)?;)*) => {
         $(

@@ -1,4 +1,4 @@
-//! Which files are loaded where, so that program counters and addresses can be named after the run.
+//! Records which files are loaded where, so that program counters and addresses can be named after the run.
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -63,7 +63,7 @@ mod opening {
     }
 }
 
-/// Records all modules if any were loaded since the last time. The caller holds the token.
+/// Records all modules if any were loaded since the last time.
 pub(crate) fn record_all(_: Token<'_>) {
     let mut loaded = 0u64;
     // SAFETY: the callback fits, and its data outlives the call.
@@ -125,7 +125,7 @@ pub(crate) fn program(buffer: &mut [u8]) -> &[u8] {
     if length > 0 {
         return &buffer[..length as usize];
     }
-    // Without /proc: as it was called.
+    // Without /proc, the name by which it was called.
     // SAFETY: the kernel's own text, or null.
     unsafe {
         match libc::getauxval(libc::AT_EXECFN) as *const c_char {

@@ -1,12 +1,12 @@
-//! Hooks of code that went through [`mayhap`'s assembler](../../mayhap/src/compile/assembly/mod.rs).
+//! The hooks that rewritten code calls (`mayhap-instrument/src/compile/assembly`).
 //!
-//! Each access has a [`Place`] of its own, which says what it is and keeps what its site accessed last. Accesses that follow each other with
-//! nothing between them are announced by one hook, up to four: the token stays until the next hook, when all of them are done. In a
-//! replay each is announced by itself, by code that looks at [`mayhap_apart`].
+//! Each access has its own [`Place`], which describes it and keeps the address that its site accessed last. One hook announces up to
+//! four accesses that follow each other directly: the token stays until the next hook, when all of them are done. In a
+//! replay each access is announced separately, by code that reads [`mayhap_apart`].
 //!
-//! The hooks do what nearly always suffices in as few instructions as it takes: the [gate](crate::gate) is open to the thread, and each access
-//! is near enough to the last one from its site, or its site has a number. Everything else begins anew in [`together`]. In loops the same stands in the
-//! program's code, in front of the call.
+//! The hooks handle the common case in few instructions: the [fast path](crate::fast_path) is open for the thread, and each access
+//! is near enough to the last one from its site, or its site has a number. Every other case begins anew in [`together`]. In loops the
+//! same instructions are inline in the program's code, before the call.
 //!
 //! **Signals.** Up to the one store that moves the ring's head nothing has happened that cannot happen again, and no register that the hook was
 //! called with has changed: a thread that is interrupted before that store begins the hook anew when the signal's handler returns. One that is
@@ -29,13 +29,13 @@ use crate::{access, ring, sched, sites};
 /// An access in the program's code.
 #[repr(C)]
 pub(crate) struct Place {
-    /// Its site as units have it, with the mark if it always comes behind the beginning of a basic block; 0 where it has none yet.
+    /// The number of its site as units contain it, with the mark if a basic block always begins before it; 0 while it has none.
     number: AtomicU32,
-    /// Size, and the bits of [`what`].
+    /// The size of the access, and the bits of [`what`].
     what: u32,
-    /// What was accessed last.
+    /// The address that was accessed last.
     last: AtomicU64,
-    /// How far behind the return of the hook that announces it the access's own program counter is.
+    /// The distance from the hook's return address to the access's own program counter.
     ahead: u32,
     /// The high half of its word without the address; 0 where [`Self::number`] is.
     high: AtomicU32,
@@ -49,10 +49,10 @@ mod what {
     pub(super) const CALL: u32 = 1 << 10;
 }
 
-/// Not 0: each access is announced by itself, right before it is done.
+/// Not 0: each access is announced separately, right before it is done.
 #[unsafe(no_mangle)]
 static mayhap_apart: AtomicU8 = AtomicU8::new(0);
-/// The same for those who are in this library.
+/// A copy for the code of this library.
 static APART: AtomicU8 = AtomicU8::new(0);
 
 /// From here on accesses are announced one by one.
@@ -75,12 +75,13 @@ unsafe extern "C" fn together(addresses: *const u64, places: *const Place, count
     // SAFETY: as above.
     let group = unsafe { core::slice::from_raw_parts(places, count as usize) };
     if group.iter().any(|place| place.number.load(Ordering::Relaxed) == 0) {
-        // Hooks in the code take it that all have numbers if the first has moved by little, which it then has not.
+        // Inline hooks assume that all places have numbers if the first address has moved by little: now it has not.
         group[0].last.store(0, Ordering::Relaxed);
     }
 }
 
-/// `first`: no access that was announced before is still to be done, unless a write that the compiler announced early.
+/// Announces one access. `first`: every access that was announced before is done, except perhaps a write that the compiler announced
+/// early.
 fn announce(place: &Place, address: u64, pc: u64, first: bool) {
     let writes = place.what & what::WRITES != 0;
     let (kind, step) = if writes { (SiteKind::Write, WRITE) } else { (SiteKind::Read, READ) };
@@ -92,7 +93,7 @@ fn announce(place: &Place, address: u64, pc: u64, first: bool) {
     let site = sites::number(hook.token(), pc, kind, place.what as u8);
     access::note_branches();
     let block = place.what & what::BLOCK != 0;
-    // Accesses from further sites are always told in words, and the place stays as it was.
+    // Accesses from sites with larger numbers are always recorded in words, and the place stays unchanged.
     let last = if site <= unit::MAX_SITE { &place.last } else { sites::last(MAX_SITE) };
     if site <= unit::MAX_SITE {
         let mark = if block { unit::BRANCHED } else { 0 };
@@ -109,8 +110,8 @@ fn announce(place: &Place, address: u64, pc: u64, first: bool) {
     }
 }
 
-/// What all hooks of accesses begin with: `r9` is the ring's header, `r10` its head. Up to the end of the ring's memory all that they
-/// tell fits, in words too.
+/// The beginning of all hooks of accesses: `r9` is the ring's header, `r10` its head. Up to the end of the ring's memory everything that they
+/// record fits, in words too.
 macro_rules! begin {
     () => {
         concat!(
@@ -126,19 +127,19 @@ macro_rules! begin {
     };
 }
 
-/// Behind [`begin`]: `r11` is the thread.
+/// After [`begin`]: loads the thread into `r11`.
 macro_rules! thread {
     () => {
         "mov r11, qword ptr [rip + mayhap_self@GOTTPOFF]; mov r11, qword ptr fs:[r11];"
     };
 }
 
-/// What all hooks of accesses end with: the way to [`together`].
+/// The end of all hooks of accesses: the way to [`together`].
 macro_rules! otherwise {
     ($count:literal) => {
         concat!(
             "9: cmp byte ptr [rip + {recording}], 0; je 8f;",
-            // So that debuggers see who called.
+            // Debuggers see the caller by this.
             "push r8; .cfi_adjust_cfa_offset 8; push rcx; .cfi_adjust_cfa_offset 8;",
             "push rdx; .cfi_adjust_cfa_offset 8; push rdi; .cfi_adjust_cfa_offset 8;",
             "mov rdi, rsp; mov edx, ",
@@ -146,13 +147,13 @@ macro_rules! otherwise {
             "; mov rcx, qword ptr [rsp + 32];",
             "sub rsp, 8; .cfi_adjust_cfa_offset 8; call {together};",
             "add rsp, 40; .cfi_adjust_cfa_offset -40;",
-            // Hooks in the code that come behind this one take the gate for the ring: it has no such head.
+            // Chained inline hooks after this one are given the fast path as a ring: it has no such head.
             "8: mov r9, qword ptr [rip + mayhap_fast_path_3@GOTPCREL]; mov r10, -1; ret; .cfi_endproc",
         )
     };
 }
 
-/// Where a hook has come to, for [`mend`].
+/// A label in a hook, for [`mend`].
 macro_rules! mark {
     ($name:ident $what:literal) => {
         concat!(
@@ -170,7 +171,7 @@ macro_rules! mark {
     };
 }
 
-/// A hook of so many accesses, with what its code names.
+/// A hook of `$count` accesses, with the names that its code uses.
 macro_rules! hook {
     ($name:ident $count:literal: $($line:expr),*; $($named:tt)*) => {
         #[unsafe(naked)]
@@ -210,7 +211,7 @@ macro_rules! single {
             "ja 6f",
             "or eax, dword ptr [rsi]",
             $mark,
-            // Before the first unit of the ring's memory stands nothing.
+            // Before the first unit of the ring's memory lie zeros.
             "cmp dword ptr [rcx + r10 * 4 - 4], eax",
             "je 5f",
             "4: mov dword ptr [rcx + r10 * 4], eax",
@@ -223,13 +224,13 @@ macro_rules! single {
             $clear,
             mark!($name "_end"),
             "ret",
-            // The same unit again: not the same address again.
+            // The same unit again: is it the same address again?
             "5: mov r8d, eax",
             "and r8d, 2 * {half} - 1",
             "cmp r8d, {half}",
             "je 9f",
             "jmp 4b",
-            // Far away: a word.
+            // The address is far away: write a word.
             "6: mov eax, dword ptr [rsi + 20]",
             "test eax, eax",
             "jz 9f",
@@ -284,7 +285,7 @@ macro_rules! near {
     };
 }
 
-/// One access of a hook of several where some take words: what is told of it goes to `r11`, which moves on. `r10` is free.
+/// One access of a hook of several where some take words: its record goes to `r11`, which moves on. `r10` is free.
 macro_rules! far {
     ($address:literal $half:literal $place:literal) => {
         concat!(
@@ -332,9 +333,9 @@ macro_rules! several {
             "ret",
             "6: mov qword ptr [rip + {word_at}], 0",
             $(far!($address $half $place),)*
-            // How far it came, and whether the last took a word.
+            // Compute the new head, and whether the last access took a word.
             "mov r10, qword ptr [r9 + {head}]",
-            // Somebody may have sealed it.
+            // Another thread may have invalidated it.
             "btr r10, {sealed}",
             "mov rax, qword ptr [rip + mayhap_fast_path_3@GOTPCREL]",
             "mov rax, qword ptr [rax + {base}]",
@@ -411,7 +412,7 @@ extents! {
     __mayhap_access4_call __mayhap_access4_call_commit __mayhap_access4_call_end __mayhap_access4_call_away 4;
 }
 
-/// Where a thread that a signal interrupted at `pc` goes on when the handler returns, see the top.
+/// Where a thread that a signal interrupted at `pc` goes on when the handler returns (see the module's text on signals).
 ///
 /// # Safety
 /// `registers` are those that the thread was interrupted with.
@@ -453,7 +454,7 @@ unsafe extern "C" fn __mayhap_entered() {
     )
 }
 
-/// The thread leaves the code that has hooks, and all it has announced is done: whoever wants the token may have it. Every register
+/// The thread leaves instrumented code, and everything that it announced is done: any thread may take the token. Every register
 /// stays as it is; the functions that are called are not compiled to use more of them than are saved.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
@@ -465,7 +466,7 @@ unsafe extern "C" fn __mayhap_leaving() {
         "mov rax, qword ptr fs:[rax]",
         "cmp rax, {finished}",
         "jbe 2f",
-        // Inside another hook, or interrupted between a hook and what it announced, it may not be so.
+        // Inside another hook, or between a hook and the access that it announced, that may not be true.
         "mov ecx, dword ptr [rax + {busy}]",
         "or ecx, dword ptr [rax + {handlers}]",
         "jnz 2f",
@@ -487,9 +488,8 @@ unsafe extern "C" fn __mayhap_leaving() {
         "2: pop rcx",
         "pop rax",
         "ret",
-        // Somebody waits.
-        "3: push rbp",
-        "mov rbp, rsp",
+        // Another thread waits.
+        "3: push rbp; mov rbp, rsp",
         "push rdx",
         "push rsi",
         "push rdi",
@@ -498,7 +498,7 @@ unsafe extern "C" fn __mayhap_leaving() {
         "push r10",
         "push r11",
         "sub rsp, 128 + 8",
-        // Before jumps the stack is not as before calls.
+        // Before jumps the stack is aligned differently than before calls.
         "and rsp, -16",
         "movups xmmword ptr [rsp], xmm0",
         "movups xmmword ptr [rsp + 16], xmm1",
@@ -522,10 +522,7 @@ unsafe extern "C" fn __mayhap_leaving() {
         "pop r10",
         "pop r9",
         "pop r8",
-        "pop rdi",
-        "pop rsi",
-        "pop rdx",
-        "pop rbp",
+        "pop rdi; pop rsi; pop rdx; pop rbp",
         "jmp 2b",
         finished = const tls::FINISHED,
         busy = const offset_of!(Thread, own.busy),
@@ -540,7 +537,7 @@ unsafe extern "C" fn __mayhap_leaving() {
     )
 }
 
-/// Gives the token to whoever waits for it.
+/// Gives the token to a thread that waits for it.
 unsafe extern "C" fn give_up() {
     if let Some(thread) = tls::active() {
         hook::while_busy(thread, || sched::offer(thread));

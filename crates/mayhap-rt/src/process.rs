@@ -1,4 +1,4 @@
-//! What becomes of the process: forks, `exec`, its end.
+//! Forks, `exec` and the end of the process.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -44,7 +44,7 @@ extern "C" fn in_child() {
     tls::finish();
 }
 
-/// The end of `exit`, when all other handlers have run.
+/// Runs at the end of `exit`, after all other handlers.
 pub(crate) extern "C" fn finished() {
     replay::exits();
     if hook::is_recording() {
@@ -52,7 +52,7 @@ pub(crate) extern "C" fn finished() {
     }
 }
 
-/// Tells what becomes of the process that writes. A child of `vfork` runs in its memory and is not meant.
+/// Notes what becomes of the process that writes, but not of a child of `vfork`, which runs in its memory.
 fn note_fate(fate: u32) {
     if hook::is_recording() && is_writer() {
         ring::set_state(fate);
@@ -72,8 +72,8 @@ unsafe extern "C" fn exit_at_once(code: c_int) {
     unsafe { libc_real::_exit(code) }
 }
 
-/// The `exec` family, some with variable arguments: tells, then goes on as if nothing had been in between. One that fails
-/// leaves the mark behind; a program that then ends otherwise says so too.
+/// The `exec` family, some with variable arguments: notes the call, then continues as if the runtime were not there. A call that
+/// fails leaves the mark; a program that then ends otherwise notes that too.
 macro_rules! execs {
     ($($name:ident $found:ident;)*) => {
         $(
@@ -110,17 +110,17 @@ execs! {
     fexecve find_fexecve;
 }
 
-/// The program has prepared places to jump to.
+/// Whether the program has prepared places to jump to.
 static MAY_JUMP: AtomicBool = AtomicBool::new(false);
 
-/// Signal handlers may leave by jumping.
+/// Whether signal handlers may leave by jumping.
 #[inline]
 pub(crate) fn may_jump() -> bool {
     MAY_JUMP.load(Ordering::Relaxed)
 }
 
 /// Functions of the C library that look at where they were called from or never return there: does its own part, then
-/// goes on as if nothing had been in between.
+/// continues as if the runtime were not there.
 macro_rules! passing {
     ($($name:ident $found:ident $part:expr;)*) => {
         $(
@@ -158,7 +158,7 @@ fn jump_away(to: *const u64) {
 /// Which of the words that `setjmp` fills is the stack pointer.
 const STACK_POINTER: usize = 6;
 
-/// An address as it was before the C library hid it from whoever might overwrite it.
+/// An address as it was before the C library encrypted it against overwriting.
 fn revealed(hidden: u64) -> u64 {
     let secret: u64;
     // SAFETY: reads a word of the thread's control block, where the C library keeps what it hides addresses with.

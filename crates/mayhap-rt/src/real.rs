@@ -98,7 +98,7 @@ mod looked_up {
     }
 
     /// Finds all functions that there are, while the program has one thread. Later the loader's lock may be held by a thread that waits
-    /// for the token, and whoever asks the loader may be the one that has it.
+    /// for the token, and the thread that asks the loader may be the one that has it.
     pub(crate) fn find_all() {
         let (mut at, end) = ((&raw const FIRST).cast::<&Real>(), (&raw const END).cast::<&Real>());
         while at < end {

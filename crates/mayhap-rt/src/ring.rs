@@ -1,7 +1,7 @@
 //! The writing end of the ring. Everything here is for the holder of the token only.
 //!
-//! Nothing is written over units that the reader has not taken: [`LIMIT`] is where the room ends that is known of, and
-//! whoever comes to it waits for the reader. A slice is no longer than the room there is ([`room`]), so that the wait
+//! Nothing overwrites units that the reader has not taken: [`LIMIT`] is where the room that is known of ends, and
+//! a thread that comes to it waits for the reader. A slice is no longer than the room there is ([`room`]), so that the wait
 //! mostly falls between slices.
 
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
@@ -24,15 +24,15 @@ static HEADER: AtomicPtr<Header> = AtomicPtr::new(core::ptr::null_mut());
 static TAIL: AtomicU64 = AtomicU64::new(0);
 /// The head may come up to here: where the tail was when last looked at, plus the units of the ring.
 static LIMIT: AtomicU64 = AtomicU64::new(0);
-/// The thread whose events the reader believes to read, as its scheduler number.
+/// The thread whose events the reader expects, by its scheduler number.
 static CURRENT: AtomicU32 = AtomicU32::new(0);
-/// Where the head was behind what was last told in words, and the high half of the word if that was an access, or 0.
+/// The head after the last record in words, and the high half of the word if that was an access, or 0.
 pub(crate) static WORD_END: AtomicU64 = AtomicU64::new(0);
 pub(crate) static WORD_HIGH: AtomicU32 = AtomicU32::new(0);
-/// For the hooks in [`crate::outlined_hooks`].
+/// A scratch word for the hooks in [`crate::outlined_hooks`].
 pub(crate) static WORD_AT: AtomicU64 = AtomicU64::new(0);
 
-/// The recorder can be seen from here: process numbers mean the same to both.
+/// Whether process numbers mean the same to the recorder and to this process.
 static VISIBLE: AtomicBool = AtomicBool::new(false);
 
 /// Takes the mapped ring into use; `false` if it is no ring, or another process has it.
@@ -64,8 +64,8 @@ pub(crate) fn header() -> Option<&'static Header> {
     unsafe { HEADER.load(Ordering::Relaxed).as_ref() }
 }
 
-/// Appends an access from a site, whose number may have a mark added that a basic block was entered. `last` is what the site accessed
-/// last.
+/// Appends an access from a site, whose number may carry the mark of an entered basic block. `last` is the address that the site
+/// accessed last.
 #[inline(always)]
 pub(crate) fn put(_: Token<'_>, site: u32, address: u64, last: &AtomicU64) {
     // SAFETY: there is no token before `claim`, and it keeps other writers away; the mask keeps the cells inside the ring.
@@ -106,7 +106,7 @@ unsafe fn put_word(header: *mut Header, at: u64, word: u64) {
     }
 }
 
-/// Where the unit of this number is.
+/// The address of the unit with this number.
 #[inline(always)]
 fn cell(header: *mut Header, number: u64) -> *mut u32 {
     header.cast::<u32>().wrapping_add(DATA_OFFSET / 4).wrapping_add((number & (UNITS - 1)) as usize)
@@ -123,8 +123,7 @@ fn head_of(header: &Header) -> u64 {
     protocol::units(&header.head.0)
 }
 
-/// Makes the head one that no hook has made, until something is written: hooks in the code that went on from the head that the one before
-/// them made look again. Whether it was not so already. A hook that had looked before may undo it.
+/// Invalidates the head, so that chained inline hooks ask again; says whether it was valid (see [`crate::protocol`]).
 pub(crate) fn invalidate_head() -> bool {
     header().is_some_and(|header| protocol::invalidate_head(&header.head.0))
 }
@@ -136,17 +135,17 @@ pub(crate) fn last_site() -> u32 {
     if WORD_END.load(Ordering::Relaxed) == head {
         return WORD_HIGH.load(Ordering::Relaxed) >> (ADDRESS_BITS - 32);
     }
-    // SAFETY: the cell is inside the ring, which stays; whoever holds no token may see any unit there.
+    // SAFETY: the cell is inside the ring, which stays; a thread without the token may see any unit there.
     let last = unsafe { cell(core::ptr::from_ref(header).cast_mut(), head.wrapping_sub(1)).read_volatile() };
     unit::split(last).map_or(0, |(site, _)| site)
 }
 
-/// How far the head may come by hooks that do not look at the reader.
+/// How far hooks that do not look at the reader may move the head.
 pub(crate) fn limit() -> u64 {
     LIMIT.load(Ordering::Relaxed).saturating_sub(TOGETHER)
 }
 
-/// The reader believes to read events of this thread, by its scheduler number.
+/// Whether the reader expects events of this thread, by its scheduler number.
 pub(crate) fn is_current(owner: u32) -> bool {
     CURRENT.load(Ordering::Relaxed) == owner
 }
@@ -172,18 +171,18 @@ pub(crate) fn record(_: Token<'_>, tag: Tag, argument: u32, following: &[u64]) {
     header.head.0.store(head, Ordering::Release);
 }
 
-/// Tells the reader whose events follow, unless it knows.
+/// Records whose events follow, unless the reader knows.
 pub(crate) fn switch_to(token: Token<'_>, owner: u32) {
     if CURRENT.load(Ordering::Relaxed) != owner {
         record(token, Tag::Switch, owner - 1, &[]);
-        // In this order: a signal handler may jump away in between, and to tell twice is better than not at all.
+        // In this order: a signal handler may jump away in between, and recording it twice is better than not at all.
         compiler_fence(Ordering::SeqCst);
         CURRENT.store(owner, Ordering::Relaxed);
     }
 }
 
-/// How many units may be written without asking, at least 1: waits for the reader where there are few. Then it waits until there are many, since
-/// slices are no longer, and short ones cost more than they tell.
+/// How many units may be written without asking, at least 1. If few are free, it waits until many are: slices are no longer than that,
+/// and short ones cost more than they record.
 pub(crate) fn room(_: Token<'_>) -> u64 {
     make_room(if free() < UNITS / 4 { UNITS / 2 } else { RESERVE + 1 });
     free() - RESERVE
@@ -218,7 +217,7 @@ fn make_room(units: u64) {
         };
         if rounds.is_multiple_of(1024) && gone() {
             crate::hook::stop();
-            // Nobody reads any more: what is overwritten from here on does not matter.
+            // The reader is gone: what is overwritten from here on does not matter.
             if let Some(header) = header() {
                 let head = head_of(header);
                 header.tail.0.store(head, Ordering::Release);

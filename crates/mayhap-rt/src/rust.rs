@@ -2,7 +2,7 @@
 //!
 //! Programs bring `std` with them as compiled, without hooks. Of its locks they inline the fast paths, and those are seen as
 //! atomic operations; the waiting is in functions of `std` itself. `mayhap cargo` has the linker put a few of these
-//! functions behind the ones here (`--wrap`, through stubs it writes), which tell what happened. Each gets the arguments of the
+//! functions behind the ones here (`--wrap`, through stubs it writes), which record what happened. Each gets the arguments of the
 //! function it stands for, all of them integers and pointers in registers, and that function itself in the sixth.
 //!
 //! The raw `futex` system call, which `std` and others wait with, gives the token up like any other call that may block.
@@ -37,7 +37,7 @@ exports! {
     mayhap_std_scope_leave => scope_leave;
 }
 
-/// [`Hook::enter`], unless the library calls from inside another of these functions: what it does there is its own business.
+/// [`Hook::enter`], unless the library calls from inside another of these functions: those calls are an implementation detail.
 fn enter() -> Option<Hook> {
     if tls::active().is_some_and(|thread| thread.own.inside.load(Ordering::Relaxed) != 0) {
         None
@@ -82,7 +82,7 @@ unsafe extern "C-unwind" fn rwlock_write(a: u64, b: u64, c: u64, d: u64, e: u64,
     lock(a, false, || unsafe { real(a, b, c, d, e) })
 }
 
-/// A wait on a condition variable, which gives the mutex up and takes it again. `woken` tells from the result whether it
+/// A wait on a condition variable, which gives the mutex up and takes it again. `woken` says by the result whether it
 /// was woken.
 fn wait(condition: u64, mutex: u64, woken: fn(u64) -> bool, call: impl FnOnce() -> u64) -> u64 {
     let pc = tls::caller();
@@ -165,7 +165,7 @@ fn notify(condition: u64, tag: Tag, call: impl FnOnce() -> u64) -> u64 {
     let pc = tls::caller();
     let Some(hook) = enter() else { return call() };
     hook.record(tag, pc, &[condition]);
-    // Whom a schedule holds back is marked, not woken.
+    // A thread that a schedule holds back is marked, not woken.
     let result = if scheduled::notify(condition as usize, tag == Tag::NotifyAll) { 0 } else { call() };
     hook.sync_point();
     result
@@ -218,7 +218,7 @@ impl Drop for OnceDone {
     fn drop(&mut self) {
         if let Some(hook) = Hook::enter() {
             hook.record(Tag::OnceDone, self.pc, &[self.control]);
-            // Inlined code looks at the state before it calls anybody.
+            // Inlined code looks at the state before it calls any function.
             let store = atomic_word(AtomicKind::Store, order::RELEASE, 4);
             hook.record(Tag::Atomic, self.pc, &[self.control, store]);
         }
@@ -226,12 +226,12 @@ impl Drop for OnceDone {
 }
 
 unsafe extern "C-unwind" fn once_entry3(call: *mut OnceCall, a: u64, b: u64, c: u64) -> u64 {
-    // SAFETY: `once_call` passed a call of its own.
+    // SAFETY: `once_call` passed its own call.
     unsafe { (*call).run(3, a, b, c) }
 }
 
 unsafe extern "C-unwind" fn once_entry4(call: *mut OnceCall, a: u64, b: u64, c: u64) -> u64 {
-    // SAFETY: `once_call` passed a call of its own.
+    // SAFETY: `once_call` passed its own call.
     unsafe { (*call).run(4, a, b, c) }
 }
 
@@ -255,7 +255,7 @@ unsafe extern "C-unwind" fn once_call(control: u64, b: u64, data: u64, table: u6
     result
 }
 
-/// In a replay, who finds it done comes in its turn: says whether it has come.
+/// In a replay, a thread that finds it done waits for its turn; says whether it has.
 fn wait_if_seen(pc: u64, control: u64) -> bool {
     let Some(hook) = Some(()).filter(|()| replay::active()).and_then(|()| Hook::enter()) else { return false };
     let is_next = replay::is_next(hook.thread(), Tag::OnceSeen as u8, pc, control);
@@ -297,7 +297,7 @@ unsafe extern "C-unwind" fn barrier_wait(a: u64, b: u64, c: u64, d: u64, e: u64,
     result
 }
 
-/// The thread waits until somebody unparks it, or for some time. Where it really waits tells its parker's address.
+/// The thread waits until another thread unparks it, or for some time. The futex that it sleeps on is its parker's address.
 unsafe extern "C-unwind" fn park(a: u64, b: u64, c: u64, d: u64, e: u64, real: Real) -> u64 {
     let pc = tls::caller();
     let thread = tls::active();
@@ -325,7 +325,7 @@ unsafe extern "C-unwind" fn scope_leave(a: u64, b: u64, c: u64, d: u64, e: u64, 
     unsafe { real(a, b, c, d, e) }
 }
 
-/// The C library's `syscall`: anything but a futex goes to the kernel as if nobody stood in between, because the call may be
+/// The C library's `syscall`: anything but a futex goes to the kernel as if the runtime were not there, because the call may be
 /// one that returns twice.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]

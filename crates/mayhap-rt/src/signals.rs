@@ -1,8 +1,8 @@
-//! Signal handlers: each is called through [`arrive`], which mends the hook that was interrupted ([`crate::outlined_hooks`]) and keeps apart what the
-//! thread was doing from what the handler does.
+//! Signal handlers. Each is called through [`arrive`], which mends an interrupted hook ([`crate::outlined_hooks`],
+//! [`crate::inline_hooks`]) and separates the handler's state from the interrupted code's.
 //!
-//! A handler that interrupts a hook which is not of those would have its own hooks do nothing. So it waits for the hook's end: the signal is
-//! kept and sent again by [`deliver`], unless it tells of what the thread itself did wrong, or is of those that queue.
+//! In a handler that interrupts any other hook, hooks would do nothing. So the handler waits for the hook's end: the signal is
+//! kept and sent again by [`deliver`], unless it reports a fault of the thread itself, or is one of those that queue.
 //!
 //! A signal may come between a hook and the access that it announced. Were the token to pass in the handler, the access would come late.
 //! So it does not for the first [`PATIENCE`] hooks of a handler; one that waits for another thread gets there soon enough.
@@ -18,9 +18,9 @@ use crate::thread::Thread;
 use crate::tls::{self, exports};
 use crate::{fast_path, outlined_hooks, protocol, replay, sys};
 
-/// Hooks of a handler that keep the token whatever the slice says.
+/// How many hooks of a handler keep the token, whatever is left of the slice.
 const PATIENCE: u32 = 1000;
-/// Signals are numbered below.
+/// All signal numbers are smaller.
 const SIGNALS: usize = 65;
 
 mod libc_real {
@@ -64,14 +64,14 @@ pub(crate) fn ends_calls(thread: &Thread) -> bool {
     thread.own.interrupted.load(Ordering::Relaxed) != 0
 }
 
-/// Handlers with other numbers are no functions.
+/// Handlers up to this number are no functions.
 const LAST_NUMBER: usize = 2;
 
 fn ours() -> usize {
     arrive as *const () as usize
 }
 
-/// Has `set` put [`arrive`] in the place of a handler; what it returns is the handler before.
+/// Has `set` install [`arrive`] instead of a handler; returns the previous handler.
 fn exchange(signal: c_int, handler: usize, set: impl FnOnce(usize) -> usize) -> usize {
     let is_function = handler > LAST_NUMBER && handler != libc::SIG_ERR;
     let Some(own) = HANDLERS.get(signal as usize).filter(|_| is_function) else {
@@ -135,7 +135,7 @@ unsafe extern "C-unwind" fn set_handler_once(signal: c_int, handler: usize) -> u
 
 type Handler = unsafe extern "C-unwind" fn(c_int, *mut siginfo_t, *mut ucontext_t);
 
-/// What the kernel calls. It gets all three arguments also where the handler was to have one.
+/// The handler that the kernel calls. It gets all three arguments even where the program's handler takes one.
 unsafe extern "C-unwind" fn arrive(signal: c_int, info: *mut siginfo_t, context: *mut ucontext_t) {
     let Some(handler) = HANDLERS.get(signal as usize).map(|own| own.load(Ordering::Acquire)) else { return };
     // SAFETY: only functions are kept there.
@@ -170,22 +170,22 @@ unsafe extern "C-unwind" fn arrive(signal: c_int, info: *mut siginfo_t, context:
 
 /// Signals that came while the thread was in a hook.
 pub(crate) struct Kept {
-    /// There are some.
+    /// Whether there are any.
     any: AtomicU32,
-    /// The number of each, 0 for none, and what the kernel told of it.
+    /// The number of each, 0 for none, and the kernel's information about it.
     places: [(AtomicU32, [AtomicU64; WORDS]); KEPT],
 }
 
-/// More different signals than that in one hook are not kept.
+/// How many different signals are kept in one hook.
 const KEPT: usize = 4;
 const WORDS: usize = size_of::<siginfo_t>() / 8;
-/// Signals from here on queue.
+/// Signals from this number on queue.
 const QUEUES: c_int = 32;
 
 /// Keeps a signal until the hook ends, if it can wait.
 ///
 /// # Safety
-/// The thread is the calling one, and `info` points to what the kernel told.
+/// The thread is the calling one, and `info` points to the kernel's information.
 unsafe fn keep(thread: &Thread, signal: c_int, info: *const u64) -> bool {
     use libc::{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
     let at_fault = [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS].contains(&signal);
@@ -196,7 +196,7 @@ unsafe fn keep(thread: &Thread, signal: c_int, info: *const u64) -> bool {
         // Another signal may interrupt this.
         match number.compare_exchange(0, signal as u32, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => {}
-            // Once more the same is once.
+            // The same signal again is delivered once.
             Err(other) if other == signal as u32 => return true,
             Err(_) => continue,
         }
@@ -210,7 +210,7 @@ unsafe fn keep(thread: &Thread, signal: c_int, info: *const u64) -> bool {
     false
 }
 
-/// The hook has ended: what came meanwhile comes now.
+/// Delivers the signals that came during the hook, which has ended.
 #[inline(always)]
 pub(crate) fn deliver(thread: &Thread) {
     if thread.kept.any.load(Ordering::Relaxed) != 0 {
@@ -227,7 +227,7 @@ fn deliver_now(thread: &Thread) {
         let signal = number.swap(0, Ordering::Relaxed);
         if signal != 0 {
             let info = told.each_ref().map(|word| word.load(Ordering::Relaxed));
-            // SAFETY: it is what the kernel told.
+            // SAFETY: it is the kernel's own information.
             unsafe { sys::send_to_self(signal, info.as_ptr()) };
         }
     }
@@ -246,7 +246,7 @@ unsafe fn mend(context: &mut ucontext_t) {
     registers[libc::REG_RIP as usize] = pc as i64;
 }
 
-/// The thread is in a handler that has had few hooks so far: the token stays.
+/// Whether the thread is in a handler that has had few hooks so far, and must keep the token.
 pub(crate) fn holds(thread: &Thread) -> bool {
     let patience = thread.own.patience.load(Ordering::Relaxed);
     if thread.own.handlers.load(Ordering::Relaxed) == 0 || patience == 0 {

@@ -1,7 +1,7 @@
-//! Numbers for program counters. A site is a place in the code with what happens there; what tells of an access has room
+//! Numbers for program counters. A site is a place in the code with what happens there; the record of an access has room
 //! for a number of 14 or 16 bits, not for an address. Everything here is for the holder of the token only.
 //!
-//! A direct-mapped cache answers nearly always; behind it an open hash table, filled to at most half.
+//! A direct-mapped cache answers nearly always; otherwise an open hash table does, filled to at most half.
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -25,12 +25,12 @@ const EMPTY: Entry = Entry { key: AtomicU64::new(0), number: AtomicU32::new(0) }
 static CACHED: [Entry; CACHE] = [EMPTY; CACHE];
 static ENTRIES: AtomicPtr<Entry> = AtomicPtr::new(core::ptr::null_mut());
 static COUNT: AtomicU32 = AtomicU32::new(0);
-/// What was accessed last from sites that have no place of their own for it.
+/// The addresses that sites without a place accessed last.
 static LAST: [AtomicU64; unit::MAX_SITE as usize + 1] = [const { AtomicU64::new(0) }; unit::MAX_SITE as usize + 1];
-/// A bit for each number.
+/// One bit for each number: whether the site writes.
 static WRITES: [AtomicU64; MAX_SITE as usize / 64 + 1] = [const { AtomicU64::new(0) }; MAX_SITE as usize / 64 + 1];
 
-/// The number of the site at `pc` if it is at hand, else 0. The entry may change while it is read only if this thread does not hold the
+/// The number of the site at `pc` if the cache has it, else 0. The entry may change while it is read only if this thread does not hold the
 /// token, and then the number is not used.
 #[inline(always)]
 pub(crate) fn cached(pc: u64) -> u32 {
@@ -38,13 +38,13 @@ pub(crate) fn cached(pc: u64) -> u32 {
     if cached.key.load(Ordering::Relaxed) == pc { cached.number.load(Ordering::Relaxed) } else { 0 }
 }
 
-/// What was accessed last from the site of this number. Those that are always told in words share one place.
+/// The address that the site of this number accessed last. Sites that are always recorded in words share one.
 #[inline(always)]
 pub(crate) fn last(number: u32) -> &'static AtomicU64 {
     &LAST[if number <= unit::MAX_SITE { number as usize } else { 0 }]
 }
 
-/// What happens at the site of this number is a write.
+/// Whether the site of this number writes.
 pub(crate) fn writes(number: u32) -> bool {
     WRITES.get(number as usize / 64).is_some_and(|word| word.load(Ordering::Relaxed) >> (number % 64) & 1 != 0)
 }
@@ -86,7 +86,7 @@ fn look_up(token: Token<'_>, pc: u64, kind: SiteKind, size: u8, cached: &Entry) 
             ring::record(token, Tag::Site, number, &[site_word(pc, kind, size)]);
             number
         }
-        // Out of numbers: the last one is redefined again and again, which the reader follows.
+        // All numbers are in use: the last one is redefined each time, which the reader follows.
         _ => {
             note(MAX_SITE, kind);
             ring::record(token, Tag::Site, MAX_SITE, &[site_word(pc, kind, size)]);

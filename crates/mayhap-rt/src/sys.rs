@@ -1,4 +1,4 @@
-//! System calls that leave `errno` alone and pass by interposed libc functions.
+//! System calls that leave `errno` alone and bypass interposed libc functions.
 
 use core::arch::asm;
 use core::sync::atomic::AtomicU32;
@@ -68,7 +68,7 @@ pub(crate) fn sleep(ns: u64) {
     unsafe { call(libc::SYS_nanosleep, [time.as_ptr() as usize, 0, 0, 0, 0, 0]) };
 }
 
-/// Blocks these signals (a bit each) and no others for the calling thread; those blocked before.
+/// Blocks these signals (a bit each) and no others for the calling thread; returns those blocked before.
 pub(crate) fn block_signals(mask: u64) -> u64 {
     let (new, mut old) = ([mask], [0u64]);
     // SAFETY: the kernel reads one word and writes the other.
@@ -79,7 +79,7 @@ pub(crate) fn block_signals(mask: u64) -> u64 {
     old[0]
 }
 
-/// A process with this number exists.
+/// Whether a process with this number exists.
 pub(crate) fn process_exists(pid: u32) -> bool {
     // SAFETY: signal 0 only asks.
     unsafe { call(libc::SYS_kill, [pid as usize, 0, 0, 0, 0, 0]) != -(libc::ESRCH as isize) }
@@ -114,7 +114,7 @@ pub(crate) fn barrier() -> bool {
     unsafe { call(libc::SYS_membarrier, [1 << 3, 0, 0, 0, 0, 0]) == 0 }
 }
 
-/// The CPU time that a thread of this process has used, in nanoseconds; 0 if it cannot be told.
+/// The CPU time that a thread of this process has used, in nanoseconds; 0 if it is unknown.
 pub(crate) fn cpu_time(thread: u32) -> u64 {
     // The kernel's clock number of a thread: its number inverted, then 4 for "thread" and 2 for "scheduler".
     let clock = (!(thread as i64) << 3) | 6;
@@ -124,14 +124,14 @@ pub(crate) fn cpu_time(thread: u32) -> u64 {
     if result < 0 { 0 } else { time[0] * 1_000_000_000 + time[1] }
 }
 
-/// A thread of this process with this number exists.
+/// Whether a thread of this process with this number exists.
 fn thread_exists(thread: u32) -> bool {
     // SAFETY: signal 0 only asks.
     let result = unsafe { call(libc::SYS_tgkill, [process_id() as usize, thread as usize, 0, 0, 0, 0]) };
     result != -(libc::ESRCH as isize)
 }
 
-/// The state letter of a thread of this process in `/proc`, `b'X'` if it is gone, `b'?'` if it cannot be told.
+/// The state letter of a thread of this process in `/proc`, `b'X'` if it is gone, `b'?'` if it is unknown.
 pub(crate) fn thread_state(thread: u32) -> u8 {
     let mut path = *b"/proc/self/task/\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
     let mut at = b"/proc/self/task/".len();

@@ -21,7 +21,7 @@ type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 /// The most threads that a trace can number.
 const MAX_THREADS: u32 = u16::MAX as u32 - 1;
 
-/// Bits of [`Thread::life`].
+/// The bits of a thread's life.
 const ENDED: u32 = 1;
 const FORGOTTEN: u32 = 2;
 const FREE: u32 = 4;
@@ -67,7 +67,7 @@ pub(crate) fn prepare() {
     }
 }
 
-/// A record for a new thread, with a number of its own; `None` beyond what a trace can number.
+/// A record for a new thread, with a new number; `None` beyond what a trace can number.
 fn new_record() -> Option<&'static Thread> {
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     if number >= MAX_THREADS {
@@ -127,7 +127,7 @@ fn reusable() -> Option<&'static Thread> {
     all().find(|thread| thread.shared.life.compare_exchange(FREE, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok())
 }
 
-/// Marks a bit of a thread's life; a thread that has ended and that nobody will join frees its record.
+/// Marks a bit of a thread's life; a thread that has ended and will not be joined frees its record.
 fn mark(thread: &Thread, bit: u32) {
     let life = thread.shared.life.fetch_or(bit, Ordering::AcqRel) | bit;
     if life & (ENDED | FORGOTTEN) == ENDED | FORGOTTEN {
@@ -167,7 +167,7 @@ fn enrol(thread: &'static Thread) {
     }
 }
 
-/// Tells the recording that the calling thread begins, and where its stack is. The thread holds the token.
+/// Records that the calling thread begins, and where its stack is.
 pub(crate) fn begin(token: Token<'_>, thread: &'static Thread) {
     let (mut low, mut size) = (core::ptr::null_mut(), 0);
     // SAFETY: an attribute object is plain data that the first call fills and the last one releases.
@@ -239,7 +239,7 @@ unsafe extern "C-unwind" fn create(
     0
 }
 
-/// The attributes say which signals a new thread blocks.
+/// Whether the attributes say which signals a new thread blocks.
 fn has_mask(attributes: *const pthread_attr_t) -> bool {
     // SAFETY: a set of signals is plain data, which the call fills.
     let mut mask = unsafe { core::mem::zeroed() };
@@ -247,7 +247,7 @@ fn has_mask(attributes: *const pthread_attr_t) -> bool {
     !attributes.is_null() && unsafe { pthread_attr_getsigmask_np(attributes, &mut mask) } == 0
 }
 
-/// Where new threads start.
+/// The function that new threads start in.
 unsafe extern "C-unwind" fn run(record: *mut c_void) -> *mut c_void {
     // SAFETY: `create` passed a record, and records are never given back.
     let thread = unsafe { &*record.cast::<Thread>() };
@@ -272,7 +272,7 @@ unsafe extern "C-unwind" fn run(record: *mut c_void) -> *mut c_void {
     unsafe { start(argument) }
 }
 
-/// The destructor of the key: in its last round the thread ends.
+/// The destructor of the key; the thread ends in its last round.
 unsafe extern "C" fn destroy(record: *mut c_void) {
     // SAFETY: only `enrol` sets the key's value.
     let thread = unsafe { &*record.cast::<Thread>() };
@@ -287,7 +287,7 @@ unsafe extern "C" fn destroy(record: *mut c_void) {
     end(thread);
 }
 
-/// The calling thread's last record. Once marked ended, the record may be another thread's.
+/// Records the end of the calling thread. Once marked ended, its [`Thread`] may be another thread's.
 fn end(thread: &'static Thread) {
     // A thread cancelled at an arbitrary moment may have been inside a hook.
     hook::abandon(thread);
@@ -319,9 +319,9 @@ fn release_robust(hook: &Hook) {
     // SAFETY: the C library's own head, if there is one.
     let Some(list) = (unsafe { head.as_ref() }).filter(|_| result == 0) else { return };
     let mut entry = list.next;
-    // As many as the kernel itself would follow.
+    // The kernel follows as many entries.
     for _ in 0..2048 {
-        // The lowest bit tells another kind of mutex.
+        // The lowest bit marks another kind of mutex.
         let place = entry & !1;
         if place == head as usize || place == 0 {
             return;
@@ -332,10 +332,10 @@ fn release_robust(hook: &Hook) {
     }
 }
 
-/// Runs a join of whichever kind, and records it if it joined.
+/// Runs a join of any kind, and records it if it joined.
 fn joining(handle: pthread_t, pc: u64, blocks: bool, call: impl FnOnce() -> c_int) -> c_int {
     let Some(mut hook) = Hook::enter() else { return call() };
-    // Looked up now: a handle may be used again as soon as its thread has been joined.
+    // The thread is looked up now: a handle may be used again as soon as its thread has been joined.
     let child = by_handle(handle);
     if let Decision::Fail(error) =
         replay::hold_back(hook.token(), hook.thread(), Tag::Join as u8, pc, replay::slot_number(child))
@@ -401,7 +401,7 @@ struct C11Call {
 }
 
 unsafe extern "C-unwind" fn c11_run(call: *mut c_void) -> *mut c_void {
-    // SAFETY: `c11_create` passed a call of its own from malloc.
+    // SAFETY: `c11_create` passed its own call from malloc.
     let C11Call { start, argument } = unsafe { call.cast::<C11Call>().read() };
     // SAFETY: as above; freed once.
     unsafe {

@@ -1,4 +1,4 @@
-//! What each thread knows of itself: two thread-local words, reached in two instructions.
+//! Two thread-local words, each reached in two instructions: the thread's record, and the caller of the last interposed function.
 //!
 //! Stable Rust would go through `__tls_get_addr` in a shared library. These words use the initial-exec model, which
 //! libraries loaded at program start may.
@@ -88,7 +88,7 @@ pub(crate) fn finish() {
     set(FINISHED as *const Thread);
 }
 
-/// The program counter that the last trampoline of this thread left behind: the caller of the interposed function.
+/// The program counter that the last trampoline of this thread left: the caller of the interposed function.
 #[inline(always)]
 pub(crate) fn caller() -> u64 {
     if !is_ready() {
@@ -104,7 +104,7 @@ pub(crate) fn caller() -> u64 {
 }
 
 /// Exports functions under their C names, or in an archive under the names that the linker uses in their place. Each leaves
-/// its caller's program counter behind for [`caller`] and jumps on.
+/// its caller's program counter for [`caller`] and jumps on.
 macro_rules! exports {
     ($($name:ident => $inner:expr;)*) => {
         $(

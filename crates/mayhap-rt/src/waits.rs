@@ -1,4 +1,4 @@
-//! Waiting for one another: semaphores, barriers, once, guards of static locals. Condition variables are [`crate::conditions`]'.
+//! Semaphores, barriers, once, guards of static locals. Condition variables are in [`crate::conditions`].
 
 use core::sync::atomic::{AtomicPtr, Ordering};
 
@@ -64,7 +64,7 @@ pub(crate) fn renew(object: Object, call: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-/// Records, then calls: for what releases others, who must find the record before theirs.
+/// Records, then calls: for calls that release other threads, whose records must come later.
 pub(crate) fn release(object: Object, tag: Tag, call: impl FnOnce() -> c_int) -> c_int {
     let pc = tls::caller();
     let Some(hook) = Hook::enter() else { return call() };
@@ -214,7 +214,7 @@ unsafe extern "C-unwind" fn once(control: Object, function: Once) -> c_int {
     result
 }
 
-/// In a replay, who finds it done, or takes over after another thread threw, comes in its turn.
+/// In a replay, a thread that finds it done, or takes over after another thread threw, waits for its turn.
 fn wait_if_seen(hook: &Hook, pc: u64, control: Object) {
     if replay::is_next(hook.thread(), Tag::OnceSeen as u8, pc, control as u64) {
         replay::hold_back(hook.token(), hook.thread(), Tag::OnceSeen as u8, pc, control as u64);
@@ -278,7 +278,7 @@ unsafe extern "C-unwind" fn guard_release(guard: Object) {
     let hook = Hook::enter();
     if let Some(hook) = &hook {
         hook.record(Tag::OnceDone, pc, &[guard as u64]);
-        // Compiled code looks at the guard's first byte before it calls anybody.
+        // Compiled code looks at the guard's first byte before it calls any function.
         hook.record(Tag::Atomic, pc, &[guard as u64, atomic_word(AtomicKind::Store, order::RELEASE, 1)]);
     }
     // SAFETY: the caller's own argument.

@@ -49,7 +49,7 @@ fn region(body: Body, data: Data, reductions: u64, call: impl FnOnce(Body, Data)
 
 /// What each thread of a region runs.
 unsafe extern "C-unwind" fn run_region(region: Data) {
-    // SAFETY: `region` passed one of its own, which lives until the library has seen all threads return from here.
+    // SAFETY: `region` passed its own region, which lives until the library has seen all threads return from here.
     let region = unsafe { &*region.cast::<Region>() };
     let (team, pc) = (&region.team, region.team.pc);
     tell(Tag::OnceSeen, pc, address(&team.start));

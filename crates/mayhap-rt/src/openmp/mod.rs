@@ -1,5 +1,5 @@
 //! OpenMP. Its libraries synchronise in code of their own, without hooks. gcc's ([`library`], [`tasks`], [`locks`]) is seen
-//! through the functions that compiled code calls; LLVM's ([`tool`]) tells what it does through the interface for tools.
+//! through the functions that compiled code calls; LLVM's ([`tool`]) reports what it does through the interface for tools.
 //!
 //! What is recorded orders at least what the library orders, sometimes more, so that no reordering is taken to be possible that is
 //! not:
@@ -11,9 +11,9 @@
 //! | `critical`, `atomic` (where it is a lock), `omp_set_lock` | a lock |
 //! | a share of work: chunk of a loop, section, `single` | a relaxed update of a word of the team: who comes first gets it |
 //! | `ordered`, `doacross` | a chain: each end comes after the one before, each beginning after the last end |
-//! | task | `OnceDone` by who makes it, `OnceSeen` where it begins; its end joins a chain that whoever waits for tasks is behind |
-//! | `depend` | a task that has some begins behind all ends of such tasks so far |
-//! | `cancel` | a chain that who leaves early is behind |
+//! | task | `OnceDone` by who makes it, `OnceSeen` where it begins; its end joins a chain, which a thread that waits for tasks comes after |
+//! | `depend` | a task that has some begins after all ends of such tasks so far |
+//! | `cancel` | a chain, which a thread that leaves early comes after |
 //!
 //! A team's objects are places within its [`Team`], on the stack of the thread that began it, where nothing else is.
 
@@ -44,7 +44,7 @@ pub(crate) fn loaded(path: &[u8], low: u64, end: u64) {
     }
 }
 
-/// The library itself calls: what it does to its own memory is nobody's business.
+/// Whether the library itself calls: what it does to its own memory is not recorded.
 #[inline]
 pub(crate) fn is_library(pc: u64) -> bool {
     pc < END.load(Ordering::Relaxed) && pc >= LOW.load(Ordering::Relaxed)
@@ -59,7 +59,7 @@ pub(crate) fn own_call<R>(pc: u64, enter: impl FnOnce() -> Option<R>) -> Option<
     enter()
 }
 
-/// The library starts a thread for nobody that the runtime knows: how it synchronises is not seen.
+/// The library starts a thread for no team that the runtime knows: how it synchronises is not seen.
 pub(crate) fn starts_thread(pc: u64) {
     if is_library(pc) && !tool::tells() {
         ring::set_state(state::UNSEEN_ORDER);
@@ -127,7 +127,7 @@ fn tell(tag: Tag, pc: u64, object: u64) {
     }
 }
 
-/// The thread's past comes behind the chain's, and whoever is behind the chain from now on comes behind it.
+/// The thread's past comes after the chain's, and what comes after the chain from now on comes after the thread's past.
 fn join_chain(hook: &Hook, pc: u64, chain: u64) {
     hook.record(Tag::OnceSeen, pc, &[chain]);
     hook.record(Tag::OnceDone, pc, &[chain]);
@@ -180,7 +180,7 @@ macro_rules! library_address {
     }};
 }
 
-/// Where a function of the OpenMP library is. Only programs that use it have it; the linker is told to bring it there.
+/// Where a function of the OpenMP library is. Only programs that use it have it; the linker is asked to include it.
 #[cfg(feature = "archive")]
 macro_rules! library_address {
     ($name:ident) => {{

@@ -54,7 +54,7 @@ struct Task {
     /// The program's own data, where they are copied from.
     data: Data,
     bytes: u64,
-    /// How far behind this the copy of the data is.
+    /// The distance from here to the copy of the data.
     offset: u64,
     flags: u32,
     is_loop: bool,
@@ -83,7 +83,7 @@ fn task(
     (task, [offset + sizes[0], align])
 }
 
-/// What the library calls to copy a task's data: in the thread that makes the task, before anybody else sees it.
+/// What the library calls to copy a task's data: in the thread that makes the task, before any other thread sees it.
 unsafe extern "C-unwind" fn copy_task(to: Data, from: Data) {
     // SAFETY: the library passes what it got from `make` or `make_loop`, and room for as much as they asked for.
     unsafe {

@@ -1,8 +1,8 @@
-//! LLVM's library: what it tells tools (OMPT) about regions, barriers and tasks, and the functions that compiled code calls where that
+//! LLVM's library: what it reports to tools (OMPT) about regions, barriers and tasks, and the functions that compiled code calls where that
 //! is not enough.
 //!
-//! It calls the tool in the thread that does what it tells of, just before or after. Teams stand in a table, since the
-//! library tells of their ends when their threads may still be on their way out.
+//! It calls the tool in the thread that does what it reports, just before or after. Teams are in a table, since the
+//! library reports their ends when their threads may still be on their way out.
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -18,7 +18,7 @@ use crate::{blocking, ring};
 /// A word that the library keeps for the tool.
 type Word = *mut u64;
 
-/// The library tells.
+/// The library reports.
 static TELLS: AtomicBool = AtomicBool::new(false);
 
 pub(super) fn tells() -> bool {
@@ -95,7 +95,7 @@ extern "C" fn initialize(lookup: Lookup, _device: c_int, _data: Word) -> c_int {
         (23, sync_region as *const c_void),
         (31, reduction as *const c_void),
     ];
-    // 0: an error, 1: never told.
+    // 0: an error, 1: never reported.
     // SAFETY: each function has the type of its event.
     let all = callbacks.iter().all(|&(event, function)| unsafe { set(event, function) } > 1);
     TELLS.store(all, Ordering::Relaxed);
@@ -105,12 +105,12 @@ extern "C" fn initialize(lookup: Lookup, _device: c_int, _data: Word) -> c_int {
     1
 }
 
-/// Ends of what is told.
+/// The two ends of what is reported.
 const BEGIN: c_int = 1;
 const END: c_int = 2;
 
 fn team_of<'a>(word: Word) -> Option<&'a Team> {
-    // SAFETY: `parallel_begins` wrote it, or nobody.
+    // SAFETY: `parallel_begins` wrote it, or it is zero.
     unsafe { word.as_ref().and_then(|&team| (team as *const Team).as_ref()) }
 }
 
@@ -185,7 +185,7 @@ extern "C-unwind" fn sync_region(kind: c_int, endpoint: c_int, parallel: Word, _
             }
             blocking::leave();
         }
-        // Who leaves the last barrier of a region is told so when the next one begins; then nothing comes of it.
+        // A thread learns only when the next region begins that it left the last barrier of a region; then this has no effect.
         (_, END) if team_of(parallel).is_some() => {
             if let Some(hook) = Hook::enter() {
                 hook.record(Tag::BarrierLeave, pc, &[address(&current.barrier)]);
@@ -284,7 +284,7 @@ unsafe extern "C-unwind" fn task_alloc(
     // SAFETY: the caller's own arguments.
     let task = unsafe { real::__kmpc_omp_task_alloc(source, id, flags, bytes, shared, entry) };
     if let (false, Some(hook)) = (task.is_null(), Hook::enter()) {
-        // SAFETY: a task begins with the address of what it shares, behind the rest of it.
+        // SAFETY: a task begins with the address of what it shares, after the rest of it.
         let shares = unsafe { *task };
         let bytes = if shares > task as u64 { shares - task as u64 + shared as u64 } else { bytes as u64 };
         hook.record(Tag::Alloc, pc, &[task as u64, bytes]);

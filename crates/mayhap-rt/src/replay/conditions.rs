@@ -1,7 +1,7 @@
 //! Waiting on conditions during a replay.
 //!
 //! The library wakes whichever waiter it likes; the schedule says which. So a wait gives the mutex up and stands still
-//! here until its step's turn, and a notify marks waiters instead of waking them. Whoever still waits when
+//! here until its step's turn, and a notify marks waiters instead of waking them. A thread that still waits when
 //! the replay ends goes on to a wait of the library, unless it was notified meanwhile.
 //!
 //! Everything here is for the holder of the token.
@@ -49,7 +49,7 @@ pub(crate) fn notify(condition: usize, all: bool) -> bool {
     }
     for waiter in waiters(condition) {
         if waiter.guarded.notified.load(Ordering::Relaxed) == 0 {
-            // A mark of a notify to all is not another waiter's.
+            // A waiter that a broadcast marked keeps its mark.
             waiter.guarded.notified.store(if all { 2 } else { 1 }, Ordering::Relaxed);
             if !all {
                 return true;

@@ -1,9 +1,11 @@
-//! The mapped schedule: its tables, and where what they name is in this run.
+//! The mapped schedule: its tables, and the addresses in this run of the things that they name.
 
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use libc::{c_int, c_void, dl_phdr_info, size_t};
-use mayhap_wire::schedule::{AllocationSite, Block, Head, Lane, MAGIC, Module, NO_MODULE, Step, Target, class};
+use mayhap_wire::schedule::{
+    AllocationSite, Block, Head, Lane as ThreadSlot, MAGIC, Module, NO_MODULE, Step, Target, class,
+};
 
 use crate::sys;
 
@@ -28,7 +30,7 @@ pub(super) unsafe fn claim(address: *mut u8, bytes: usize) -> bool {
     let head = unsafe { &*address.cast::<Head>() };
     let sizes = [
         size_of::<Step>(),
-        size_of::<Lane>(),
+        size_of::<ThreadSlot>(),
         size_of::<Module>(),
         size_of::<AllocationSite>(),
         size_of::<Block>(),
@@ -63,7 +65,7 @@ pub(super) fn steps() -> &'static [Step] {
     unsafe { table(0) }
 }
 
-pub(super) fn lanes() -> &'static [Lane] {
+pub(super) fn thread_slots() -> &'static [ThreadSlot] {
     // SAFETY: the second table.
     unsafe { table(1) }
 }
@@ -98,10 +100,10 @@ fn text() -> &'static [u8] {
     unsafe { table(6) }
 }
 
-/// The lane of the thread that `parent` (a lane plus 1, 0 for nobody) creates as its `nth` child, plus 1; 0 if the schedule does
+/// The slot of the thread that `parent` (a slot plus 1, 0 for none) creates as its `nth` child, plus 1; 0 if the schedule does
 /// not know it.
-pub(super) fn lane_of(parent: u32, nth: u32) -> u32 {
-    let found = lanes().iter().position(|lane| lane.parent == parent && lane.nth == nth);
+pub(super) fn slot_of(parent: u32, nth: u32) -> u32 {
+    let found = thread_slots().iter().position(|slot| slot.parent == parent && slot.nth == nth);
     found.map_or(0, |index| index as u32 + 1)
 }
 
@@ -133,12 +135,12 @@ fn module_base(index: u32) -> Option<u64> {
     (module.loaded.load(Ordering::Acquire) != 0).then(|| module.base.load(Ordering::Relaxed))
 }
 
-/// The code at `pc` is the step's.
+/// Whether the code at `pc` is the step's.
 pub(super) fn is_site(step: &Step, pc: u64) -> bool {
     step.module == NO_MODULE || module_base(u32::from(step.module)).is_some_and(|base| base + step.site == pc)
 }
 
-/// `object` is the step's: an address, or a lane.
+/// Whether `object`, an address or a slot, is the step's.
 pub(super) fn is_object(step: &Step, object: u64) -> bool {
     match step.class {
         class::GLOBAL => module_base(step.index).is_some_and(|base| base + step.offset == object),
@@ -146,7 +148,7 @@ pub(super) fn is_object(step: &Step, object: u64) -> bool {
             Some(0) | None => false,
             Some(start) => start + step.offset == object,
         },
-        class::STACK => match lanes().get(step.index as usize).map(|lane| lane.stack.load(Ordering::Relaxed)) {
+        class::STACK => match thread_slots().get(step.index as usize).map(|slot| slot.stack.load(Ordering::Relaxed)) {
             Some(0) | None => true,
             Some(start) => start.wrapping_sub(step.offset) == object,
         },
@@ -155,9 +157,9 @@ pub(super) fn is_object(step: &Step, object: u64) -> bool {
     }
 }
 
-/// A lane has allocated a block: if steps are about it, they find it from now on.
-pub(super) fn allocated(lane: &Lane, pc: u64, address: u64) {
-    let sites = allocation_sites().iter().skip(lane.sites as usize).take(lane.site_count as usize);
+/// A slot has allocated a block: if steps are about it, they find it from now on.
+pub(super) fn allocated(slot: &ThreadSlot, pc: u64, address: u64) {
+    let sites = allocation_sites().iter().skip(slot.sites as usize).take(slot.site_count as usize);
     for site in sites {
         if module_base(site.module).is_none_or(|base| base + site.site != pc) {
             continue;

@@ -7,13 +7,13 @@
 //! itself.
 //!
 //! A step ends, and the next one may begin, when its thread comes to its own next step, stands still, blocks or ends: so
-//! what the recording dropped behind a step happens before other threads go on. When all steps are done and the
+//! what the recording dropped after a step happens before other threads go on. When all steps are done and the
 //! targets' threads stand before their accesses, the bad state is reached. Then the accesses are made one by one, and
-//! the program runs on: *guided*, in the order of the recorded run for as long as it does what it did then, so that what
-//! comes of the bad state is not mixed with what else another order may bring.
+//! the program runs on: *guided*, in the order of the recorded run for as long as it does what it did then, so that the
+//! consequences of the bad state are not mixed with those of another order.
 //!
 //! Threads that wait here have no token; those that change anything here hold it. Conditions are not waited for in the library
-//! but here ([`conditions`]), since the library wakes whom it likes.
+//! but here ([`conditions`]), since the library chooses the waiter that it wakes.
 
 pub(crate) mod conditions;
 mod map;
@@ -24,7 +24,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use libc::{c_int, c_void};
 use mayhap_wire::ring::{AtomicKind, Tag};
-use mayhap_wire::schedule::{ANY_OUTCOME, Lane, READ, Step, WRITE, mode, place, reason};
+use mayhap_wire::schedule::{ANY_OUTCOME, Lane as ThreadSlot, READ, Step, WRITE, mode, place, reason};
 
 pub(crate) use map::locate_modules;
 pub(crate) use targets::{asleep, blocked, tried, unblocked};
@@ -36,22 +36,22 @@ use crate::{outlined_hooks, sched, sys, threads};
 
 /// How long a waiting thread sleeps before it looks again by itself, in nanoseconds.
 const DOZE: u64 = 20_000_000;
-/// How often it does so before it takes a guided program to have gone another way.
+/// How often it does so before a guided program counts as having gone another way.
 const DOZES: u32 = 10;
 
-/// Threads follow the schedule, or the targets are being let go.
+/// Whether threads follow the schedule, or the targets are being let go.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 
-/// What becomes of a call that is a step.
+/// What the schedule decides about a call that is a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// It is made.
+    /// The call is made.
     Proceed,
-    /// It fails as it did when recorded, with this error number.
+    /// The call fails as it did when recorded, with this error number.
     Fail(c_int),
 }
 
-/// Values of [`Thread::in_step`].
+/// The values of a thread's `in_step`.
 const NO_STEP: u32 = 0;
 const IN_STEP: u32 = 1;
 const IN_TARGET: u32 = 2;
@@ -65,8 +65,8 @@ pub(crate) fn active() -> bool {
 pub(crate) fn start(path: *const libc::c_char) {
     if map::open(path) {
         map::locate_modules();
-        for lane in map::lanes() {
-            lane.cursor.store(lane.first, Ordering::Relaxed);
+        for slot in map::thread_slots() {
+            slot.cursor.store(slot.first, Ordering::Relaxed);
         }
         outlined_hooks::keep_apart();
         ACTIVE.store(true, Ordering::Release);
@@ -79,47 +79,47 @@ pub(crate) fn forget() {
     ACTIVE.store(false, Ordering::Release);
 }
 
-fn lane(thread: &Thread) -> Option<&'static Lane> {
-    map::lanes().get((thread.replay.thread_slot.load(Ordering::Relaxed) as usize).checked_sub(1)?)
+fn slot(thread: &Thread) -> Option<&'static ThreadSlot> {
+    map::thread_slots().get((thread.replay.thread_slot.load(Ordering::Relaxed) as usize).checked_sub(1)?)
 }
 
-/// The thread begins: the first one, one whose lane its creator knew, or one of a library.
+/// The thread begins: the first one, one whose slot its creator knew, or one of a library.
 pub(crate) fn begins(thread: &Thread, stack: u64) {
     let number = thread.identity.owner.load(Ordering::Relaxed).wrapping_sub(1);
     if thread.replay.thread_slot.load(Ordering::Relaxed) == 0 {
         // Threads of libraries are known by their number. They serve others: one that has no part in the schedule is not held back.
-        let slot = map::lane_of(0, number);
+        let index = map::slot_of(0, number);
         let leading = map::head().map_or(0, |head| head.leading);
-        let takes_part = |lane: &&Lane| lane.target != 0 || (1..=leading).contains(&lane.first);
-        let lane = map::lanes().get((slot as usize).wrapping_sub(1)).filter(takes_part);
-        thread.replay.thread_slot.store(if number == 0 || lane.is_some() { slot } else { 0 }, Ordering::Relaxed);
+        let takes_part = |slot: &&ThreadSlot| slot.target != 0 || (1..=leading).contains(&slot.first);
+        let slot = map::thread_slots().get((index as usize).wrapping_sub(1)).filter(takes_part);
+        thread.replay.thread_slot.store(if number == 0 || slot.is_some() { index } else { 0 }, Ordering::Relaxed);
     }
-    if let Some(lane) = lane(thread) {
-        lane.stack.store(stack, Ordering::Relaxed);
-        lane.tid.store(thread.identity.tid.load(Ordering::Relaxed), Ordering::Relaxed);
-        lane.place.store(place::RUNNING, Ordering::Release);
+    if let Some(slot) = slot(thread) {
+        slot.stack.store(stack, Ordering::Relaxed);
+        slot.tid.store(thread.identity.tid.load(Ordering::Relaxed), Ordering::Relaxed);
+        slot.place.store(place::RUNNING, Ordering::Release);
     }
 }
 
-/// The thread is about to create its next child, whose lane is then known.
+/// The thread is about to create its next child, whose slot is then known.
 pub(crate) fn adopts(parent: &Thread, child: &Thread) {
     let nth = parent.replay.children.load(Ordering::Relaxed) + 1;
-    let lane = match parent.replay.thread_slot.load(Ordering::Relaxed) {
+    let slot = match parent.replay.thread_slot.load(Ordering::Relaxed) {
         0 => 0,
-        lane => map::lane_of(lane, nth),
+        slot => map::slot_of(slot, nth),
     };
-    child.replay.thread_slot.store(lane, Ordering::Relaxed);
+    child.replay.thread_slot.store(slot, Ordering::Relaxed);
 }
 
-/// The lane of a thread as the object of a step.
+/// The slot of a thread as the object of a step.
 pub(crate) fn slot_number(thread: Option<&Thread>) -> u64 {
     thread.map_or(u64::MAX, |thread| u64::from(thread.replay.thread_slot.load(Ordering::Relaxed)).wrapping_sub(1))
 }
 
 /// The thread has allocated a block.
 pub(crate) fn allocated(thread: &Thread, pc: u64, address: u64) {
-    if let Some(lane) = lane(thread) {
-        map::allocated(lane, pc, address);
+    if let Some(slot) = slot(thread) {
+        map::allocated(slot, pc, address);
     }
 }
 
@@ -128,9 +128,9 @@ pub(crate) fn allocated(thread: &Thread, pc: u64, address: u64) {
 /// # Safety
 /// `place` has room for `room` bytes.
 pub(crate) unsafe fn fed(source: u8, place: *mut c_void, room: usize) -> Option<i64> {
-    let lane = lane(tls::active()?)?;
-    let at = lane.input.load(Ordering::Relaxed) as usize;
-    if at >= lane.inputs_end as usize {
+    let slot = slot(tls::active()?)?;
+    let at = slot.input.load(Ordering::Relaxed) as usize;
+    if at >= slot.inputs_end as usize {
         return None;
     }
     let inputs = map::inputs();
@@ -142,7 +142,7 @@ pub(crate) unsafe fn fed(source: u8, place: *mut c_void, room: usize) -> Option<
     }
     // SAFETY: both sides have so many bytes.
     unsafe { core::ptr::copy_nonoverlapping(data.as_ptr().cast::<u8>(), place.cast(), bytes) };
-    lane.input.store((at + 2 + data.len()) as u32, Ordering::Relaxed);
+    slot.input.store((at + 2 + data.len()) as u32, Ordering::Relaxed);
     Some(result as i64)
 }
 
@@ -169,27 +169,27 @@ fn is(step: &Step, kind: u8, pc: u64, object: u64) -> bool {
     same && map::is_site(step, pc) && map::is_object(step, object)
 }
 
-/// The thread's next step is this.
+/// Whether this is the thread's next step.
 pub(crate) fn is_next(thread: &Thread, kind: u8, pc: u64, object: u64) -> bool {
     active()
-        && lane(thread)
-            .and_then(|lane| map::steps().get((lane.cursor.load(Ordering::Relaxed) as usize).checked_sub(1)?))
+        && slot(thread)
+            .and_then(|slot| map::steps().get((slot.cursor.load(Ordering::Relaxed) as usize).checked_sub(1)?))
             .is_some_and(|step| is(step, kind, pc, object))
 }
 
-/// The thread is about to do something. It holds the token, before and after.
+/// Holds the thread back until it is its turn to do this. It holds the token before and after.
 pub(crate) fn hold_back(token: Token<'_>, thread: &'static Thread, kind: u8, pc: u64, object: u64) -> Decision {
     if !active() {
         return Decision::Proceed;
     }
     thread.replay.held_back.store(u32::from(kind), Ordering::Relaxed);
     thread.replay.at_step.store(0, Ordering::Relaxed);
-    let Some(lane) = lane(thread) else { return Decision::Proceed };
-    let (Some(head), cursor) = (map::head(), lane.cursor.load(Ordering::Relaxed)) else { return Decision::Proceed };
+    let Some(slot) = slot(thread) else { return Decision::Proceed };
+    let (Some(head), cursor) = (map::head(), slot.cursor.load(Ordering::Relaxed)) else { return Decision::Proceed };
     let guided = head.mode.load(Ordering::Acquire) >= mode::GUIDED;
     let within = |cursor: &u32| *cursor > 0 && (guided || *cursor <= head.leading);
     let Some(step) = Some(cursor).filter(within).and_then(|cursor| map::steps().get(cursor as usize - 1)) else {
-        return if guided { Decision::Proceed } else { beyond(token, thread, lane, kind, pc, object) };
+        return if guided { Decision::Proceed } else { beyond(token, thread, slot, kind, pc, object) };
     };
     if !is(step, kind, pc, object) {
         if is_synchronisation(kind) {
@@ -197,10 +197,10 @@ pub(crate) fn hold_back(token: Token<'_>, thread: &'static Thread, kind: u8, pc:
         }
         return Decision::Proceed;
     }
-    if !wait_for_turn(thread, lane, cursor - 1) {
+    if !wait_for_turn(thread, slot, cursor - 1) {
         return Decision::Proceed;
     }
-    lane.cursor.store(step.next, Ordering::Relaxed);
+    slot.cursor.store(step.next, Ordering::Relaxed);
     thread.replay.in_step.store(IN_STEP, Ordering::Relaxed);
     thread.replay.at_step.store(1, Ordering::Relaxed);
     thread.replay.step.store(cursor, Ordering::Relaxed);
@@ -228,10 +228,10 @@ pub(crate) fn outcome(thread: &Thread) -> Option<u8> {
     map::steps().get(index).map(|step| step.outcome)
 }
 
-/// An atomic operation turned out to be of this kind.
+/// Compares the kind of an atomic operation with the recorded one.
 pub(crate) fn check_atomic(thread: &Thread, kind: u8, pc: u64, address: u64) {
     if !active() {
-        // A lock of a deadlock's cycle that is made of atomics.
+        // A lock of a deadlock's cycle that is built from atomics.
         return if map::head().is_some() {
             tried(thread, kind == AtomicKind::Update as u8)
         };
@@ -245,10 +245,10 @@ pub(crate) fn check_atomic(thread: &Thread, kind: u8, pc: u64, address: u64) {
 
 /// A thread without further steps before the goal: it goes on to its target, if it has one, or stands still until the goal
 /// is reached.
-fn beyond(token: Token<'_>, thread: &'static Thread, lane: &Lane, kind: u8, pc: u64, object: u64) -> Decision {
-    match (lane.target as usize).checked_sub(1).filter(|&target| !targets::is_gone(target)) {
+fn beyond(token: Token<'_>, thread: &'static Thread, slot: &ThreadSlot, kind: u8, pc: u64, object: u64) -> Decision {
+    match (slot.target as usize).checked_sub(1).filter(|&target| !targets::is_gone(target)) {
         Some(target) if targets::is(target, |step| is(step, kind, pc, object)) => {
-            targets::arrive(thread, lane, target, pc, object);
+            targets::arrive(thread, slot, target, pc, object);
             Decision::Proceed
         }
         Some(_) => {
@@ -257,26 +257,26 @@ fn beyond(token: Token<'_>, thread: &'static Thread, lane: &Lane, kind: u8, pc: 
             }
             Decision::Proceed
         }
-        // The library frees while it holds locks of its own. A thread that has nothing left to do may end.
-        None if kind == Tag::Free as u8 || lane.complete != 0 => Decision::Proceed,
+        // The library frees while it holds its own locks. A thread that has nothing left to do may end.
+        None if kind == Tag::Free as u8 || slot.complete != 0 => Decision::Proceed,
         None => {
             settle(thread);
             let before_goal = || map::head().is_some_and(|head| head.mode.load(Ordering::Acquire) < mode::GUIDED);
-            stand(thread, lane, place::IDLE, before_goal);
+            stand(thread, slot, place::IDLE, before_goal);
             hold_back(token, thread, kind, pc, object)
         }
     }
 }
 
 /// Waits until the step at `index` is next; `false` if the replay has ended in the meantime.
-fn wait_for_turn(thread: &'static Thread, lane: &Lane, index: u32) -> bool {
+fn wait_for_turn(thread: &'static Thread, slot: &ThreadSlot, index: u32) -> bool {
     settle(thread);
     let Some(head) = map::head() else { return false };
     let before = head.mode.load(Ordering::Acquire);
     if head.next.load(Ordering::Acquire) != index {
         thread.replay.waits_for.store(index + 1, Ordering::Relaxed);
         let (seen, dozes) = (Cell::new(index), Cell::new(0));
-        stand(thread, lane, place::WAITING, || {
+        stand(thread, slot, place::WAITING, || {
             let next = head.next.load(Ordering::Acquire);
             dozes.set(if seen.replace(next) == next { dozes.get() + 1 } else { 0 });
             if before == mode::GUIDED && dozes.get() > DOZES {
@@ -290,8 +290,8 @@ fn wait_for_turn(thread: &'static Thread, lane: &Lane, index: u32) -> bool {
 }
 
 /// The thread stands still without the token while `still` says so, and has the token again afterwards.
-fn stand(thread: &'static Thread, lane: &Lane, how: u32, still: impl Fn() -> bool) {
-    lane.place.store(how, Ordering::Release);
+fn stand(thread: &'static Thread, slot: &ThreadSlot, how: u32, still: impl Fn() -> bool) {
+    slot.place.store(how, Ordering::Release);
     let mut left = false;
     loop {
         let seen = thread.shared.turn.load(Ordering::Acquire);
@@ -308,18 +308,18 @@ fn stand(thread: &'static Thread, lane: &Lane, how: u32, still: impl Fn() -> boo
     if left {
         sched::regain(thread);
     }
-    lane.place.store(place::RUNNING, Ordering::Release);
+    slot.place.store(place::RUNNING, Ordering::Release);
 }
 
-/// Somebody outside may have given the replay up.
+/// Ends the replay if the process that started it has given it up.
 fn notice_abandonment() {
     if map::head().is_some_and(|head| head.mode.load(Ordering::Acquire) >= mode::FREE) {
         ACTIVE.store(false, Ordering::Release);
     }
 }
 
-/// What the thread was doing as a step is done: it has come to its next one, stands still, blocks or ends. Also called by
-/// who takes the token from a thread that sleeps.
+/// What the thread was doing as a step is done: it has come to its next one, stands still, blocks or ends. The watchdog calls this
+/// too, when it takes the token from a thread that sleeps.
 pub(crate) fn settle(thread: &Thread) {
     match thread.replay.in_step.swap(NO_STEP, Ordering::AcqRel) {
         IN_STEP => {
@@ -355,14 +355,14 @@ fn end(how: u32) {
 pub(crate) fn diverge(thread: &Thread, kind: u8, pc: u64, address: u64, why: u32) {
     let Some(head) = map::head().filter(|_| active()) else { return };
     if head.mode.load(Ordering::Acquire) >= mode::REACHED {
-        // What was to be shown has been shown.
+        // The bad state has been reached.
         return end(mode::FREE);
     }
-    let lane = lane(thread);
+    let slot = slot(thread);
     head.got.lane.store(thread.replay.thread_slot.load(Ordering::Relaxed).wrapping_sub(1), Ordering::Relaxed);
     let expected = match thread.replay.in_step.load(Ordering::Relaxed) {
         IN_STEP if why != reason::OTHER => thread.replay.step.load(Ordering::Relaxed),
-        _ => lane.map_or(0, |lane| lane.cursor.load(Ordering::Relaxed)),
+        _ => slot.map_or(0, |slot| slot.cursor.load(Ordering::Relaxed)),
     };
     head.got.expected.store(expected, Ordering::Relaxed);
     head.got.kind.store(kind.into(), Ordering::Relaxed);
@@ -372,7 +372,7 @@ pub(crate) fn diverge(thread: &Thread, kind: u8, pc: u64, address: u64, why: u32
     end(mode::DIVERGED);
 }
 
-/// A lock that is made of atomics could not be had at once: the step that was to take it would have to wait.
+/// A lock that is built from atomics was not free: the step that was to take it would have to wait.
 pub(crate) fn refused(thread: &Thread, tag: Tag, pc: u64, object: u64) {
     let index = (thread.replay.step.load(Ordering::Relaxed) as usize).wrapping_sub(1);
     let takes = |step: &Step| step.outcome == ANY_OUTCOME && map::is_object(step, object);
@@ -381,7 +381,7 @@ pub(crate) fn refused(thread: &Thread, tag: Tag, pc: u64, object: u64) {
     }
 }
 
-/// A step would have to wait for what has not happened.
+/// Notes that a step would have to wait for something that has not happened.
 pub(crate) fn would_block(thread: &Thread, tag: Tag, pc: u64, object: u64) {
     if active() && thread.replay.in_step.load(Ordering::Relaxed) == IN_STEP {
         diverge(thread, tag as u8, pc, object, reason::BLOCKS);
@@ -390,29 +390,29 @@ pub(crate) fn would_block(thread: &Thread, tag: Tag, pc: u64, object: u64) {
 
 /// The thread goes into a call that may block, or comes back from it.
 pub(crate) fn in_call(thread: &Thread, inside: bool) {
-    if let Some(lane) = lane(thread).filter(|_| active()) {
-        lane.place.store(if inside { place::BLOCKING } else { place::RUNNING }, Ordering::Release);
+    if let Some(slot) = slot(thread).filter(|_| active()) {
+        slot.place.store(if inside { place::BLOCKING } else { place::RUNNING }, Ordering::Release);
     }
 }
 
 /// The thread ends.
 pub(crate) fn ends(thread: &'static Thread) {
     settle(thread);
-    let (Some(lane), Some(head)) = (lane(thread), map::head()) else { return };
-    let cursor = lane.cursor.load(Ordering::Relaxed);
+    let (Some(slot), Some(head)) = (slot(thread), map::head()) else { return };
+    let cursor = slot.cursor.load(Ordering::Relaxed);
     if head.mode.load(Ordering::Acquire) == mode::FOLLOWING && (1..=head.leading).contains(&cursor) {
         diverge(thread, Tag::End as u8, 0, 0, reason::ENDED);
     }
-    lane.place.store(place::ENDED, Ordering::Release);
+    slot.place.store(place::ENDED, Ordering::Release);
 }
 
 /// The process is about to end: not before the goal is reached, if others can still reach it.
 pub(crate) fn exits() {
     if let Some(thread) = tls::active().filter(|_| active())
-        && let Some(lane) = lane(thread)
+        && let Some(slot) = slot(thread)
     {
         settle(thread);
         let before_goal = || map::head().is_some_and(|head| head.mode.load(Ordering::Acquire) < mode::GUIDED);
-        stand(thread, lane, place::IDLE, before_goal);
+        stand(thread, slot, place::IDLE, before_goal);
     }
 }

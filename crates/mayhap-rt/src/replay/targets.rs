@@ -3,9 +3,9 @@
 use core::sync::atomic::Ordering;
 
 use libc::{c_int, c_void};
-use mayhap_wire::schedule::{Head, Lane, STACK, Step, Target, VALUE, arrival, goal, mode, place};
+use mayhap_wire::schedule::{Head, Lane as ThreadSlot, STACK, Step, Target, VALUE, arrival, goal, mode, place};
 
-use super::{IN_TARGET, active, end, lane, map, settle, stand};
+use super::{IN_TARGET, active, end, map, settle, slot, stand};
 use crate::sys;
 use crate::thread::Thread;
 
@@ -13,7 +13,7 @@ unsafe extern "C" {
     fn backtrace(buffer: *mut *mut c_void, size: c_int) -> c_int;
 }
 
-/// The target looks like what `what` says.
+/// Whether the target is a step for which `what` holds.
 pub(super) fn is(target: usize, what: impl Fn(&Step) -> bool) -> bool {
     map::targets().get(target).is_some_and(|target| what(&target.step))
 }
@@ -23,7 +23,7 @@ pub(super) fn is_gone(target: usize) -> bool {
 }
 
 /// The thread stands before its target until it is let go.
-pub(super) fn arrive(thread: &'static Thread, lane: &Lane, index: usize, pc: u64, address: u64) {
+pub(super) fn arrive(thread: &'static Thread, slot: &ThreadSlot, index: usize, pc: u64, address: u64) {
     let (Some(head), Some(target)) = (map::head(), map::targets().get(index)) else { return };
     settle(thread);
     show(target, pc, address);
@@ -34,7 +34,7 @@ pub(super) fn arrive(thread: &'static Thread, lane: &Lane, index: usize, pc: u64
         index if index < head.first => index + 1,
         index => index,
     };
-    stand(thread, lane, place::ARRIVED, || match head.mode.load(Ordering::Acquire) {
+    stand(thread, slot, place::ARRIVED, || match head.mode.load(Ordering::Acquire) {
         mode::FOLLOWING => true,
         mode::REACHED => head.released.load(Ordering::Acquire) < rank,
         _ => false,
@@ -45,7 +45,7 @@ pub(super) fn arrive(thread: &'static Thread, lane: &Lane, index: usize, pc: u64
     }
 }
 
-/// The target's value and how its thread came there.
+/// Stores the target's value and its thread's stack for the replaying process.
 fn show(target: &Target, pc: u64, address: u64) {
     target.pc.store(pc, Ordering::Relaxed);
     target.address.store(address, Ordering::Relaxed);
@@ -65,7 +65,7 @@ fn show(target: &Target, pc: u64, address: u64) {
     target.depth.store(depth as u32, Ordering::Relaxed);
 }
 
-/// Return addresses of the calling thread, innermost first: how many.
+/// Stores the return addresses of the calling thread, innermost first; returns how many.
 fn trace(frames: &mut [*mut c_void; STACK]) -> usize {
     // SAFETY: the library writes at most as many entries as there are.
     let depth = unsafe { backtrace(frames.as_mut_ptr(), STACK as c_int) };
@@ -170,7 +170,7 @@ pub(crate) fn asleep(thread: &Thread, asleep: bool) {
 /// The thread's target, once the threads of a deadlock's cycle have been let go.
 fn cycle(thread: &Thread) -> Option<&'static Target> {
     map::head().filter(|head| head.goal == goal::BLOCK && !active())?;
-    map::targets().get((lane(thread)?.target as usize).checked_sub(1)?)
+    map::targets().get((slot(thread)?.target as usize).checked_sub(1)?)
 }
 
 fn change(thread: &Thread, from: u32, to: u32) {

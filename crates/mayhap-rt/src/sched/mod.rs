@@ -1,8 +1,8 @@
-//! The token: who may run instrumented code.
+//! The token: the right to run instrumented code.
 //!
 //! `OWNER` holds the scheduler number of the thread that has the token, 0 when it is free. Only the slow paths take the
 //! lock: getting the token, passing it on, and taking it away ([`crate::watch`]). Other hooks of the holder read `OWNER` and
-//! count its slice down. The quickest do not even that: they look whether the [`gate`] is open to them.
+//! count its slice down. The fastest do not even that: they only look whether the [`fast_path`] is open.
 //!
 //! The token passes when a slice ends (its length is random, from the seed), before a call that may block, and,
 //! depending on the schedule, at synchronisation. Waiting threads queue in order of arrival; which of them is next is
@@ -25,14 +25,14 @@ use crate::{fast_path, hook, protocol, replay, ring, signals, watch};
 const PATIENCE: u64 = 500_000;
 /// How long the others sleep before they look whether they have become the first.
 const DOZE: u64 = 20_000_000;
-/// Hooks between passes in a replay.
+/// How many hooks a thread runs in a replay before the token may pass.
 const FUEL: i64 = 256;
 
 pub(crate) static OWNER: AtomicU32 = AtomicU32::new(0);
 static LOCK: Lock = Lock::new();
 static FIRST: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
 static LAST: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
-/// Threads that got the token before others that had waited, and how many may in a row.
+/// How many threads in a row got the token before others that had waited, and the most that may.
 static PREFERRED: AtomicU32 = AtomicU32::new(0);
 const MOST_PREFERRED: u32 = 32;
 /// How many threads are in the queue.
@@ -54,7 +54,7 @@ fn schedule() -> Schedule {
     Schedule::from_code(SCHEDULE.load(Ordering::Relaxed)).unwrap_or(Schedule::Free)
 }
 
-/// The next number of the seeded sequence (xorshift64*). Under the lock.
+/// Under the lock: returns the next number of the seeded sequence (xorshift64*).
 fn random() -> u64 {
     let mut x = RANDOM.load(Ordering::Relaxed);
     x ^= x >> 12;
@@ -69,15 +69,15 @@ fn locked<R>(f: impl FnOnce() -> R) -> R {
     LOCK.with(f)
 }
 
-/// A forked child has one thread and nobody to hand the lock back: start afresh.
+/// A forked child has one thread and the lock's holder may not be in it: start afresh.
 pub(crate) fn forget() {
     LOCK.forget();
     OWNER.store(0, Ordering::Relaxed);
-    // A thread that it creates may get the thread pointer of one that had the gate.
+    // A thread that the child creates may get the pointer of the thread for which the fast path was open.
     fast_path::lock();
 }
 
-/// The slow path of a hook: afterwards the thread holds the token, has a slice, and the reader knows whose events follow.
+/// Is the slow path of a hook: afterwards the thread holds the token, has a slice, and the reader knows whose events follow.
 /// `may_pass` is false where the thread's last access is announced but not yet done.
 #[cold]
 #[inline(never)]
@@ -104,12 +104,12 @@ pub(crate) fn ensure(thread: &'static Thread, may_pass: bool) -> Grant {
     grant
 }
 
-/// The thread's slice has ended: so many hooks asked, or so much was told.
+/// Whether the thread's slice has ended, by the number of its hooks or by what they recorded.
 fn is_over(thread: &Thread) -> bool {
     thread.own.left.load(Ordering::Relaxed) <= 0 || ring::head() >= thread.own.slice_end.load(Ordering::Relaxed)
 }
 
-/// The end of a hook: from here on, the quickest hooks of this thread ask nobody until its slice ends.
+/// Ends a hook: opens the fast path for the thread until its slice ends, if it may use it.
 #[inline(always)]
 pub(crate) fn arm(thread: &Thread) {
     let goes_on = OWNER.load(Ordering::Relaxed) == thread.identity.owner.load(Ordering::Relaxed)
@@ -124,7 +124,7 @@ pub(crate) fn arm(thread: &Thread) {
     }
 }
 
-/// [`ensure`] in a replay: there are no slices, so that every hook comes here.
+/// Does what [`ensure`] does, in a replay: there are no slices, so that every hook comes here.
 fn follow(thread: &'static Thread, may_pass: bool) -> Grant {
     let me = thread.identity.owner.load(Ordering::Relaxed);
     thread.replay.held_back.store(0, Ordering::Relaxed);
@@ -160,7 +160,7 @@ fn gain(thread: &'static Thread) {
     }
 }
 
-/// Under the lock: nobody holds the token, or its holder is asleep or busy elsewhere and loses it.
+/// Under the lock: says whether no thread holds the token, or its holder sleeps or computes elsewhere and has now lost it.
 fn holder_lost() -> bool {
     // SAFETY: thread records are never given back.
     match unsafe { HOLDER.load(Ordering::Relaxed).as_ref() } {
@@ -169,14 +169,14 @@ fn holder_lost() -> bool {
     }
 }
 
-/// Under the lock: a thread that comes may take the token if it can have it, whether or not others wait: those sleep, and until one of
-/// them has woken up the newcomer is done. After so many others it is the turn of those who wait.
+/// Under the lock: says whether a newcomer may take the token although others wait. Those sleep, and before one of them has woken
+/// up the newcomer is done. After [`MOST_PREFERRED`] newcomers it is the turn of the threads that wait.
 fn may_take() -> bool {
     WAITING.load(Ordering::Relaxed) == 0
         || schedule() == Schedule::Free && PREFERRED.fetch_add(1, Ordering::Relaxed) < MOST_PREFERRED
 }
 
-/// Under the lock: the holder is in code without hooks, and loses the token.
+/// Under the lock: says whether the holder was in code without hooks and has now lost the token.
 fn holder_left() -> bool {
     // SAFETY: thread records are never given back.
     let holder = unsafe { HOLDER.load(Ordering::Relaxed).as_ref() };
@@ -202,7 +202,7 @@ fn hold(thread: &Thread) {
     OWNER.store(thread.identity.owner.load(Ordering::Relaxed), Ordering::Release);
 }
 
-/// Under the lock.
+/// Under the lock: appends the thread to the queue.
 fn enqueue(thread: &Thread) {
     let pointer = core::ptr::from_ref(thread).cast_mut();
     thread.queue.granted.store(0, Ordering::Relaxed);
@@ -216,7 +216,7 @@ fn enqueue(thread: &Thread) {
     WAITING.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Under the lock: gives the token to the waiting thread that the schedule chooses, who is then to be woken.
+/// Under the lock: gives the token to the waiting thread that the schedule chooses; the caller wakes it.
 fn grant_next() -> Option<&'static Thread> {
     PREFERRED.store(0, Ordering::Relaxed);
     let chosen = match schedule() {
@@ -237,7 +237,7 @@ fn grant_next() -> Option<&'static Thread> {
     }
 }
 
-/// Under the lock: the position in the queue of the waiting thread with the highest priority.
+/// Under the lock: finds the position in the queue of the waiting thread with the highest priority.
 fn highest() -> usize {
     let (mut best, mut best_priority, mut position) = (0, 0, 0);
     let mut at = FIRST.load(Ordering::Relaxed);
@@ -278,7 +278,7 @@ fn dequeue(position: usize) -> Option<&'static Thread> {
     Some(thread)
 }
 
-/// A thread will not come back to the hook in which it may be waiting: it waits no more.
+/// Removes a thread from the queue that will not come back to the hook in which it may be waiting.
 pub(crate) fn withdraw(thread: &Thread) {
     locked(|| {
         let mut position = 0;
@@ -295,26 +295,26 @@ pub(crate) fn withdraw(thread: &Thread) {
     });
 }
 
-/// Under the lock: where priorities count, whoever ran has a lower one than all others from here on.
+/// Under the lock: where priorities count, the thread that ran has a lower one than all others from here on.
 fn fall_behind(thread: &Thread) {
     if schedule() == Schedule::Pct {
         thread.queue.priority.store(1 + (random() % 64) as u32, Ordering::Relaxed);
     }
 }
 
-/// The program lets others go first, whatever its priority: whoever waits has the token, and otherwise it is free.
+/// The program lets others go first, whatever its priority: a waiting thread gets the token, and otherwise it is free.
 pub(crate) fn give_way(thread: &'static Thread) {
     locked(|| fall_behind(thread));
     leave(thread);
 }
 
-/// A slice has ended: lets another waiting thread run and waits for the token's return. Without one, goes on.
+/// Ends a slice: lets another waiting thread run and waits for the token's return. If none waits, the thread continues.
 fn pass(_: Token<'_>, thread: &'static Thread) {
     if WAITING.load(Ordering::Relaxed) == 0 {
         return;
     }
     let next = locked(|| {
-        // A change point.
+        // The end of a slice is a change point.
         fall_behind(thread);
         enqueue(thread);
         grant_next()
@@ -346,7 +346,7 @@ fn wait_for_grant(thread: &'static Thread) {
     }
 }
 
-/// The end of a hook in code without hooks: whoever wants the token may have it.
+/// Ends a hook of a thread that returns to code without hooks: any thread may take the token.
 pub(crate) fn go_outside(thread: &'static Thread) {
     protocol::leave_code(fast_path::owner(), thread.observed(), fast_path::own_pointer());
     if WAITING.load(Ordering::Relaxed) != 0 {
@@ -354,7 +354,7 @@ pub(crate) fn go_outside(thread: &'static Thread) {
     }
 }
 
-/// Gives the token up, if this thread has it, to whoever is first to take it: a thread that waits is woken for it.
+/// Gives the token up, if this thread has it, to the first thread that takes it: a thread that waits is woken for it.
 pub(crate) fn offer(thread: &'static Thread) {
     let is_turn = || schedule() != Schedule::Free || PREFERRED.load(Ordering::Relaxed) >= MOST_PREFERRED;
     let owns = || OWNER.load(Ordering::Relaxed) == thread.identity.owner.load(Ordering::Relaxed);
@@ -371,21 +371,21 @@ pub(crate) fn offer(thread: &'static Thread) {
     }
 }
 
-/// Before a call that may block: gives the token up if this thread has it. The next hook gets it again.
+/// Gives the token up before a call that may block, if this thread has it. The next hook gets it again.
 pub(crate) fn leave(thread: &'static Thread) {
     fast_path::close();
     if OWNER.load(Ordering::Relaxed) != thread.identity.owner.load(Ordering::Relaxed) {
         return;
     }
     replay::settle(thread);
-    // Who is in no hook may lose it before the lock is there.
+    // A thread that is in no hook may lose it before it has the lock.
     let owns = || OWNER.load(Ordering::Relaxed) == thread.identity.owner.load(Ordering::Relaxed);
     if let Some(next) = locked(|| if owns() { grant_next() } else { None }) {
         sys::futex_wake(&next.queue.granted);
     }
 }
 
-/// After synchronisation: the schedules that vary runs may pass the token here.
+/// Lets the schedules that vary runs pass the token on after synchronisation.
 pub(crate) fn sync_point(token: Token<'_>, thread: &'static Thread) {
     if WAITING.load(Ordering::Relaxed) == 0 {
         return;
@@ -420,7 +420,7 @@ fn yield_now(token: Token<'_>, thread: &'static Thread) {
     ring::switch_to(token, thread.identity.owner.load(Ordering::Relaxed));
 }
 
-/// A priority for a new thread, above those that change points give.
+/// Returns a priority for a new thread, above those that change points give.
 pub(crate) fn new_priority() -> u32 {
     locked(|| 64 + (random() % 1_000_000) as u32)
 }
