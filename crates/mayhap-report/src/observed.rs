@@ -32,8 +32,8 @@ impl Describer<'_> {
             (_, all) => format!("The program hangs: {}", brief(all, &waits)),
         };
         let message = match kind {
-            Kind::Deadlock => "The recorded run stopped here: none of these threads can ever go on.",
-            _ => "The recorded run stopped here: every thread waits for something that no other thread does any more.",
+            Kind::Deadlock => "The recorded run stopped here: none of these threads can ever continue.",
+            _ => "The recorded run stopped here: every thread waits for something that no other thread will do.",
         };
         Some(self.observed(kind, title, message.to_string(), reasons(&threads), sides))
     }

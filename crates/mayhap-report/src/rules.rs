@@ -59,14 +59,14 @@ pub const RULES: [Rule; 7] = [
     Rule {
         kind: Kind::Crash,
         short: "A recorded run crashed, aborted or ended with an error.",
-        full: "The program did not end well while it was recorded. The accesses before the end show what its threads were \
+        full: "The program failed while it was recorded. The accesses before the end show what its threads were \
                doing; other findings of the same run often explain it.",
         help: "Look at the stack where the program ended and at the findings that touch the same memory.",
     },
     Rule {
         kind: Kind::Hang,
         short: "A recorded run stopped making progress.",
-        full: "No thread of the program went on: each waits for something that no other thread does any more, such as a \
+        full: "No thread of the program made progress: each waits for something that no other thread will do, such as a \
                signal that has already been sent.",
         help: "Look at what each thread waits for. A wait for a condition must test it under the lock, in a loop.",
     },

@@ -43,31 +43,47 @@ fn console_blocks_are_true() {
     }
 }
 
+/// All pages that people read.
+fn pages() -> Vec<PathBuf> {
+    let mut pages: Vec<PathBuf> =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|page| root().join(page)).into();
+    for folder in ["docs", "docs/formats"] {
+        let files = fs::read_dir(root().join(folder)).unwrap().map(|file| file.unwrap().path());
+        pages.extend(files.filter(|file| file.extension().is_some_and(|extension| extension == "md")));
+    }
+    pages
+}
+
 #[test]
 fn links_lead_to_files() {
     let mut links = 0;
-    for page in [
-        "README.md",
-        "ARCHITECTURE.md",
-        "CONTRIBUTING.md",
-        "CHANGELOG.md",
-        "docs/check.md",
-        "docs/ci.md",
-        "docs/cargo.md",
-        "docs/convert.md",
-        "docs/predict.md",
-        "docs/reading-a-report.md",
-        "docs/verify.md",
-        "docs/formats/witness.md",
-    ] {
-        let path = root().join(page);
+    for path in pages() {
         let text = fs::read_to_string(&path).unwrap();
         for target in text.split("](").skip(1).map(|rest| rest.split([')', '#']).next().unwrap()) {
             if !target.is_empty() && !target.starts_with("http") {
-                assert!(path.parent().unwrap().join(target).exists(), "{page} links to {target}");
+                assert!(path.parent().unwrap().join(target).exists(), "{} links to {target}", path.display());
                 links += 1;
             }
         }
     }
-    assert!(links > 10);
+    assert!(links > 40, "{links} links");
+}
+
+/// Pages name source files as `crates/NAME/src/…` or `NAME/src/…`.
+#[test]
+fn source_files_that_pages_name_exist() {
+    let mut named = 0;
+    for path in pages() {
+        let text = fs::read_to_string(&path).unwrap();
+        for word in
+            text.split('`').skip(1).step_by(2).filter(|word| word.contains("/src/") && word.starts_with(['c', 'm']))
+        {
+            let file = word.strip_prefix("crates/").unwrap_or(word);
+            if file.starts_with("mayhap") && !file.contains(['{', '*', ' ', '…', '<', 'N']) {
+                assert!(root().join("crates").join(file).exists(), "{} names {word}", path.display());
+                named += 1;
+            }
+        }
+    }
+    assert!(named > 10, "{named} files");
 }

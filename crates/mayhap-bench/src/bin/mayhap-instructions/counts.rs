@@ -12,8 +12,8 @@ const TOLERANCE: f64 = 0.05;
 /// Instruction counts by workload.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 pub(crate) struct Counts {
-    /// The compiler that built what was counted.
-    compiler: String,
+    /// The compilers that built what was counted.
+    compilers: String,
     counts: BTreeMap<String, u64>,
     /// The workloads in the order of the table.
     #[serde(skip)]
@@ -22,8 +22,8 @@ pub(crate) struct Counts {
 
 impl Counts {
     /// No counts yet.
-    pub(crate) fn new(compiler: String) -> Self {
-        Counts { compiler, counts: BTreeMap::new(), order: Vec::new() }
+    pub(crate) fn new(compilers: String) -> Self {
+        Counts { compilers, counts: BTreeMap::new(), order: Vec::new() }
     }
 
     /// Adds the count of a workload.
@@ -43,11 +43,16 @@ impl Counts {
         let mut text = String::from(
             "# Instructions of each workload of bench/instructions, which compares them and rewrites this file with --update.\n",
         );
-        let _ = writeln!(text, "compiler = \"{}\"\n\n[counts]", self.compiler);
+        let _ = writeln!(text, "compilers = \"{}\"\n\n[counts]", self.compilers);
         for name in &self.order {
             let _ = writeln!(text, "\"{name}\" = {}", self.counts[name]);
         }
         std::fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
+    }
+
+    /// Whether the counts are of the same compilers.
+    pub(crate) fn is_comparable(&self, stored: &Counts) -> bool {
+        self.compilers == stored.compilers
     }
 
     /// How many times as many instructions a workload takes now.
@@ -77,9 +82,8 @@ impl Counts {
             let change = change.map_or("-".to_string(), |change| format!("{change:+.2} %"));
             let _ = writeln!(text, "{name:<30} {old:>14} {now:>14} {change:>9}{remark}");
         }
-        if let Some(stored) = stored.filter(|stored| stored.compiler != self.compiler) {
-            let _ =
-                writeln!(text, "note: the stored counts are of {}, these are of {}", stored.compiler, self.compiler);
+        if let Some(stored) = stored.filter(|stored| !self.is_comparable(stored)) {
+            let _ = writeln!(text, "note: not comparable, since the stored counts are of {}", stored.compilers);
         }
         text
     }
@@ -113,6 +117,6 @@ mod tests {
         let written = counts(&[("hooks locks, not recorded", 7), ("kernel", 12)]);
         written.write(&file).unwrap();
         let read = Counts::read(&file).unwrap();
-        assert_eq!((read.compiler, read.counts), (written.compiler, written.counts));
+        assert_eq!((read.compilers, read.counts), (written.compilers, written.counts));
     }
 }
