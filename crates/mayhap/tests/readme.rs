@@ -73,8 +73,9 @@ fn links_lead_to_files() {
 #[test]
 fn source_files_that_pages_name_exist() {
     let mut named = 0;
-    for path in pages() {
-        let text = fs::read_to_string(&path).unwrap();
+    // The map of the code is checked by the test `architecture`.
+    for path in pages().iter().filter(|path| !path.ends_with("ARCHITECTURE.md")) {
+        let text = fs::read_to_string(path).unwrap();
         for word in
             text.split('`').skip(1).step_by(2).filter(|word| word.contains("/src/") && word.starts_with(['c', 'm']))
         {
