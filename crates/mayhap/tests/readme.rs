@@ -73,7 +73,7 @@ fn links_lead_to_files() {
 #[test]
 fn source_files_that_pages_name_exist() {
     let mut named = 0;
-    // The map of the code is checked by the test `architecture`.
+    // The test `architecture` checks the crates that the map of the code names.
     for path in pages().iter().filter(|path| !path.ends_with("ARCHITECTURE.md")) {
         let text = fs::read_to_string(path).unwrap();
         for word in
