@@ -30,6 +30,9 @@ struct Sent {
     thread: u16,
 }
 
+/// How much a pipe can hold.
+const PIPE_BYTES: u64 = 1 << 16;
+
 /// A condition of a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Part {
@@ -48,6 +51,9 @@ enum Part {
 #[derive(Default)]
 struct Channel {
     name: String,
+    is_pipe: bool,
+    /// How much was ever put in.
+    total: u64,
     sends: u64,
     last: Option<(u64, u16)>,
     open: VecDeque<Sent>,
@@ -159,7 +165,7 @@ impl Lowering {
     pub(super) fn channel_opened(&mut self, site: u32, key: u64, kind: u8) {
         let name = self.channel_name(site, kind, "created");
         // Its number may have been another one's before.
-        self.channels.channels.insert(key, Channel { name, ..Channel::default() });
+        self.channels.channels.insert(key, Channel { name, is_pipe: kind == channel::PIPE, ..Channel::default() });
     }
 
     fn channel_name(&mut self, site: u32, kind: u8, how: &str) -> String {
@@ -240,7 +246,10 @@ impl Lowering {
         let thread = self.current;
         let before = self.channel(key, site).last;
         self.wait_for_send(site, key, before)?;
-        if flags & flag::WAITED != 0 {
+        let channel = self.channel(key, site);
+        channel.total = channel.total.saturating_add(amount);
+        // More than a pipe can hold needs room that others have made.
+        if flags & flag::WAITED != 0 || channel.is_pipe && channel.total > PIPE_BYTES {
             self.wait_for_part(site, key, Part::Taken)?;
         }
         let channel = self.channel(key, site);
