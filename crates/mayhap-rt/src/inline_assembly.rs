@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering;
 
 use mayhap_wire::channel::doubt;
 use mayhap_wire::inline_assembly::{Does, split};
-use mayhap_wire::ring::{AtomicKind, Tag, atomic_word, order};
+use mayhap_wire::ring::{AtomicForm, AtomicKind, Tag, atomic_word, order};
 
 use crate::channels::once_at;
 use crate::hook::Hook;
@@ -84,16 +84,17 @@ unsafe extern "C" fn announce(address: u64, what: u32, pc: u64, saved: *const u6
         thread.own.branch.store(pc, Ordering::Relaxed);
     }
     match does {
-        Does::Load => atomic(pc, address, AtomicKind::Load, order, size),
-        Does::Store => atomic(pc, address, AtomicKind::Store, order, size),
-        Does::Update => atomic(pc, address, AtomicKind::Update, order, size),
+        Does::Load => atomic(pc, address, AtomicKind::Load, AtomicForm::Plain, order, size),
+        Does::Store => atomic(pc, address, AtomicKind::Store, AtomicForm::Plain, order, size),
+        Does::Update => atomic(pc, address, AtomicKind::Update, AtomicForm::Plain, order, size),
+        Does::Exchange => atomic(pc, address, AtomicKind::Update, AtomicForm::Exchange, order, size),
         Does::Compare => {
             let Some((hook, _)) = Hook::enter_for(Tag::Atomic, pc, address) else { return };
             // SAFETY: the hook saved the registers, and the instruction that comes reads the memory. No other thread that has hooks
             // changes it before.
             let is_equal = unsafe { is_expected(address, size, *saved.add(SAVED_RAX), *saved.add(SAVED_RDX)) };
             let kind = if is_equal { AtomicKind::Update } else { AtomicKind::Load };
-            record(&hook, pc, address, kind, order, size);
+            record(&hook, pc, address, kind, AtomicForm::Compare, order, size);
         }
         Does::Change => {
             if let Some(hook) = Hook::enter() {
@@ -117,15 +118,16 @@ unsafe extern "C" fn announce(address: u64, what: u32, pc: u64, saved: *const u6
 }
 
 /// The instruction itself comes after the hook, which therefore does not pass the token on.
-fn atomic(pc: u64, address: u64, kind: AtomicKind, order: u8, size: u8) {
+fn atomic(pc: u64, address: u64, kind: AtomicKind, form: AtomicForm, order: u8, size: u8) {
     if let Some((hook, _)) = Hook::enter_for(Tag::Atomic, pc, address) {
-        record(&hook, pc, address, kind, order, size);
+        record(&hook, pc, address, kind, form, order, size);
     }
 }
 
-fn record(hook: &Hook, pc: u64, address: u64, kind: AtomicKind, order: u8, size: u8) {
+/// The values are not known: what is written may be in any register.
+fn record(hook: &Hook, pc: u64, address: u64, kind: AtomicKind, form: AtomicForm, order: u8, size: u8) {
     replay::check_atomic(hook.thread(), kind as u8, pc, address);
-    hook.record(Tag::Atomic, pc, &[address, atomic_word(kind, order, size)]);
+    hook.record(Tag::Atomic, pc, &[address, form.in_word(atomic_word(kind, order, size))]);
 }
 
 /// The memory holds what a compare-exchange expects.

@@ -21,6 +21,8 @@ pub enum Does {
     Fence = 5,
     /// That is not known.
     Unknown = 6,
+    /// Reads it and writes something else there in one step.
+    Exchange = 7,
 }
 
 impl Does {
@@ -34,6 +36,7 @@ impl Does {
             4 => Does::Change,
             5 => Does::Fence,
             6 => Does::Unknown,
+            7 => Does::Exchange,
             _ => return None,
         })
     }
@@ -58,7 +61,7 @@ mod tests {
 
     #[test]
     fn words_say_what_was_put_into_them() {
-        for code in 0..8 {
+        for code in 0..9 {
             let Some(does) = Does::from_code(code) else { continue };
             assert_eq!(split(word(does, 16, 5, true)), Some((does, 16, 5, true)));
             assert_eq!(split(word(does, 1, 0, false)), Some((does, 1, 0, false)));

@@ -25,11 +25,8 @@ impl Lowering {
             self.excluded += u64::from(kept);
             return Ok(());
         }
-        if self.annotations.is_any()
-            && let Some(result) = self.annotated(site, address, bytes, op)
-        {
-            return result;
-        }
+        let said = if self.annotations.is_any() { self.annotated(address, bytes, op) } else { Some(Flags::NONE) };
+        let Some(flags) = said.map(|said| flags.with(said)) else { return Ok(()) };
         let mut first = true;
         for (granule, from, to) in granules(address, bytes) {
             let cell = self.kept.get(granule);

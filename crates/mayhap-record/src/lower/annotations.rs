@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use mayhap_trace::{NameError, Op};
-use mayhap_wire::ring::{AtomicForm, AtomicKind, order};
+use mayhap_trace::{Flags, MemoryOrder, Op};
 
 use super::Lowering;
-use super::atomics::Atomic;
 
 /// What the program has said so far.
 #[derive(Default)]
@@ -46,18 +44,14 @@ impl Annotations {
 }
 
 impl Lowering {
-    /// An access of which the program has said something; `None` where it is like any other.
-    pub(super) fn annotated(&mut self, site: u32, address: u64, bytes: u64, op: Op) -> Option<Result<(), NameError>> {
+    /// What the program has said of an access, as flags of its events; `None` where it is not to be looked at.
+    pub(super) fn annotated(&self, address: u64, bytes: u64, op: Op) -> Option<Flags> {
         if self.annotations.unheeded.contains_key(&(self.current, op == Op::Write)) {
-            return Some(Ok(()));
-        }
-        let size = u8::try_from(bytes).ok()?;
-        if !self.annotations.is_meant(address, bytes) {
             return None;
         }
-        let kind = if op == Op::Write { AtomicKind::Store } else { AtomicKind::Load };
-        let form = AtomicForm::Plain;
-        Some(self.atomic(site, Atomic { address, kind, form, order: order::RELAXED, size, values: None }))
+        // A race that is meant is one of atomic accesses that order nothing.
+        let is_meant = self.annotations.is_meant(address, bytes);
+        Some(if is_meant { Flags::atomic(MemoryOrder::Relaxed) } else { Flags::NONE })
     }
 }
 

@@ -104,7 +104,7 @@ pub(super) fn access(code: &str, locked: bool) -> Option<Access<'_>> {
     let in_last = memory == last;
     let update = if locked { (Does::Update, order::SEQ_CST) } else { (Does::Change, 0) };
     if is(name, &["xchg"]) {
-        one(Does::Update, order::SEQ_CST)
+        one(Does::Exchange, order::SEQ_CST)
     } else if is(name, &["cmpxchg"]) || matches!(name, "cmpxchg8b" | "cmpxchg16b") {
         // Without the prefix it is as good on one processor only.
         if locked { one(Does::Compare, order::SEQ_CST) } else { one(Does::Change, 0) }
@@ -248,8 +248,8 @@ mod tests {
 
     #[test]
     fn instructions_are_known_by_what_they_do_to_memory() {
-        assert_eq!(told("xchg %eax,m(%rip)"), Some((Does::Update, 4, "m(%rip)")));
-        assert_eq!(told("xchgb %al, (%rdi)"), Some((Does::Update, 1, "(%rdi)")));
+        assert_eq!(told("xchg %eax,m(%rip)"), Some((Does::Exchange, 4, "m(%rip)")));
+        assert_eq!(told("xchgb %al, (%rdi)"), Some((Does::Exchange, 1, "(%rdi)")));
         assert_eq!(told("lock; cmpxchgq %rdx, word(%rip)"), Some((Does::Compare, 8, "word(%rip)")));
         assert_eq!(told("lock cmpxchg16b (%rsi)"), Some((Does::Compare, 16, "(%rsi)")));
         assert_eq!(told("lock xaddl %eax, 8(%rbx,%rcx,4)"), Some((Does::Update, 4, "8(%rbx,%rcx,4)")));
