@@ -17,6 +17,8 @@ impl Lowering {
             Some(Tag::Acquire) => (Op::FailedAcquire, self.lock(object)?),
             Some(Tag::SharedAcquire) => (Op::FailedSharedAcquire, self.lock(object)?),
             Some(Tag::SemWait) => (Op::FailedWait, self.semaphore(object)?),
+            Some(Tag::Receive) => return self.found_empty(site, object),
+            Some(Tag::KeyedAcquire) if let Some(lock) = self.known_keyed_lock(object) => (Op::FailedAcquire, lock),
             // Of other attempts only a branch can tell: what comes next may depend on the failure.
             _ => {
                 self.thread().dirty = true;

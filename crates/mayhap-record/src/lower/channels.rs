@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use mayhap_trace::{ConditionKind, LockKind, NameError, Op};
+use mayhap_trace::{ConditionKind, Flags, LockKind, MemoryOrder, NONE, NameError, Op, VariableKind};
 use mayhap_wire::channel::{self, ALL, doubt, flag, mark};
 use mayhap_wire::ring::Tag;
 
@@ -60,6 +60,8 @@ struct Channel {
     /// How much goes through is not known: who takes from it comes after all that was put in.
     unmeasured: bool,
     conditions: HashMap<Part, u32>,
+    /// The variable that stands for whether something is in it.
+    state: Option<u32>,
 }
 
 /// A lock that is known by key.
@@ -263,7 +265,39 @@ impl Lowering {
         if amount > 0 || mark != 0 {
             channel.open.push_back(Sent { amount, mark, nth, thread });
         }
-        self.notify_part(site, key, Part::Send(nth))
+        self.notify_part(site, key, Part::Send(nth))?;
+        self.touch_state(site, key, Op::Write)
+    }
+
+    /// A thread found a channel empty. What it does next may depend on that: whether something is in the channel is a variable.
+    pub(super) fn found_empty(&mut self, site: u32, key: u64) -> Result<(), NameError> {
+        self.touch_state(site, key, Op::Read)?;
+        self.thread().dirty = true;
+        Ok(())
+    }
+
+    /// Something was put into a channel or taken from it, or a thread looked whether it was. Only where a thread once found it empty.
+    fn touch_state(&mut self, site: u32, key: u64, op: Op) -> Result<(), NameError> {
+        if !self.facts.found_empty.contains(&key) || !self.facts.received.contains(&key) {
+            return Ok(());
+        }
+        let variable = match self.channel(key, site).state {
+            Some(variable) => variable,
+            None => {
+                let name = format!("state of {}", self.channel(key, site).name);
+                let variable = names::define_variable(&mut self.variables, &mut self.tables.variables, &name)?;
+                self.tables.variable_kinds.set(variable as usize, VariableKind::Atomic);
+                self.channel(key, site).state = Some(variable);
+                variable
+            }
+        };
+        let flags = Flags::atomic(MemoryOrder::SequentiallyConsistent);
+        self.emit_with(op, variable, site, flags, NONE)
+    }
+
+    /// The lock of this key, if it is one that excludes threads.
+    pub(super) fn known_keyed_lock(&self, key: u64) -> Option<u32> {
+        self.channels.locks.get(&key).map(|keyed| keyed.lock)
     }
 
     /// The latest send of the current thread into a channel moved less than it announced.
@@ -293,6 +327,7 @@ impl Lowering {
                 self.wait_for_part(site, key, Part::End)?;
             }
         }
+        self.touch_state(site, key, Op::Write)?;
         self.notify_part(site, key, Part::Taken)
     }
 

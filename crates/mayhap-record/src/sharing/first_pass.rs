@@ -53,6 +53,7 @@ struct FirstPass {
     thread: u16,
     atomics: Atomics,
     received: HashSet<u64>,
+    found_empty: HashSet<u64>,
     /// Which thread took each lock of a file for each owner.
     lock_owners: HashMap<(u64, u64), u16>,
     common_locks: HashSet<u64>,
@@ -72,6 +73,8 @@ pub(crate) struct Facts {
     pub(crate) atomics: Atomics,
     /// Channels that something is taken from, or found ready: the others order nothing.
     pub(crate) received: HashSet<u64>,
+    /// Channels that threads found empty.
+    pub(crate) found_empty: HashSet<u64>,
     /// Locks of files that several threads take for one owner.
     pub(crate) common_locks: HashSet<u64>,
 }
@@ -175,6 +178,7 @@ impl Default for FirstPass {
             thread: 0,
             atomics: Atomics::default(),
             received: HashSet::new(),
+            found_empty: HashSet::new(),
             lock_owners: HashMap::new(),
             common_locks: HashSet::new(),
         }
@@ -284,6 +288,7 @@ impl FirstPass {
             }
             Tag::Unmap => self.unmap(first, first.saturating_add(second)),
             Tag::Receive => _ = self.received.insert(first),
+            Tag::Failed if following(body, 2) == Tag::Receive as u64 => _ = self.found_empty.insert(first),
             Tag::KeyedAcquire => self.note_owner(first, following(body, 2)),
             Tag::Ready => self.received.extend(body.iter().step_by(2)),
             Tag::RangeRead => self.touch(first, second, false),
@@ -356,6 +361,7 @@ impl FirstPass {
             tells_branches,
             atomics: self.atomics,
             received: self.received,
+            found_empty: self.found_empty,
             common_locks: self.common_locks,
         };
         (facts, Filter { kept: self.ever, pages: self.pages, sites: self.sites })
