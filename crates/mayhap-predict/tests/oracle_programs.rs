@@ -317,6 +317,7 @@ fn verdicts_are_true_of_the_program() {
 fn mistakes_of_the_recorder_are_noticed() {
     for mistake in Mistake::ALL {
         let tally = campaign(cases(280) * 4, 0, Some(mistake), 1);
+        println!("{mistake:?} is noticed in the {}. program: {:?}", tally.programs, tally.wrong);
         assert!(!tally.wrong.is_empty(), "{mistake:?} was not noticed in {} programs", tally.programs);
     }
 }

@@ -134,16 +134,14 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// The step did what it did in the recorded run. A try or timed operation may go another way: its thread goes on all the
-/// same until it looks at the result. So may a compare-exchange that is the last step of all.
+/// The step did what it did in the recorded run. A try or timed operation that failed there may succeed: its thread goes on
+/// all the same until it looks at the result. So may a compare-exchange that is the last step of all.
 fn is_as_recorded(here: &Effect, recorded: &Effect, last: bool) -> bool {
-    let attempts = |effect: &Effect| match *effect {
-        Effect::Acquired { lock, attempt, .. } | Effect::FailedAcquire { lock, attempt, .. } => Some((lock, attempt)),
-        Effect::Taken { semaphore, attempt } | Effect::FailedTake { semaphore, attempt } => Some((semaphore, attempt)),
-        _ => None,
+    let succeeds = match (*recorded, *here) {
+        (Effect::FailedAcquire { lock, shared, attempt }, here) => here == Effect::Acquired { lock, shared, attempt },
+        (Effect::FailedTake { semaphore, attempt }, here) => here == Effect::Taken { semaphore, attempt },
+        _ => false,
     };
     let compares = matches!(here, Effect::FailedCompare { .. }) || matches!(recorded, Effect::FailedCompare { .. });
-    here.shape() == recorded.shape()
-        || (attempts(here).is_some() && attempts(here) == attempts(recorded))
-        || (last && compares)
+    here.shape() == recorded.shape() || succeeds || (last && compares)
 }
