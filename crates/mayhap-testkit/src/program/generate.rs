@@ -19,19 +19,22 @@ pub enum Profile {
     Pipes,
     /// Pointers, allocation and freeing.
     Pointers,
+    /// Values that go from thread to thread before one decides by them.
+    Flow,
     /// Everything.
     Mixed,
 }
 
 impl Profile {
     /// All profiles.
-    pub const ALL: [Profile; 7] = [
+    pub const ALL: [Profile; 8] = [
         Profile::Locks,
         Profile::Atomics,
         Profile::Conditions,
         Profile::Tries,
         Profile::Pipes,
         Profile::Pointers,
+        Profile::Flow,
         Profile::Mixed,
     ];
 
@@ -49,6 +52,7 @@ impl Profile {
             Profile::Tries => &[(Access, 8), (Section, 3), (Attempt, 8), (Semaphore, 3), (Decide, 2), (Local, 1)],
             Profile::Pipes => &[(Access, 8), (Message, 8), (Section, 2), (Decide, 3), (Local, 1)],
             Profile::Pointers => &[(Access, 3), (Pointer, 10), (Section, 2), (Decide, 2), (Atomic, 1)],
+            Profile::Flow => &[(Access, 3), (Copy, 7), (Guard, 8), (Atomic, 1), (Section, 1)],
             Profile::Mixed => &[
                 (Access, 10),
                 (Section, 3),
@@ -62,6 +66,8 @@ impl Profile {
                 (Message, 2),
                 (Pointer, 3),
                 (Decide, 4),
+                (Copy, 2),
+                (Guard, 2),
                 (Local, 1),
                 (Check, 1),
             ],
@@ -84,6 +90,8 @@ pub(super) enum Idiom {
     Message,
     Pointer,
     Decide,
+    Copy,
+    Guard,
     Local,
     Check,
 }
@@ -92,7 +100,7 @@ pub(super) enum Idiom {
 pub fn generate(profile: Profile, seed: u64) -> Program {
     let mut random = Random::new(seed);
     let threads = *random.pick(&[2, 2, 2, 3, 3, 3, 3, 4]);
-    let integers = 1 + random.below(3);
+    let integers = if profile == Profile::Flow { 3 } else { 1 + random.below(3) };
     let pointers = usize::from(matches!(profile, Profile::Pointers | Profile::Mixed));
     let sorts = |integers: usize, pointers: usize| {
         let mut sorts = vec![Sort::Integer; integers];

@@ -22,6 +22,8 @@ impl Generator {
             Idiom::Message => self.message(out),
             Idiom::Pointer => self.pointer(depth, out),
             Idiom::Decide => self.decide(depth, held, out),
+            Idiom::Copy => self.copy(out),
+            Idiom::Guard => self.guard(depth, held, out),
             Idiom::Local => {
                 let (into, value) = (self.local(), self.expression());
                 out.push(Statement::Assign { into, value });
@@ -350,5 +352,29 @@ impl Generator {
             self.block(depth + 1, held, &mut otherwise);
         }
         out.push(Statement::If { condition, then, otherwise });
+    }
+
+    /// Writes what was read to another variable.
+    fn copy(&mut self, out: &mut Vec<Statement>) {
+        let (from, to, into) = (self.variable(), self.variable(), self.local());
+        self.put(Operation::Read { place: Place::Variable(from), into, order: None }, out);
+        let value = match self.random.below(4) {
+            0 => Expression::binary(Operator::Add, Expression::Local(into), Expression::Constant(1)),
+            _ => Expression::Local(into),
+        };
+        self.put(Operation::Write { place: Place::Variable(to), value, order: None }, out);
+    }
+
+    /// Does something if a variable is no longer 0.
+    fn guard(&mut self, depth: usize, held: &mut Vec<usize>, out: &mut Vec<Statement>) {
+        if depth >= 2 {
+            return self.access(out);
+        }
+        let (from, into) = (self.variable(), self.local());
+        self.put(Operation::Read { place: Place::Variable(from), into, order: None }, out);
+        let mut then = Vec::new();
+        self.block(depth + 1, held, &mut then);
+        let set = Expression::binary(Operator::NotEqual, Expression::Local(into), Expression::Constant(0));
+        out.push(Statement::If { condition: set, then, otherwise: Vec::new() });
     }
 }
