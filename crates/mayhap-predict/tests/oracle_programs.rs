@@ -321,12 +321,17 @@ fn verdicts_are_true_of_the_program() {
 #[test]
 fn mistakes_of_the_recorder_are_noticed() {
     for mistake in Mistake::ALL {
+        let profile = match mistake {
+            Mistake::OrderedAtomics => Profile::Atomics,
+            Mistake::NoTaint => Profile::Flow,
+            Mistake::NoFailedAttempts => Profile::Tries,
+        };
         let is_noticed = |seed: &u64| {
-            let program = program(*seed);
+            let program = generate(profile, *seed);
             let wrong = |mistake| ask(&program, *seed, mistake).is_some_and(|tally| !tally.wrong.is_empty());
             wrong(Some(mistake)) && !wrong(None)
         };
-        let programs = cases(280) as u64 * 4;
+        let programs = cases(280) as u64;
         let noticed = (0..programs).find(is_noticed);
         println!("{mistake:?} is noticed with seed {noticed:?}");
         assert!(noticed.is_some(), "{mistake:?} was not noticed in {programs} programs");
