@@ -27,9 +27,9 @@ mod hook_chains;
 mod inline_assembly;
 mod inline_hooks;
 mod instruction;
-mod loops;
 #[cfg(test)]
 mod loop_tests;
+mod loops;
 #[cfg(test)]
 mod tests;
 mod uninstrumented_calls;
