@@ -24,7 +24,7 @@
 use mayhap_trace::{ConditionKind, EventId, Op, ThreadId, VarId};
 use mayhap_witness::{IncrementalChecker, Model, Rejection, Schedule, Why};
 
-use crate::budget::Remaining;
+use crate::budget::{Remaining, Spent};
 use crate::context::Context;
 use crate::demands::Pairing;
 use crate::problem::{Problem, Repair, Supplier};
@@ -46,24 +46,31 @@ impl Solver<'_, '_> {
         let mut levels: Vec<Vec<Repair>> = Vec::new();
         let mut first: Option<Refutation> = None;
         let mut tried = 0;
+        let mut attempt_may_succeed = false;
         loop {
             match self.solve_problem(&problem, query, remaining) {
                 Solved::Refuted(refutation) => drop(first.get_or_insert(refutation)),
                 Solved::Schedule(schedule, rung) => match judge(&schedule) {
                     Ok(()) => return Solved::Schedule(schedule, rung),
-                    Err(rejection) => match self.ways_to_serve(&problem, &schedule, &rejection) {
-                        Some(mut repairs) => {
-                            repairs.reverse();
-                            levels.push(repairs);
-                        }
-                        None => return Solved::Rejected(rejection),
-                    },
+                    Err(rejection) => {
+                        attempt_may_succeed |= self.may_succeed_unnoticed(model, &rejection);
+                        let Some(mut repairs) = self.ways_to_serve(&problem, &schedule, &rejection) else {
+                            return Solved::Rejected(rejection);
+                        };
+                        repairs.reverse();
+                        levels.push(repairs);
+                    }
                 },
                 unsolved => return unsolved,
             }
             let repair = loop {
                 let depth = levels.len();
-                let Some(level) = levels.last_mut() else { return Solved::Refuted(exhausted(first, tried)) };
+                let Some(level) = levels.last_mut() else {
+                    return match attempt_may_succeed {
+                        true => Solved::Spent(Spent::Attempt),
+                        false => Solved::Refuted(exhausted(first, tried)),
+                    };
+                };
                 problem.repairs.truncate(depth - 1);
                 match level.pop() {
                     Some(repair) => break repair,
@@ -98,6 +105,15 @@ impl Solver<'_, '_> {
         }
     }
 
+    /// An attempt that failed in the trace may succeed here, and nothing that its thread does later depends on that. The program
+    /// could go on this way, holding what it took, but no schedule of the trace's events says so.
+    fn may_succeed_unnoticed(&self, model: Model, rejection: &Rejection) -> bool {
+        let is_strict = |event| self.context.rank(event) < self.region.strict[self.context.thread(event)];
+        rejection.why == Why::AttemptMaySucceed
+            && matches!(model, Model::Branch | Model::Causal)
+            && !rejection.event.is_some_and(is_strict)
+    }
+
     /// The first event that changes its thread although it must not. What it reads is clean, since changes that come
     /// earlier were allowed to be; so it is this event that is not served, not one before it.
     fn first_changed(&mut self, model: Model, schedule: &Schedule) -> Option<EventId> {
@@ -107,9 +123,7 @@ impl Solver<'_, '_> {
             let thread = ThreadId::at(context.thread(event));
             let before = checker.is_changed(thread);
             let ran = checker.run(event);
-            let reads =
-                matches!(context.trace.event(event).op, Op::Read) || context.trace.event(event).op.is_failed_attempt();
-            if reads
+            if context.trace.event(event).op == Op::Read
                 && !before
                 && checker.is_changed(thread)
                 && context.rank(event) < self.region.strict[thread.index()]
@@ -222,7 +236,7 @@ impl Ways<'_, '_, '_> {
                 || release.is_some_and(|release| self.must(release, self.event));
             if !excluded {
                 let edges = release.map(|release| (self.event, release)).into_iter().collect();
-                repairs.push(Repair { before: Some(section.acquire), edges, ..Repair::of(self.event, true) });
+                repairs.push(Repair { before: Some(section.acquire), edges, ..Repair::of(self.event, false) });
             }
         }
         repairs.sort_by_key(|r| r.before.map(|acquire| self.distance(acquire)));
@@ -322,14 +336,14 @@ impl Ways<'_, '_, '_> {
     /// One notify less before the attempt, or one more wait.
     fn of_failed_wait(&self) -> Option<Vec<Repair>> {
         let (before, others) = self.signals();
-        let later = |notify: EventId| Repair { edges: vec![(self.event, notify)], ..Repair::of(self.event, true) };
+        let later = |notify: EventId| Repair { edges: vec![(self.event, notify)], ..Repair::of(self.event, false) };
         let mut repairs: Vec<Repair> = Vec::new();
         match self.kind() {
             ConditionKind::Semaphore { .. } => {
                 let less = before.iter().copied().filter(|&n| self.is_notify(n) && !self.must(n, self.event));
                 repairs.extend(less.map(later));
                 let more = others.into_iter().filter(|&w| !self.is_notify(w) && !self.must(self.event, w));
-                repairs.extend(more.map(|wait| Repair { before: Some(wait), ..Repair::of(self.event, true) }));
+                repairs.extend(more.map(|wait| Repair { before: Some(wait), ..Repair::of(self.event, false) }));
             }
             ConditionKind::Token => {
                 let set = before.iter().copied().rfind(|&e| self.is_notify(e))?;
@@ -340,7 +354,7 @@ impl Ways<'_, '_, '_> {
                 let between = waits.filter(|&w| !self.must(self.event, w) && !self.must(w, set));
                 repairs.extend(between.map(|wait| {
                     let edges = vec![(set, wait)];
-                    Repair { before: Some(wait), edges, ..Repair::of(self.event, true) }
+                    Repair { before: Some(wait), edges, ..Repair::of(self.event, false) }
                 }));
             }
             _ => return None,

@@ -46,6 +46,8 @@ pub(crate) enum Spent {
     Time,
     /// More than so many events would have to be taken out of their observed order.
     Region(u32),
+    /// An attempt that failed may succeed in another order, which no event stands for.
+    Attempt,
 }
 
 impl Spent {
@@ -53,6 +55,9 @@ impl Spent {
         let reason = match self {
             Spent::Nodes => "the budget of nodes ran out in the search".to_string(),
             Spent::Time => "the budget of time ran out in the search".to_string(),
+            Spent::Attempt => {
+                "a lock attempt that failed may succeed in another order, which was not followed".to_string()
+            }
             Spent::Region(events) => {
                 format!("more than {events} events, the budget, would have to be taken out of their observed order")
             }

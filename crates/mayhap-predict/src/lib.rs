@@ -17,6 +17,7 @@ pub mod demands;
 pub mod exact;
 pub mod explain;
 pub mod ipa;
+mod keyed_lists;
 mod learn;
 mod linearise;
 mod lock_words;

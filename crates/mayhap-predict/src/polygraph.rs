@@ -20,6 +20,7 @@ use mayhap_witness::Model;
 
 use crate::closure::{Closure, Edge, Node};
 use crate::context::Context;
+use crate::keyed_lists::Table;
 use crate::learn::Clauses;
 use crate::problem::{Problem, Supplier};
 use crate::reorderable::Reorderable;
@@ -67,38 +68,6 @@ pub(crate) struct SectionEntry {
     pub acquire: u32,
     /// The latest release among this section and those before it; [`NIL`] if one of them is fixed open.
     pub latest_release: Node,
-}
-
-/// Lists keyed by (object, chain).
-#[derive(Clone, Debug)]
-pub(crate) struct Table<T> {
-    entries: Vec<T>,
-    bounds: Vec<u32>,
-}
-
-impl<T> Default for Table<T> {
-    fn default() -> Self {
-        Table { entries: Vec::new(), bounds: vec![0] }
-    }
-}
-
-impl<T> Table<T> {
-    /// From entries sorted by key, where keys are below `keys`.
-    fn new(keys: usize, entries: impl Iterator<Item = (usize, T)>) -> Self {
-        let mut table = Table { entries: Vec::new(), bounds: vec![0; keys + 1] };
-        for (key, entry) in entries {
-            table.bounds[key + 1] += 1;
-            table.entries.push(entry);
-        }
-        for key in 0..keys {
-            table.bounds[key + 1] += table.bounds[key];
-        }
-        table
-    }
-
-    pub(crate) fn get(&self, key: usize) -> &[T] {
-        &self.entries[self.bounds[key] as usize..self.bounds[key + 1] as usize]
-    }
 }
 
 /// The polygraph.

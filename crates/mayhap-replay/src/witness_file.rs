@@ -496,7 +496,9 @@ mod tests {
         assert!(refuse("\"init\"", "\"start\"").contains("a write is an event number or \"init\""));
         assert!(refuse("schedule", "steps").contains("unknown field `steps`"));
         let hex = trace().0.fingerprint().to_string();
-        assert!(refuse(&hex, &"0".repeat(32)).starts_with("the witness is of another trace: that one has 5 events"));
+        assert!(
+            refuse(&hex, &"0".repeat(32)).starts_with("the witness belongs to another trace: that one has 5 events")
+        );
         assert!(refuse(&hex, "xyz").contains("is not a fingerprint"));
         assert!(parse(&"[".repeat(1 << 20)).is_err());
         assert!(parse("").unwrap_err().starts_with("line 1, column 0: EOF"));

@@ -199,7 +199,8 @@ impl Drop for Waiting<'_> {
         if let Some(suspended) = self.suspended.take()
             && let (hook, true, _) = self.end(suspended)
         {
-            // The thread was cancelled after a notify had chosen it: the notify is for another thread.
+            // The thread was cancelled after a notify had chosen it. Another thread gets its wake-up, as if this one had notified.
+            hook.record(Tag::Notify, self.waiter.pc, &[self.waiter.condition as u64]);
             wake_and_record(&hook, self.waiter.condition);
         }
     }

@@ -120,7 +120,7 @@ fn the_command_says_what_it_did_not_look_for() {
     assert_eq!(run.code, Some(1), "{}", run.stderr);
     assert!(run.stdout.contains("findings: ") && run.stdout.contains("1 unknown"), "{}", run.stdout);
     let words = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("was not looked for (4 windows of 50,000 events)"), "{}", run.stdout);
+    assert!(words.contains("were not looked for (4 windows of 50,000 events)"), "{}", run.stdout);
     let refused = common::mayhap_in(here, &["predict", "t.mhp", "--kinds", "order", "--window", "50k"]);
     assert_eq!((refused.code, refused.stderr.contains("need the trace as a whole")), (Some(2), true));
     let refused = common::mayhap_in(here, &["predict", "t.mhp", "--window", "50k", "--witnesses", "w"]);

@@ -99,7 +99,7 @@ fn compare(trace: &Trace, logs: &HashMap<String, Vec<Entry>>) -> Result<u64, Str
 fn check_proofs(name: &str, text: &str, trace: &Path) -> Result<(), String> {
     if name.ends_with("_norace") {
         let exempt: Vec<&str> = expect::facts(text, "not").iter().flat_map(|line| line.split_whitespace()).collect();
-        for model in ["data", "branch", "sync"].into_iter().filter(|model| !exempt.contains(model)) {
+        for model in ["data", "branch", "causal"].into_iter().filter(|model| !exempt.contains(model)) {
             let proven = expect::proven(trace, model)?;
             if !proven.is_empty() {
                 return Err(format!("races proven under {model}: {proven:?}"));
@@ -107,7 +107,7 @@ fn check_proofs(name: &str, text: &str, trace: &Path) -> Result<(), String> {
         }
     }
     for wanted in expect::facts(text, "proven") {
-        let proven = expect::proven(trace, "branch")?;
+        let proven = expect::proven(trace, "causal")?;
         if !proven.iter().any(|name| name.starts_with(wanted)) {
             return Err(format!("no race on {wanted} is proven, only on {proven:?}"));
         }

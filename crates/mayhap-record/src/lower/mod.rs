@@ -332,6 +332,25 @@ impl Lowering {
                     self.wait(arg, first, Wake::Round(round), None)?;
                 }
             }
+            Tag::Channel
+            | Tag::Send
+            | Tag::SendEnd
+            | Tag::Receive
+            | Tag::Ready
+            | Tag::HangUp
+            | Tag::SignalSent
+            | Tag::SignalTaken
+            | Tag::KeyedAcquire
+            | Tag::KeyedRelease
+            | Tag::Doubt => self.channel_record(tag, arg, body)?,
+            _ => self.record_memory(tag, arg, first, second, body)?,
+        }
+        Ok(())
+    }
+
+    /// A record about memory, or about what Rust's library does for itself.
+    fn record_memory(&mut self, tag: Tag, arg: u32, first: u64, second: u64, body: &[u64]) -> Result<(), NameError> {
+        match tag {
             Tag::Atomic => {
                 if let Some((kind, order, size)) = split_atomic(second)
                     && !self.lifted(arg, first, kind, size)?
@@ -368,17 +387,7 @@ impl Lowering {
             Tag::Unmap => self.unmapped(arg, first, second)?,
             Tag::Benign => self.annotations.mean(first, second),
             Tag::Heeded => self.annotations.heed(self.current, first != 0, second != 0),
-            Tag::Channel
-            | Tag::Send
-            | Tag::SendEnd
-            | Tag::Receive
-            | Tag::Ready
-            | Tag::HangUp
-            | Tag::SignalSent
-            | Tag::SignalTaken
-            | Tag::KeyedAcquire
-            | Tag::KeyedRelease
-            | Tag::Doubt => self.channel_record(tag, arg, body)?,
+            _ => {}
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 // What a semaphore starts with comes from nobody.
 // race: value
-// counts: wait=0
+// counts: wait=2
 #include <semaphore.h>
 #include <pthread.h>
 #include <stdio.h>

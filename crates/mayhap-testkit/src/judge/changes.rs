@@ -28,7 +28,10 @@ impl Run<'_> {
         match model {
             Model::Sync => true,
             Model::Branch | Model::Causal => {
-                changes.after_change.iter().all(|&e| self.facts.events[e].op != Op::Branch)
+                let op = |&e: &usize| self.facts.events[e].op;
+                // An attempt that may succeed takes what it tried to take, which no event stands for.
+                changes.differ.iter().all(|e| op(e) == Op::Read)
+                    && changes.after_change.iter().all(|e| op(e) != Op::Branch)
             }
             Model::Data | Model::Value => {
                 changes.after_change.is_empty() && changes.differ.iter().all(|&e| self.is_free(free, e))

@@ -325,7 +325,11 @@ impl Space {
         let mut differs = false;
         match node.op {
             Op::Acquire | Op::SharedAcquire if self.holders(state, node) != 0 => return None,
-            Op::FailedAcquire | Op::FailedSharedAcquire | Op::FailedWait => differs = !self.would_fail(state, node),
+            Op::FailedAcquire | Op::FailedSharedAcquire | Op::FailedWait => {
+                if self.model != Model::Sync && !self.would_fail(state, node) {
+                    return None;
+                }
+            }
             Op::Join => {
                 let child = node.object;
                 if !self.started(state, child) || (state.position[child] as usize) < self.threads[child].len() {
@@ -352,7 +356,7 @@ impl Space {
             }
             _ => {}
         }
-        if differs && strict && (node.op != Op::Read || !demands.free.contains(&node.event)) {
+        if differs && strict && !demands.free.contains(&node.event) {
             return None;
         }
         next.changed |= u16::from(differs) << me;

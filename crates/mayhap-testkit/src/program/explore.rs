@@ -14,9 +14,9 @@ use hashbrown::HashSet;
 use super::clocks::{Clocks, THREADS, parts};
 use super::facts::{Facts, Outcome, Waiting, sorted};
 use super::follow::{Follow, Step};
-use super::interpreter::{Choice, Machine, Misuse, Touch};
+use super::interpreter::{Machine, Misuse, Touch};
 use super::recording::Recording;
-use super::state::{Life, State};
+use super::state::{Choice, Life, State};
 
 /// Which executions count, and what their steps are called.
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,7 @@ use super::language::{Operation, Patience, Place, Program, Update};
 use super::operations::{access, block_of, release, synchronise, wait};
 use super::queue::WaitQueue;
 use super::state::{
-    Cell, Decision, Effect, Happened, Holders, Life, Part, Phase, Pipe, State, Thread, UpdateSort, Value,
+    Cell, Choice, Decision, Effect, Happened, Holders, Life, Part, Phase, Pipe, State, Thread, UpdateSort, Value,
 };
 
 /// Runs one program.
@@ -22,15 +22,6 @@ use super::state::{
 pub struct Machine {
     pub(crate) program: Program,
     pub(crate) code: Code,
-}
-
-/// What a thread does next, if it may choose.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Choice {
-    /// The next step as it stands.
-    Go,
-    /// A timed wait gives up.
-    TimeOut,
 }
 
 /// A program did what it must not: only a badly generated program does.

@@ -27,7 +27,7 @@ mod state;
 pub use explore::{Failed, Rules, explore};
 pub use facts::{Facts, Outcome, Side, Waiting};
 pub use generate::{Profile, generate};
-pub use interpreter::{Choice, Machine, Misuse, Next, Touch};
+pub use interpreter::{Machine, Misuse, Next, Touch};
 pub use judge::{Claim, ProgramJudge};
 pub use language::Program;
 pub use lower::{Lowered, Origin, lower};
@@ -35,6 +35,7 @@ pub use mistakes::Mistake;
 pub use print_c::{Printed, print_c, print_outcome};
 pub use recording::Recording;
 pub use shrink::shrink;
+pub use state::Choice;
 pub use state::{Attempt, Block, Cell, Decision, Effect, Happened, Part, State, UpdateSort, Value};
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! What each operation does to what is shared. The interpreter has seen to it that the operation does not have to wait.
 
-use super::interpreter::Choice;
 use super::language::{Operation, Order, Patience, Place, Update};
-use super::state::{Attempt, Block, Cell, Content, Effect, Phase, State, UpdateSort, Value};
+use super::state::{Attempt, Block, Cell, Choice, Content, Effect, Phase, State, UpdateSort, Value};
 
 pub(super) fn block_of(value: Value) -> Option<Block> {
     match value {

@@ -1,8 +1,8 @@
 //! One execution of a program, step by step.
 
 use super::clocks::parts;
-use super::interpreter::{Choice, Machine, Misuse};
-use super::state::{Cell, Effect, Happened, State, Value};
+use super::interpreter::{Machine, Misuse};
+use super::state::{Cell, Choice, Effect, Happened, State, Value};
 use crate::Random;
 
 /// What happened in one execution.

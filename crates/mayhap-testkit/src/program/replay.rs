@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::clocks::{Clocks, parts};
 use super::facts::{Side, sorted};
-use super::interpreter::{Choice, Machine};
+use super::interpreter::Machine;
 use super::lower::{Lowered, Origin};
 use super::recording::Recording;
-use super::state::{Cell, Effect, State};
+use super::state::{Cell, Choice, Effect, State};
 
 /// What a forced run led to.
 #[derive(Clone, Debug)]

@@ -266,3 +266,12 @@ impl Expression {
         self.value(locals) != Value::ZERO
     }
 }
+
+/// What a thread does next, if it may choose.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Choice {
+    /// The next step as it stands.
+    Go,
+    /// A timed wait gives up.
+    TimeOut,
+}

@@ -1,5 +1,5 @@
 // The last owner of an Arc sees what the other owners did before they dropped theirs.
-// counts: fork=2 wait>=1
+// counts: fork=2
 use crate::shared::{change, put, thread};
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
 // A flag stored with release and loaded with acquire orders.
-// counts: wait>=1 notifyall>=1
 use crate::shared::{change, put, thread};
 use std::sync::atomic::{AtomicBool, Ordering};
 

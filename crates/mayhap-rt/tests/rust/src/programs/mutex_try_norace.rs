@@ -1,5 +1,4 @@
 // Whoever gets the mutex by trying works; who does not leaves it.
-// counts: try>=1
 use crate::shared::{change, thread};
 use std::sync::Mutex;
 

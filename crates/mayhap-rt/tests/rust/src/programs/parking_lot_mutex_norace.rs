@@ -1,5 +1,4 @@
 // A mutex of parking_lot protects; so does one taken by trying.
-// counts: try>=1
 // counts: acq>=20
 use crate::shared::{change, thread};
 use parking_lot::Mutex;

@@ -1,5 +1,4 @@
 // A reader-writer lock taken by trying.
-// counts: try>=1
 use crate::shared::{change, get, thread};
 use std::sync::RwLock;
 
