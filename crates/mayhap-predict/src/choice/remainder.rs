@@ -44,13 +44,13 @@ impl<'a> Tables<'a> {
                 && !self.trace.has_values()
                 && self.trace.tables().condition_kinds.is_empty();
             let attempts = || self.trace.columns().ops.iter().any(|op| op.is_failed_attempt());
-            !(plain && !attempts()) && self.context().has_alternatives(self.model)
+            (!plain || attempts()) && self.context().has_alternatives(self.model)
         })
     }
 }
 
 /// How a question to the solver ended.
-pub(super) enum Remaindered {
+pub(super) enum Settled {
     Plan(Plan),
     Refuted(Rung),
     Unknown,
@@ -75,14 +75,14 @@ impl<'t, 'a> Remainder<'t, 'a> {
     }
 
     /// Kind 0: the write that the read saw runs, and the other one after it. Kind 1: it does not run.
-    pub(super) fn decide(&mut self, read: EventId, other: Option<EventId>, kind: usize) -> Remaindered {
+    pub(super) fn decide(&mut self, read: EventId, other: Option<EventId>, kind: usize) -> Settled {
         let write = self.context.relations.read_from(read);
         let query = Query { next: vec![read], run: other.into_iter().collect(), ..Query::default() };
         let query = match (kind, write, other) {
             (0, Some(write), Some(other)) => Query { run: vec![write, other], edges: vec![(write, other)], ..query },
             (0, None, Some(_)) => query,
             (1, Some(write), _) => Query { displaced: Some((write, None)), ..query },
-            _ => return Remaindered::Refuted(Rung::MustOrder),
+            _ => return Settled::Refuted(Rung::MustOrder),
         };
         self.solve(&query, &Target::Nondeterminism { write, read, other })
     }
@@ -101,12 +101,12 @@ impl<'t, 'a> Remainder<'t, 'a> {
             false => Target::Nondeterminism { write, read, other: Some(other) },
         };
         match self.solve(&query, &target) {
-            Remaindered::Plan(plan) => Some(plan),
+            Settled::Plan(plan) => Some(plan),
             _ => None,
         }
     }
 
-    fn solve(&mut self, query: &Query, target: &Target) -> Remaindered {
+    fn solve(&mut self, query: &Query, target: &Target) -> Settled {
         let Remainder { context, solver, checker, model, budget } = self;
         let mut remaining = Remaining::new(budget);
         let mut refuted = Rung::MustOrder;
@@ -115,12 +115,12 @@ impl<'t, 'a> Remainder<'t, 'a> {
                 checker.check(target, *model, Witness { schedule: schedule.clone() }).map(drop)
             });
             match solved {
-                Solved::Schedule(schedule, rung) => return Remaindered::Plan(plan(context, &schedule, rung)),
+                Solved::Schedule(schedule, rung) => return Settled::Plan(plan(context, &schedule, rung)),
                 Solved::Refuted(refutation) => refuted = refuted.max(refutation.rung),
-                Solved::Spent(_) | Solved::Rejected(_) => return Remaindered::Unknown,
+                Solved::Spent(_) | Solved::Rejected(_) => return Settled::Unknown,
             }
         }
-        Remaindered::Refuted(refuted)
+        Settled::Refuted(refuted)
     }
 }
 

@@ -9,7 +9,7 @@ use mayhap_witness::{Checked, IncrementalChecker, Model, Target};
 
 use super::corrected::{Corrected, Plan, Status};
 use super::needs::Needs;
-use super::remainder::{Remainder, Remaindered, Tables};
+use super::remainder::{Remainder, Settled, Tables};
 use super::table::Table;
 use super::triplets::Triplets;
 use crate::{Budget, Rung};
@@ -235,9 +235,9 @@ impl<'n, 'a> Session<'n, 'a> {
     fn decide_one(&mut self, verdicts: &mut ReadVerdicts, other: Option<EventId>, kind: usize) -> KindVerdict {
         let (read, write) = (verdicts.read, verdicts.write);
         match self.remainder().decide(read, other, kind) {
-            Remaindered::Refuted(rung) => KindVerdict::Refuted(rung),
-            Remaindered::Unknown => KindVerdict::Unknown,
-            Remaindered::Plan(plan) => {
+            Settled::Refuted(rung) => KindVerdict::Refuted(rung),
+            Settled::Unknown => KindVerdict::Unknown,
+            Settled::Plan(plan) => {
                 if !self.stage.run(&plan) || !self.stage.shows(write, read, other, kind) {
                     return KindVerdict::Unknown;
                 }
