@@ -325,11 +325,7 @@ impl Space {
         let mut differs = false;
         match node.op {
             Op::Acquire | Op::SharedAcquire if self.holders(state, node) != 0 => return None,
-            Op::FailedAcquire | Op::FailedSharedAcquire | Op::FailedWait => {
-                if self.model != Model::Sync && !self.would_fail(state, node) {
-                    return None;
-                }
-            }
+            op if op.is_failed_attempt() && self.model != Model::Sync && !self.would_fail(state, node) => return None,
             Op::Join => {
                 let child = node.object;
                 if !self.started(state, child) || (state.position[child] as usize) < self.threads[child].len() {

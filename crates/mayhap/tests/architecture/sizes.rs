@@ -33,11 +33,11 @@ pub(crate) fn functions(text: &str) -> Vec<Sized> {
         let indent = line.len() - line.trim_start().len();
         let closes = |line: &&str| line.trim_end() == format!("{}}}", " ".repeat(indent));
         if line.trim() == "#[cfg(test)]" && lines.get(at + 1).is_some_and(|next| next.trim_end().ends_with('{')) {
-            at += lines[at..].iter().position(|line| closes(line)).unwrap_or(0) + 1;
+            at += lines[at..].iter().position(&closes).unwrap_or(0) + 1;
             continue;
         }
         if let Some(name) = function(line) {
-            let length = lines[at..].iter().position(|line| closes(line)).unwrap_or(0) + 1;
+            let length = lines[at..].iter().position(closes).unwrap_or(0) + 1;
             // A declaration in a trait, or all in one line, ends before anything else is closed.
             let declared = lines[at..at + length].iter().find(|line| line.ends_with('{') || line.ends_with(';'));
             if declared.is_some_and(|line| line.ends_with('{')) && !line.trim_end().ends_with('}') {
