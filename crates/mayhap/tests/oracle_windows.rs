@@ -122,7 +122,7 @@ fn the_command_says_what_it_did_not_look_for() {
     let words = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("were not looked for (4 windows of 50,000 events)"), "{}", run.stdout);
     let refused = common::mayhap_in(here, &["predict", "t.mhp", "--kinds", "order", "--window", "50k"]);
-    assert_eq!((refused.code, refused.stderr.contains("need the trace as a whole")), (Some(2), true));
+    assert_eq!((refused.code, refused.stderr.contains("need the whole trace")), (Some(2), true));
     let refused = common::mayhap_in(here, &["predict", "t.mhp", "--window", "50k", "--witnesses", "w"]);
-    assert_eq!((refused.code, refused.stderr.contains("witness files are of whole traces")), (Some(2), true));
+    assert_eq!((refused.code, refused.stderr.contains("witness files describe whole traces")), (Some(2), true));
 }

@@ -53,9 +53,10 @@ pub fn atomicity_violations(trace: &Trace, relations: &Relations, limits: &Limit
         observe_sources(trace, relations, accesses, &mut sources);
     }
     let intent = Intent::new(trace, relations);
-    // A lock-free protocol retries what another thread's step spoilt: two atomic accesses are no guess about one step.
+    // A plain write followed by an atomic access is how an object is made and then shared: not one step.
     let is_atomic = |access: EventId| trace.columns().flags_at(access.index()).is_atomic();
-    let meant = |first, second| limits.all_patterns || !is_atomic(second) && intent.looks_like_one(first, second);
+    let shares = |first, second| is_atomic(second) && !is_atomic(first);
+    let meant = |first, second| limits.all_patterns || !shares(first, second) && intent.looks_like_one(first, second);
     let mut gather = Gather { trace, relations, limits, groups: Vec::new(), by_places: Map::default() };
     for accesses in variables() {
         let classes = classes(trace, relations, accesses);

@@ -32,9 +32,7 @@ pub fn uses_before_initialisation(trace: &Trace, relations: &Relations, limits: 
         for &read in accesses.iter().filter(|&&a| saw(trace, relations, a, first)) {
             let thread = trace.columns().threads[read.index()];
             let new = thread != trace.columns().threads[first.index()] && readers.insert(thread);
-            // A lock-free protocol reads what may not be written yet, and means to.
-            let is_atomic = trace.columns().flags_at(read.index()).is_atomic();
-            let minds = limits.all_patterns || !(is_atomic || intent.is_tested(read));
+            let minds = limits.all_patterns || !intent.is_tested(read);
             if new && minds && !relations.ordered(trace, first, read) {
                 let group = *by_places.entry((place(trace, first), place(trace, read))).or_insert_with(|| {
                     groups.push(Nearest::default());

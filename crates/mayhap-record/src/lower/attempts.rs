@@ -25,6 +25,11 @@ impl Lowering {
                 return Ok(());
             }
         };
+        // A thread that waited may have got the lock and not have recorded it yet. Then only a branch can tell.
+        if op != Op::FailedWait && self.objects.holders(object).is_empty() {
+            self.thread().dirty = true;
+            return Ok(());
+        }
         if !self.marks(site).constant {
             self.implicit_branch()?;
         }

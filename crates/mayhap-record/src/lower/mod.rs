@@ -276,17 +276,7 @@ impl Lowering {
             Tag::Module | Tag::Input | Tag::Blocked => {}
             Tag::Failed => self.failed(arg, first, second, following(body, 2))?,
             Tag::SemInit => self.objects.semaphore_begins(first, second),
-            Tag::Begin => {
-                self.retire_overlapping(first, second);
-                let frames = body.get(3).copied().unwrap_or(second);
-                let block = self.blocks.stack(arg as u16, first, second, frames);
-                self.revive(&block);
-                self.steps.begun(arg as u16, frames);
-                self.emit(Op::Begin, NONE, 0)?;
-                if arg == 0 && self.writes {
-                    self.tell_branches()?;
-                }
-            }
+            Tag::Begin => self.begin(arg as u16, first, second, body.get(3).copied())?,
             Tag::End => self.emit(Op::End, NONE, 0)?,
             Tag::Fork => self.fork(arg, first as u16)?,
             Tag::Join => {
@@ -346,6 +336,17 @@ impl Lowering {
             _ => self.record_memory(tag, arg, first, second, body)?,
         }
         Ok(())
+    }
+
+    /// A thread begins on this stack; `frames` is where its frames begin.
+    fn begin(&mut self, thread: u16, start: u64, end: u64, frames: Option<u64>) -> Result<(), NameError> {
+        self.retire_overlapping(start, end);
+        let frames = frames.unwrap_or(end);
+        let block = self.blocks.stack(thread, start, end, frames);
+        self.revive(&block);
+        self.steps.begun(thread, frames);
+        self.emit(Op::Begin, NONE, 0)?;
+        if thread == 0 && self.writes { self.tell_branches() } else { Ok(()) }
     }
 
     /// A record about memory, or about what Rust's library does for itself.
