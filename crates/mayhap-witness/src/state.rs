@@ -9,14 +9,14 @@
 //! | write | – | clean if `t` is not changed, or the value is a constant, or it is independent of its step and `t` was not changed before that step |
 //! | read | – | *same* if the last write is clean and is the observed one or of an equal value (models that compare values); otherwise `t` is changed |
 //! | acquire | no other thread holds the lock (readers share) | – |
-//! | failed acquire | – | a read of the lock: same if another thread or `t` itself holds it; of a shared attempt: if another thread holds it alone |
+//! | failed acquire | it fails here too: another thread or `t` itself holds the lock; of a shared attempt: another thread holds it alone | – |
 //! | fork, join | join: the thread has finished | the child starts changed if `t` is; `t` becomes changed if the joined thread is |
 //! | wait | fixed pairs: its notify has run; condition variable: an unused notify ran since the wait began; semaphore: the count is positive; token: it is set | uses the notify, the count, the token |
-//! | failed wait | – | a read of the count or token: same if there is nothing to take |
+//! | failed wait | it fails here too: there is nothing to take from the semaphore or token | – |
 //! | branch | `t` is not changed, or the model is `sync` | – |
 //!
-//! In `data` and `value` a read or failed attempt that is not same may not run, except for reads that the target leaves
-//! free; a thread that is changed by one runs nothing more.
+//! In `data` and `value` a read that is not same may not run, except for reads that the target leaves free; a thread that is
+//! changed by one runs nothing more. In `sync` failed attempts run anywhere.
 
 use std::sync::OnceLock;
 

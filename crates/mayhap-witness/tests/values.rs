@@ -94,13 +94,11 @@ fn what_a_read_modify_write_stores() {
 #[test]
 fn failed_attempts_read_the_lock() {
     let text = "T1 acq l; T2 facq.try l; T2 br; T1 rel l";
-    for model in STRICT {
+    // One that succeeds would take the lock, and no event stands for that: its thread stops before it in all models.
+    for model in STRICT.into_iter().chain(TAINTS) {
         rejects(text, runs(2), model, &[2], 1, Why::AttemptMaySucceed);
+        rejects(text, runs(3), model, &[1, 4, 2, 3], 3, Why::AttemptMaySucceed);
         accepts(text, runs(3), model, &[1, 2, 3]);
-    }
-    for model in TAINTS {
-        accepts(text, runs(2), model, &[2]);
-        rejects(text, runs(3), model, &[1, 4, 2, 3], 4, Why::BranchAfterChangedRead(e(2)));
     }
     accepts(text, runs(3), Model::Sync, &[2, 3]);
     // A reader keeps out a writer, not a reader; what the thread holds itself keeps out a writer.
