@@ -388,8 +388,9 @@ impl Work<'_> {
             last = Some(replayed);
         }
         let Some(last) = last else { return Ok(()) };
-        // What differs from run to run anyway is no effect.
-        if matches!(gravest, Effect::Output { .. }) && !self.prints_the_same(replays)? {
+        // What differs from run to run anyway is no harm that a pattern does.
+        let differs = finding.kind.is_pattern() && matches!(gravest, Effect::Output { .. });
+        if differs && !self.prints_the_same(replays)? {
             gravest = Effect::None;
         }
         if entry.confirmed > 0 {
