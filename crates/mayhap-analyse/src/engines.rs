@@ -37,7 +37,7 @@ impl EngineName {
         EngineName::Exact,
     ];
 
-    /// The word for it.
+    /// Returns the word for it.
     pub fn name(self) -> &'static str {
         match self {
             EngineName::Auto => "auto",
@@ -65,17 +65,17 @@ impl EngineName {
         }
     }
 
-    /// The engine, for one trace. `literal`: as its paper has it, where that differs.
+    /// Returns the engine, for one trace. `literal`: as its paper has it, where that differs.
     pub fn engine<'c, 'a>(self, context: &'c Context<'a>, literal: bool) -> Box<dyn Engine + 'c> {
-        let (trace, relations) = (context.trace, context.relations);
+        let execution = context.execution;
         match self {
             EngineName::Auto => Box::new(Auto::new(context)),
-            EngineName::Ipa1 => Box::new(Ipa::new(trace, relations, Strategy::One).literal(literal)),
-            EngineName::Ipa2 => Box::new(Ipa::new(trace, relations, Strategy::Two).literal(literal)),
-            EngineName::Ucg => Box::new(Ucg::new(trace, relations)),
+            EngineName::Ipa1 => Box::new(Ipa::new(execution, Strategy::One).literal(literal)),
+            EngineName::Ipa2 => Box::new(Ipa::new(execution, Strategy::Two).literal(literal)),
+            EngineName::Ucg => Box::new(Ucg::new(execution)),
             EngineName::Polygraph => Box::new(PolygraphEngine::new(context)),
-            EngineName::Seqcheck => Box::new(SeqCheck::new(trace, relations, literal)),
-            EngineName::Choice => Box::new(Choice::new(trace, relations, literal)),
+            EngineName::Seqcheck => Box::new(SeqCheck::new(execution, literal)),
+            EngineName::Choice => Box::new(Choice::new(execution, literal)),
             EngineName::Exact => Box::new(Exact::new(context)),
         }
     }

@@ -9,9 +9,11 @@
 //! This crate must never know files, terminals, options of a command line, or how findings are shown.
 #![forbid(unsafe_code)]
 
+pub mod doubts;
 pub mod engines;
 mod error;
 mod gauge;
+mod lifetimes;
 pub mod nondeterminism;
 mod unordered;
 pub mod windows;
@@ -30,7 +32,7 @@ use std::time::Instant;
 use mayhap_detect::candidates::{self, Candidates, Group, Limits};
 use mayhap_detect::{Order, detect};
 use mayhap_predict::{Budget, Context, Engine, EngineCounters, Undecided, Verdict};
-use mayhap_trace::{EventId, Relations, Trace};
+use mayhap_trace::{EventId, Execution, Trace};
 use mayhap_witness::{Checked, Kind, Model, Target};
 
 use engines::EngineName;
@@ -65,11 +67,11 @@ pub struct Options {
 pub struct Halt(Arc<Judge>);
 
 /// Judges a finding of a trace.
-type Judge = dyn Fn(&Trace, &Relations, &Options, &Finding) -> bool + Send + Sync;
+type Judge = dyn Fn(&Execution<'_>, &Options, &Finding) -> bool + Send + Sync;
 
 impl Halt {
     /// Stops at what `judge` says yes to.
-    pub fn new(judge: impl Fn(&Trace, &Relations, &Options, &Finding) -> bool + Send + Sync + 'static) -> Self {
+    pub fn new(judge: impl Fn(&Execution<'_>, &Options, &Finding) -> bool + Send + Sync + 'static) -> Self {
         Halt(Arc::new(judge))
     }
 }
@@ -81,7 +83,7 @@ impl std::fmt::Debug for Halt {
 }
 
 impl Options {
-    /// The largest region that is searched unless somebody says otherwise: some seconds' work.
+    /// The largest region that is searched by default: some seconds' work.
     pub const REGION: u32 = 2_000_000;
 }
 
@@ -196,25 +198,26 @@ pub struct Prediction {
 }
 
 /// Predicts.
-pub fn predict(trace: &Trace, relations: &Relations, options: &Options) -> Result<Prediction, Error> {
+pub fn predict(execution: &Execution<'_>, options: &Options) -> Result<Prediction, Error> {
+    let trace = execution.trace();
     let started = Instant::now();
-    let context = Context::new(trace, relations);
+    let context = Context::new(execution);
     let mut prediction = Prediction::default();
     for &kind in &options.kinds {
         if kind == Kind::Nondeterminism && matches!(options.engine, EngineName::Auto | EngineName::Choice) {
-            let (reads, findings, tally) = nondeterminism::predict(trace, relations, options)?;
+            let (reads, findings, tally) = nondeterminism::predict(execution, options)?;
             prediction.reads = Some(reads);
             prediction.findings.extend(findings);
             prediction.tally.add(&tally);
             continue;
         }
-        let Candidates { groups, gap } = candidates_of(trace, relations, kind, options);
+        let Candidates { groups, gap } = candidates_of(execution, kind, options);
         let every = options.all_instances && kind == Kind::Race;
         let judge = |group: &Group, instance: usize, proof: &Checked| match &options.halt {
             None => false,
             Some(halt) => {
                 let finding = Finding::of(group, instance, Some(proof.clone()), None, group.instances);
-                !is_covered(trace, &finding, &prediction.findings) && (halt.0)(trace, relations, options, &finding)
+                !is_covered(trace, &finding, &prediction.findings) && (halt.0)(execution, options, &finding)
             }
         };
         let mut counters = EngineCounters::default();
@@ -232,7 +235,7 @@ pub fn predict(trace: &Trace, relations: &Relations, options: &Options) -> Resul
             prediction.halted = halted;
             break;
         }
-        // Candidates that nobody looked for are undecided, not refuted.
+        // Candidates that were not looked for are undecided, not refuted.
         if let Some(gap) = gap {
             prediction.tally.unknown += 1;
             prediction.tally.first_unknown.get_or_insert(gap);
@@ -243,14 +246,16 @@ pub fn predict(trace: &Trace, relations: &Relations, options: &Options) -> Resul
     Ok(prediction)
 }
 
-fn candidates_of(trace: &Trace, relations: &Relations, kind: Kind, options: &Options) -> Candidates {
+fn candidates_of(execution: &Execution<'_>, kind: Kind, options: &Options) -> Candidates {
     match kind {
-        Kind::Race if options.all_instances => candidates::all_races(trace, relations).into(),
-        Kind::Race => candidates::races(trace, relations, &options.limits),
-        Kind::Deadlock => candidates::deadlocks(trace, relations, &options.limits),
-        Kind::Atomicity => candidates::atomicity_violations(trace, relations, &options.limits).into(),
-        Kind::Order => candidates::uses_before_initialisation(trace, relations, &options.limits).into(),
-        Kind::Nondeterminism => candidates::nondeterministic_reads(trace, relations, &options.limits).into(),
+        Kind::Race if options.all_instances => candidates::all_races(execution).into(),
+        Kind::Race => candidates::races(execution, &options.limits),
+        Kind::UseAfterFree => candidates::uses_after_free(execution, &options.limits).into(),
+        Kind::DoubleFree => candidates::double_frees(execution, &options.limits).into(),
+        Kind::Deadlock => candidates::deadlocks(execution, &options.limits),
+        Kind::Atomicity => candidates::atomicity_violations(execution, &options.limits).into(),
+        Kind::Order => candidates::uses_before_initialisation(execution, &options.limits).into(),
+        Kind::Nondeterminism => candidates::nondeterministic_reads(execution, &options.limits).into(),
     }
 }
 
@@ -383,13 +388,17 @@ fn decide_part(
 ) -> Ending {
     let mut ending = Ending::default();
     let mut first_refuted: Option<Rung> = None;
+    let mut undecided = 0;
     let searches = matches!(options.engine, EngineName::Auto | EngineName::Exact | EngineName::Polygraph);
     let region = if searches { CHEAP_REGION.min(options.budget.region) } else { options.budget.region };
     let cheap = Budget { region, ..options.budget };
     let mut instances: VecDeque<(usize, Budget)> = instances.map(|i| (i, cheap)).collect();
     while let Some((i, budget)) = instances.pop_front() {
-        let verdict = engine.decide(&targets[i], options.model, &budget);
-        if matches!(verdict, Verdict::Unknown(_)) && budget != options.budget {
+        let given = if every { budget } else { budget.shared(undecided) };
+        let verdict = engine.decide(&targets[i], options.model, &given);
+        let is_undecided = matches!(verdict, Verdict::Unknown(_));
+        undecided += u32::from(is_undecided);
+        if is_undecided && budget != options.budget {
             instances.push_back((i, options.budget));
             continue;
         }
@@ -474,8 +483,12 @@ fn count_racy(trace: &Trace, endings: &[Ending], prediction: &mut Prediction) {
     prediction.racy_locations = Some(locations.len() as u64);
 }
 
-/// A violation of atomicity or order whose accesses are reported as a race already is the same bug once more.
+/// A violation of atomicity or order whose accesses are reported as a race already is the same bug once more. So is anything with
+/// a free that is reported as a use after free already.
 fn is_covered(trace: &Trace, finding: &Finding, findings: &[Finding]) -> bool {
+    if lifetimes::is_covered(trace, finding, findings) {
+        return true;
+    }
     if !matches!(finding.kind, Kind::Atomicity | Kind::Order) {
         return false;
     }

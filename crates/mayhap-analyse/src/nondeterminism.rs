@@ -12,7 +12,7 @@ use std::time::Instant;
 use mayhap_detect::candidates::place;
 use mayhap_predict::Rung;
 use mayhap_predict::choice::{KindVerdict, Literal, ReadVerdicts, Survey, Table, Triplets};
-use mayhap_trace::{EventId, Relations, Trace};
+use mayhap_trace::{EventId, Execution, Trace};
 use mayhap_witness::{Kind, Target};
 
 use crate::{Error, Finding, Options, Stage, Tally, UNPOISONED};
@@ -92,20 +92,17 @@ struct Harvest {
 }
 
 /// Decides all triplets. The findings are proven, one a group of locations, or suspected if `literal`.
-pub(crate) fn predict(
-    trace: &Trace,
-    relations: &Relations,
-    options: &Options,
-) -> Result<(Reads, Vec<Finding>, Tally), Error> {
+pub(crate) fn predict(execution: &Execution<'_>, options: &Options) -> Result<(Reads, Vec<Finding>, Tally), Error> {
+    let trace = execution.trace();
     let started = Instant::now();
-    let triplets = Triplets::of(trace, relations);
+    let triplets = Triplets::of(execution);
     let reads = triplets.reads();
     let mut summary =
         Reads { reads: reads.len() as u64, triplets: triplets.count(), literal: options.literal, ..Reads::default() };
     let (harvest, findings) = if options.literal {
-        as_published(trace, relations, options, &triplets)
+        as_published(execution, options, &triplets)
     } else {
-        let survey = Survey::new(trace, relations, options.model);
+        let survey = Survey::new(execution, options.model);
         let mut harvest = survey_reads(trace, &survey, &triplets, &reads, options)?;
         let findings = findings(&survey, std::mem::take(&mut harvest.groups), options);
         (harvest, findings)
@@ -191,7 +188,7 @@ fn key(trace: &Trace, write: Option<EventId>, read: EventId, other: Option<Event
     (write.map_or(INITIAL, place), place(read), other.map_or(INITIAL, place))
 }
 
-/// One finding a group: the shortest schedule after which the read sees exactly the other write.
+/// Returns one finding a group: the shortest schedule after which the read sees exactly the other write.
 fn findings(survey: &Survey<'_>, groups: BTreeMap<Key, Group>, options: &Options) -> Vec<Finding> {
     let mut session = survey.session(&options.budget);
     let mut findings: Vec<Finding> = Vec::new();
@@ -211,17 +208,13 @@ fn findings(survey: &Survey<'_>, groups: BTreeMap<Key, Group>, options: &Options
     findings
 }
 
-/// The published decision: what it calls feasible is suspected, nothing is proven or refuted.
-fn as_published(
-    trace: &Trace,
-    relations: &Relations,
-    options: &Options,
-    triplets: &Triplets,
-) -> (Harvest, Vec<Finding>) {
+/// Returns the published decision: what it calls feasible is suspected, nothing is proven or refuted.
+fn as_published(execution: &Execution<'_>, options: &Options, triplets: &Triplets) -> (Harvest, Vec<Finding>) {
+    let (trace, relations) = execution.parts();
     let mut harvest = Harvest::default();
     let mut progress = options.gauges.begin(Stage::Reads);
     let total = triplets.count();
-    Literal::new(trace, relations, options.budget.nodes).survey(triplets, &mut |read, outcomes| {
+    Literal::new(execution, options.budget.nodes).survey(triplets, &mut |read, outcomes| {
         harvest.table.add_outcomes(outcomes);
         let mut feasible = 0;
         for (other, kinds) in outcomes {

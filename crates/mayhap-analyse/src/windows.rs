@@ -2,8 +2,9 @@
 //!
 //! A window is a run of events taken for a trace of its own: what comes before it happens as it was recorded, and only the
 //! window is reordered. So that every reordering of the window is one of the whole trace, the window begins with what still
-//! holds of the past: the forks of threads that run, the latest notifies, and the locks that are held, taken before anything
-//! else can happen (each holder notifies the next, and all threads wait for the last). A read whose write lies before the
+//! holds of the past: the forks of threads that run, the notifies that can still serve a wait, and the locks that are held, taken
+//! before anything else can happen (each holder notifies the next, and all threads wait for the last); a semaphore begins with
+//! the count that it has there. Events that run in one step are in one window, which may be longer for it. A read whose write lies before the
 //! window sees the window's initial value, which no write of the window may come before, as in the whole trace.
 //!
 //! What is proven in a window is therefore proven of the trace: its schedule is the recorded run up to the window and the
@@ -14,7 +15,9 @@
 use std::collections::BTreeMap;
 
 use mayhap_trace::validate::Validator;
-use mayhap_trace::{Columns, Error, Event, EventId, Op, Relations, Source, Tables, ThreadId, Trace};
+use mayhap_trace::{
+    Columns, CondId, ConditionKind, Error, Event, EventId, Execution, Op, Source, Tables, ThreadId, Trace,
+};
 
 use crate::{Options, Prediction, predict};
 
@@ -32,7 +35,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// The number in the whole trace of an event with this number in the window; 0 if it is not there.
+    /// Returns the number in the whole trace of an event with this number in the window; 0 if it is not there.
     pub fn whole(&self, number: u64) -> u64 {
         match self.past.get((number as usize).wrapping_sub(1)) {
             Some(&known) => known,
@@ -61,6 +64,8 @@ struct Past {
     forks: Vec<(u64, Event)>,
     /// The two latest notifies of each condition that come from different threads, newest first.
     notifies: BTreeMap<u32, Vec<(u64, Event)>>,
+    /// All notifies of condition variables, by number: a wait may begin long before it ends.
+    conditional: BTreeMap<u64, Event>,
 }
 
 impl Windows {
@@ -71,46 +76,76 @@ impl Windows {
 
     /// The next window, if there is one.
     pub fn next_window(&mut self) -> Result<Option<Window>, Error> {
-        let mut own = Columns::default();
-        while own.len() < self.size {
-            if self.next == self.chunk.len() {
-                self.next = 0;
-                if !self.source.next_chunk(&mut self.chunk)? {
-                    break;
-                }
-            }
-            let end = self.chunk.len().min(self.next + self.size - own.len());
-            own.append_range(&self.chunk, self.next..end);
-            self.next = end;
-        }
+        let own = self.own_events()?;
         if own.is_empty() {
             return Ok(None);
         }
         let mut tables = self.source.tables().clone();
         let after = self.past.events;
-        let (mut columns, past) = match after {
-            0 => (Columns::default(), Vec::new()),
+        let mut before = match after {
+            0 => Vec::new(),
             _ => self.past.begin(&own, &mut tables),
         };
-        self.past.take(&own, &tables)?;
+        // These come last: a wait that began before the window must not seem to have begun after its notify.
+        before.extend(self.past.take(&own, self.source.tables())?);
+        let mut columns = Columns::default();
+        before.iter().for_each(|(_, event)| columns.push(*event));
         columns.append(&own);
+        let past = before.into_iter().map(|(number, _)| number).collect();
         Ok(Some(Window { trace: Trace::from_parts(columns, tables), after, past }))
+    }
+
+    /// As many events as a window has, and those that are joined to the last of them.
+    fn own_events(&mut self) -> Result<Columns, Error> {
+        let mut own = Columns::default();
+        loop {
+            if self.next == self.chunk.len() {
+                self.next = 0;
+                if !self.source.next_chunk(&mut self.chunk)? {
+                    return Ok(own);
+                }
+            }
+            let end = self.chunk.len().min(self.next + self.size.saturating_sub(own.len()));
+            own.append_range(&self.chunk, self.next..end);
+            self.next = end;
+            while own.len() >= self.size && self.next < self.chunk.len() {
+                if !self.chunk.flags_at(self.next).is_joined() {
+                    return Ok(own);
+                }
+                own.append_range(&self.chunk, self.next..self.next + 1);
+                self.next += 1;
+            }
+        }
     }
 }
 
 impl Past {
-    /// Events that state what holds, and their numbers.
-    fn begin(&self, own: &Columns, tables: &mut Tables) -> (Columns, Vec<u64>) {
+    /// Events that state what holds, with their numbers; the initial counts of semaphores become those of the moment.
+    fn begin(&self, own: &Columns, tables: &mut Tables) -> Vec<(u64, Event)> {
         let mut all: Vec<(u64, Event)> = self.forks.clone();
-        for latest in self.notifies.values() {
-            all.extend(latest.iter().rev());
+        let pairing = self.validator.pairing();
+        for (&object, latest) in &self.notifies {
+            let condition = CondId::at(object as usize);
+            match tables.condition_kind(condition) {
+                ConditionKind::Token => {
+                    let set = pairing.first_waiting(condition).map(EventId::number);
+                    all.extend(latest.iter().filter(|(number, _)| Some(*number) == set));
+                }
+                kind if kind.has_fixed_pairs() => all.extend(latest.iter().rev()),
+                _ => {}
+            }
+        }
+        for condition in (0..tables.conditions.len()).map(CondId::at) {
+            let kind = tables.condition_kind(condition);
+            if let (ConditionKind::Semaphore { .. }, Some(count)) = (kind, pairing.count(condition, kind)) {
+                let initial = u32::try_from(count).unwrap_or(u32::MAX);
+                tables.condition_kinds.set(condition.index(), ConditionKind::Semaphore { initial });
+            }
         }
         if !self.held.is_empty() {
             all.extend(self.hold(own, tables));
         }
-        let mut columns = Columns::default();
-        all.iter().for_each(|(_, event)| columns.push(*event));
-        (columns, all.into_iter().map(|(number, _)| number).collect())
+        all
     }
 
     /// The locks that are held, taken thread by thread, and every thread of the window waiting until they are.
@@ -135,14 +170,22 @@ impl Past {
         all
     }
 
-    /// Goes on to the end of the window.
-    fn take(&mut self, own: &Columns, tables: &Tables) -> Result<(), Error> {
+    /// Goes on to the end of the window. Returns the earlier notifies that its waits for condition variables had.
+    fn take(&mut self, own: &Columns, tables: &Tables) -> Result<Vec<(u64, Event)>, Error> {
+        let first = self.events;
+        let mut early = BTreeMap::new();
         for event in own.iter() {
             let id = EventId::at(self.events as usize);
-            self.validator.step(tables, id, &event)?;
+            let step = self.validator.step(tables, id, &event)?;
             self.events += 1;
             let entry = (id.number(), event);
+            let is_condition = || event.condition().map(|c| tables.condition_kind(c)) == Some(ConditionKind::Condition);
             match event.op {
+                Op::Wait => {
+                    let notify = step.partner.map(EventId::number).filter(|&notify| notify <= first);
+                    early.extend(notify.and_then(|notify| Some((notify, *self.conditional.get(&notify)?))));
+                }
+                Op::Notify | Op::NotifyAll if is_condition() => drop(self.conditional.insert(entry.0, event)),
                 Op::Acquire | Op::SharedAcquire => self.held.push(entry),
                 Op::Release | Op::SharedRelease => {
                     let matches = |(_, held): &(u64, Event)| {
@@ -163,7 +206,7 @@ impl Past {
                 _ => {}
             }
         }
-        Ok(())
+        Ok(early.into_iter().collect())
     }
 }
 
@@ -192,12 +235,12 @@ pub fn in_windows(
     let mut count = 0u64;
     while let Some(window) = windows.next_window()? {
         count += 1;
-        let relations = Relations::derive(&window.trace)?;
+        let execution = Execution::derive(&window.trace)?;
         // The first window decides on the model: a later one that could be more lenient need not be.
         let options = chosen.get_or_insert_with(|| options(&window.trace));
-        let prediction = predict(&window.trace, &relations, options)?;
+        let prediction = predict(&execution, options)?;
         let events = windows.past.events;
-        found(Predicted { window: &window, relations: &relations, options, prediction: &prediction, events });
+        found(Predicted { window: &window, execution: &execution, options, prediction: &prediction, events });
         if prediction.halted.is_some() {
             break;
         }
@@ -209,8 +252,8 @@ pub fn in_windows(
 pub struct Predicted<'a> {
     /// The window.
     pub window: &'a Window,
-    /// What its trace implies.
-    pub relations: &'a Relations,
+    /// Its trace and what follows from it.
+    pub execution: &'a Execution<'a>,
     /// What was looked for.
     pub options: &'a Options,
     /// What was found.

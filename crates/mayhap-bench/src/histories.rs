@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use hashbrown::{HashMap, HashSet};
 use mayhap_predict::ipa::{Memory, Reach};
 use mayhap_predict::{Budget, Engine, Ipa, Strategy};
-use mayhap_trace::{EventId, Relations, Trace};
+use mayhap_trace::{EventId, Execution, Trace};
 
 /// Calls of one search from scratch.
 const FRESH: u64 = 50_000;
@@ -32,7 +32,8 @@ pub(crate) struct Pairs {
 
 impl Pairs {
     /// Pairs every access with every earlier conflicting one.
-    pub(crate) fn of(trace: &Trace, relations: &Relations) -> Self {
+    pub(crate) fn of(execution: &Execution<'_>) -> Self {
+        let (trace, relations) = execution.parts();
         let mut by_variable: Vec<Vec<EventId>> = vec![Vec::new(); trace.tables().variables.len()];
         let mut found = Pairs::default();
         for (b, event) in trace.events().filter(|(_, e)| e.op.is_access()) {
@@ -114,16 +115,16 @@ pub(crate) struct Outcome {
 
 /// Asks a strategy about the pairs that must-order and locksets left; without memory until `limit` is used up.
 pub(crate) fn decide(
-    trace: &Trace,
-    relations: &Relations,
+    execution: &Execution<'_>,
     left: &[(EventId, EventId)],
     strategy: Strategy,
     memory: Memory,
     limit: Duration,
 ) -> Outcome {
+    let trace = execution.trace();
     let started = Instant::now();
     let fresh = memory == Memory::None;
-    let mut ipa = Ipa::new(trace, relations, strategy).compare(false).memory(memory);
+    let mut ipa = Ipa::new(execution, strategy).compare(false).memory(memory);
     let budget = Budget { nodes: if fresh { FRESH } else { Budget::default().nodes }, ..Budget::default() };
     let groups = Groups::of(&ipa, trace, left);
     let mut outcome = Outcome::default();

@@ -19,7 +19,7 @@ pub(crate) struct Recorded {
     pub(crate) trace: PathBuf,
 }
 
-/// The lines of `settings.txt`: a program and its arguments in each setting.
+/// Returns the lines of `settings.txt`: a program and its arguments in each setting.
 fn settings(text: &str) -> Vec<(String, Vec<Vec<String>>)> {
     let words = |part: &str| part.split_whitespace().map(String::from).collect::<Vec<_>>();
     let lines = text.lines().filter(|l| !l.trim().is_empty() && !l.starts_with('#'));
@@ -41,7 +41,7 @@ pub(crate) struct Bundled {
     pub(crate) settings: Vec<Vec<String>>,
 }
 
-/// Every bundled program.
+/// Returns every bundled program.
 pub(crate) fn bundled(bench: &Bench) -> Result<Vec<Bundled>, String> {
     let folder = bench.root.join("bench/programs");
     let file = folder.join("settings.txt");

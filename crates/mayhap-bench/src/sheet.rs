@@ -23,7 +23,7 @@ pub(crate) struct Sheet {
 }
 
 impl Sheet {
-    /// A table without rows yet.
+    /// Creates a table without rows yet.
     pub(crate) fn new(
         name: &'static str,
         title: impl Into<String>,
@@ -44,7 +44,7 @@ impl Sheet {
         }
     }
 
-    /// The paragraph under the table.
+    /// Returns the paragraph under the table.
     fn paragraph(&self) -> String {
         match &self.left_out[..] {
             [] => self.note.to_string(),
@@ -81,7 +81,7 @@ impl Sheet {
         text
     }
 
-    /// A Markdown table with its title and paragraph.
+    /// Returns a Markdown table with its title and paragraph.
     pub(crate) fn markdown(&self, machine: &str) -> String {
         let escape = |cell: &str| cell.replace('|', "\\|");
         let mut text = format!("# {}\n\n{machine}\n\n| {} |\n", self.title, self.columns.join(" | "));
@@ -128,7 +128,7 @@ impl Results {
         &self.machine
     }
 
-    /// A file of the folder.
+    /// Returns a file of the folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }

@@ -85,7 +85,7 @@ impl Tool {
         }
     }
 
-    /// The executable.
+    /// Returns the executable.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -111,7 +111,7 @@ impl Tool {
     }
 }
 
-/// A number of a JSON document; 0 if there is none.
+/// Returns a number of a JSON document; 0 if there is none.
 pub(crate) fn number(value: &Value, pointer: &str) -> u64 {
     value.pointer(pointer).and_then(Value::as_u64).unwrap_or(0)
 }

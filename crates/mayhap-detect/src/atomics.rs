@@ -28,7 +28,7 @@ pub(crate) trait Channel {
     /// Adds to a message.
     fn merge(&mut self, to: &mut Self::Message, from: &Self::Message);
 
-    /// The same message again.
+    /// Returns the same message again.
     fn share(&mut self, message: &Self::Message) -> Self::Message;
 
     /// Gives back what a message takes.

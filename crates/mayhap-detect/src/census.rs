@@ -4,10 +4,9 @@
 //! threads that do not use the lock or no longer use it; and objects of a single thread need no state.
 
 use hashbrown::HashMap;
-use mayhap_trace::{Error, Op, Tables};
+use mayhap_trace::{Bits, Error, Op, Tables};
 
 use crate::stream::{Access, Feed, Pass, Sync};
-use crate::tally::IdSet;
 
 /// One thread's use of one lock.
 pub(crate) struct Use {
@@ -31,11 +30,11 @@ pub(crate) struct Census {
     /// Users of each lock, in the order of their first acquire.
     pub(crate) locks: Vec<LockUse>,
     /// Place of a (lock, thread) among the lock's users.
-    places: HashMap<(u32, u32), u32, foldhash::fast::RandomState>,
+    places: HashMap<(u32, u32), u32, foldhash::fast::FixedState>,
     /// First thread to touch each variable, and what came later.
     owners: Vec<Owner>,
     /// Variables that several threads touch and some write.
-    conflicting: IdSet,
+    conflicting: Bits,
 }
 
 #[derive(Clone, Copy)]

@@ -318,7 +318,7 @@ impl Clocks {
         joined
     }
 
-    /// The nodes of a leaf of 256 entries.
+    /// Returns the nodes of a leaf of 256 entries.
     #[inline]
     fn leaf(&self, leaf: u32) -> &[Node] {
         &self.nodes[leaf as usize..leaf as usize + FAN]
@@ -532,13 +532,15 @@ impl Clocks {
 
 #[cfg(test)]
 mod tests {
+    use mayhap_testkit::Random;
+
     use super::*;
 
     /// Random operations on clocks and on plain vectors side by side.
     #[test]
     fn clocks_agree_with_vectors() {
         for (threads, seed) in [(3, 1), (16, 2), (17, 3), (300, 4), (5_000, 5), (65_535, 6)] {
-            let mut random = Random(seed);
+            let mut random = Random::new(seed);
             let mut clocks = Clocks::default();
             let mut held: Vec<(Clock, Vec<u32>)> = (0..6).map(|_| (Clock::ZERO, vec![0; threads])).collect();
             for _ in 0..2_000 {
@@ -578,15 +580,6 @@ mod tests {
             }
             let free = clocks.free.len() + FAN * clocks.free_leaves.len();
             assert_eq!(free, clocks.nodes.len() - FAN, "a node was leaked");
-        }
-    }
-
-    struct Random(u64);
-
-    impl Random {
-        fn below(&mut self, bound: usize) -> usize {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (self.0 >> 33) as usize % bound
         }
     }
 }

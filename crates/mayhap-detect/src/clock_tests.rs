@@ -95,7 +95,7 @@ fn wcp_orders_what_the_figures_say() {
     for case in mayhap_testkit::golden::cases() {
         let mut input = &case.trace;
         let census = Rc::new(Census::take(&mut Whole::new(&mut input)).unwrap());
-        let order = by_clocks(&case.trace, &case.relations, Wcp::new(census));
+        let order = by_clocks(&case.trace, case.execution.relations(), Wcp::new(census));
         let ordered = |(a, b): &(String, String)| order[case.event(a).index()][case.event(b).index()];
         for pair in &case.facts.wcp.ordered {
             assert!(ordered(pair), "{}: {pair:?}", case.name);

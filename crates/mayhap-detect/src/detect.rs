@@ -12,6 +12,7 @@ use crate::detection::{Detection, Options, Order, Queues};
 use crate::hb::HappensBefore;
 use crate::lockset;
 use crate::pairs::{Latest, Pairs};
+use crate::passes::{Found, Pairing, second_pass};
 use crate::rules::{Rules, Variable};
 use crate::stream::{Access, Feed, Input, Pass, Sync, Whole};
 use crate::syncp;
@@ -49,41 +50,6 @@ pub fn detect(input: &mut dyn Input, order: Order, options: &Options) -> Result<
     Ok(Detection { queues, ..found.into_detection(order, whole.tables) })
 }
 
-/// What passes have found, to be put together.
-pub(crate) struct Found {
-    pub(crate) tally: Tally,
-    pub(crate) pairs: Pairs,
-    pub(crate) events: u64,
-    pub(crate) memory: usize,
-    first: bool,
-}
-
-impl Found {
-    pub(crate) fn new(options: &Options) -> Self {
-        let pairs = Pairs::new(options.distance);
-        Found { tally: Tally::default(), pairs, events: 0, memory: 0, first: options.first }
-    }
-
-    fn into_detection(self, order: Order, tables: Tables) -> Detection {
-        let mut races = self.pairs.into_races();
-        if self.first {
-            races.truncate(1);
-        }
-        Detection {
-            order,
-            races,
-            racy_events: self.tally.events,
-            racy_locations: self.tally.racy_locations(),
-            racy_variables: self.tally.variables.len(),
-            events: self.events,
-            window: None,
-            queues: None,
-            memory: self.memory,
-            tables,
-        }
-    }
-}
-
 /// Both passes of an order. Returns the state of the first.
 fn by_clocks<R: Rules, F: Feed + ?Sized>(
     feed: &mut F,
@@ -106,34 +72,6 @@ fn by_clocks<R: Rules, F: Feed + ?Sized>(
     Ok(count.rules)
 }
 
-/// A second pass that pairs locations.
-pub(crate) trait Pairing: Pass {
-    fn pairs(self) -> Pairs;
-}
-
-/// Pairs the locations of what the first pass counted.
-pub(crate) fn second_pass<P: Pairing, F: Feed + ?Sized>(
-    feed: &mut F,
-    found: &mut Found,
-    tally: Tally,
-    events: u64,
-    memory: usize,
-    pass: impl FnOnce(Pairs) -> P,
-) -> Result<(), Error> {
-    found.events += events;
-    found.memory = found.memory.max(memory);
-    if tally.events > 0 {
-        let mut pairs = std::mem::replace(&mut found.pairs, Pairs::new(false));
-        pairs.restart(&tally.variables);
-        let mut pass = pass(pairs);
-        feed.feed(&mut pass)?;
-        found.pairs = pass.pairs();
-        found.memory = found.memory.max(memory + found.pairs.memory());
-    }
-    found.tally.extend(&tally);
-    Ok(())
-}
-
 /// The first pass.
 struct Count<R> {
     rules: R,
@@ -146,6 +84,7 @@ struct Count<R> {
 
 impl<R: Rules> Count<R> {
     /// Takes an access of a trace with atomic ones, which do not race with each other.
+    #[inline(never)]
     fn mixed(&mut self, access: &Access) -> bool {
         let Access { thread, variable, write, .. } = *access;
         let rules = &mut self.rules;
@@ -168,7 +107,7 @@ impl<R: Rules> Pass for Count<R> {
         self.variables.resize(self.variables.len().max(tables.variables.len()), Variable::default());
     }
 
-    #[inline]
+    #[inline(always)]
     fn access(&mut self, access: Access) -> bool {
         let Access { thread, variable, write, .. } = access;
         self.rules.before_check(&access);

@@ -108,6 +108,14 @@ impl<const SCHEDULABLE: bool> HappensBefore<SCHEDULABLE> {
         self.clocks.release(stamp.clock);
     }
 
+    /// Lets the atomic variables, which are part of this order, change it.
+    #[inline(never)]
+    fn by_atomics(&mut self, change: impl FnOnce(&mut Atomics<Clock>, &mut Self)) {
+        let mut atomics = std::mem::take(&mut self.atomics);
+        change(&mut atomics, self);
+        self.atomics = atomics;
+    }
+
     fn edge(&mut self, from: usize, to: usize) {
         let stamp = self.hand_on(from);
         Self::absorb(&mut self.clocks, &mut self.threads[to], to, &stamp);
@@ -189,28 +197,22 @@ impl<const SCHEDULABLE: bool> Rules for HappensBefore<SCHEDULABLE> {
             | Op::FailedSharedAcquire
             | Op::FailedWait => {}
             Op::Fence => {
-                let mut atomics = std::mem::take(&mut self.atomics);
-                atomics.fence(self, sync);
-                self.atomics = atomics;
+                self.by_atomics(|atomics, order| atomics.fence(order, sync));
             }
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn before_check(&mut self, access: &Access) {
         if access.flags.is_atomic() && !access.write && !self.atomics.are_unused() {
-            let mut atomics = std::mem::take(&mut self.atomics);
-            atomics.read(self, access);
-            self.atomics = atomics;
+            self.by_atomics(|atomics, order| atomics.read(order, access));
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn after_check(&mut self, access: &Access) {
         if access.write && (access.flags.is_atomic() || !self.atomics.are_unused()) {
-            let mut atomics = std::mem::take(&mut self.atomics);
-            atomics.write(self, access);
-            self.atomics = atomics;
+            self.by_atomics(|atomics, order| atomics.write(order, access));
         }
         if !SCHEDULABLE {
             return;

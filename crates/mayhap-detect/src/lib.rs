@@ -16,6 +16,7 @@ mod detection;
 mod hb;
 mod lockset;
 mod pairs;
+mod passes;
 mod rules;
 mod signals;
 mod stream;

@@ -21,15 +21,15 @@
 //! What it proves: nothing. An empty set is a breach of locking discipline, not a race.
 
 use hashbrown::HashMap;
-use mayhap_trace::{Error, Event, LockId, LocksetId, Locksets, Mode, Op, Tables};
+use mayhap_trace::{Bits, Error, Event, LockId, LocksetId, Locksets, Mode, Op, Tables};
 
-use crate::detect::{Found, Pairing, second_pass};
 use crate::detection::Options;
 use crate::pairs::{Latest, Pairs};
+use crate::passes::{Found, Pairing, second_pass};
 use crate::stream::{Access, Feed, Pass, Sync};
-use crate::tally::{IdSet, Tally};
+use crate::tally::Tally;
 
-type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
 /// A small cache of answers by two numbers, with the latest answer in each slot; a miss falls back to the full table.
 struct Memo {
@@ -252,7 +252,7 @@ fn run<const ERASER: bool, F: Feed + ?Sized>(feed: &mut F, options: &Options, fo
 
 /// The variables that no lock protects in all accesses, though several threads touch them and some write. Returns how many
 /// events the trace has as well.
-pub(crate) fn unprotected<F: Feed + ?Sized>(feed: &mut F) -> Result<(u64, IdSet), Error> {
+pub(crate) fn unprotected<F: Feed + ?Sized>(feed: &mut F) -> Result<(u64, Bits), Error> {
     let mut count =
         Count::<false> { held: Held::default(), variables: Vec::new(), tally: Tally::default(), first: false };
     let events = feed.feed(&mut count)?;

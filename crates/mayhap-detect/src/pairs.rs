@@ -8,13 +8,13 @@
 //! this one, unless distances are asked for.
 
 use hashbrown::HashMap;
-use mayhap_trace::{Event, EventId, LocId, NONE, Op, ThreadId};
+use mayhap_trace::{Bits, Event, EventId, LocId, NONE, Op, ThreadId};
 
 use crate::detection::Race;
 use crate::stream::Access;
-use crate::tally::{IdSet, place};
+use crate::tally::place;
 
-type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
 /// The latest access of one key.
 pub(crate) struct Latest {
@@ -60,7 +60,7 @@ impl Pairs {
     }
 
     /// Restarts with these racy variables, but keeps the pairs found.
-    pub(crate) fn restart(&mut self, variables: &IdSet) {
+    pub(crate) fn restart(&mut self, variables: &Bits) {
         self.slots.clear();
         self.histories.clear();
         for variable in variables.iter() {

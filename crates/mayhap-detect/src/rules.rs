@@ -35,7 +35,7 @@ pub(crate) trait Rules {
     /// What an access learns, and passes on, after it was compared.
     fn after_check(&mut self, access: &Access);
 
-    /// The current time of a thread, from 1.
+    /// Returns the current time of a thread, from 1.
     fn now(&self, thread: usize) -> u32;
 
     /// What `thread` knows of another one.
@@ -96,7 +96,7 @@ impl Variable {
     }
 
     /// Takes an access. `true` if it is unordered with some earlier conflicting one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn access<R: Rules>(&mut self, rules: &mut R, thread: usize, write: bool) -> bool {
         let after_writes = !self.writes.beyond(rules, thread);
         if !write {
@@ -118,7 +118,7 @@ impl Variable {
 
 impl Packed {
     /// Whether some access of another thread is not known to `thread`.
-    #[inline]
+    #[inline(always)]
     fn beyond<R: Rules>(self, rules: &R, thread: usize) -> bool {
         match self.unpack() {
             Last::None => false,

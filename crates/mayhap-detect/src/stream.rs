@@ -4,7 +4,9 @@
 //! breaks a rule ends the pass with an error that names both events.
 
 use mayhap_trace::validate::Validator;
-use mayhap_trace::{Columns, Error, Event, EventId, Flags, NONE, Op, Position, Source, Summary, Tables, Trace, VarId};
+use mayhap_trace::{
+    Columns, Error, Event, EventId, Flags, Holds, Mode, NONE, Op, Position, Source, Summary, Tables, Trace, VarId,
+};
 
 /// An access as detectors see it.
 #[derive(Clone, Copy)]
@@ -59,10 +61,15 @@ pub(crate) struct Joined {
 
 impl Joined {
     /// Takes the next event; `true` if it is the write of a read-modify-write.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(&mut self, event: &Event) -> bool {
+        if event.flags == Flags::NONE && self.reads.is_empty() { false } else { self.take_step(event) }
+    }
+
+    #[inline(never)]
+    fn take_step(&mut self, event: &Event) -> bool {
         if event.flags == Flags::NONE {
-            if !self.reads.is_empty() && !event.op.is_mark() {
+            if !event.op.is_mark() {
                 self.reads.clear();
             }
             return false;
@@ -169,7 +176,7 @@ enum Rules {
     /// They are checked.
     Check(Validator),
     /// They were checked before; only re-entrant lock operations must be recognised.
-    Trust(Reentrancy),
+    Trust(Holds),
 }
 
 impl Rules {
@@ -182,38 +189,15 @@ impl Rules {
     }
 }
 
-/// What each thread holds: lock, mode, how often.
-#[derive(Default)]
-struct Reentrancy(Vec<Vec<(u32, bool, u32)>>);
-
-impl Reentrancy {
-    /// Whether the event is not a re-entrant lock operation.
-    #[inline]
-    fn is_relevant(&mut self, event: &Event) -> bool {
-        if !event.op.is_lock() {
-            return !event.op.is_mark();
-        }
-        let thread = event.thread.index();
-        if self.0.len() <= thread {
-            self.0.resize_with(thread + 1, Vec::new);
-        }
-        let (holds, shared) = (&mut self.0[thread], event.op.is_shared());
-        let at = holds.iter().rposition(|&(lock, mode, _)| lock == event.object && mode == shared);
-        match at {
-            None => holds.push((event.object, shared, 1)),
-            // Most sections are closed by the thread's latest hold.
-            Some(at) if at + 1 == holds.len() && event.op.is_release() && holds[at].2 == 1 => drop(holds.pop()),
-            Some(at) if event.op.is_acquire() => {
-                holds[at].2 += 1;
-                return false;
-            }
-            Some(at) if holds[at].2 == 1 => drop(holds.remove(at)),
-            Some(at) => {
-                holds[at].2 -= 1;
-                return false;
-            }
-        }
-        true
+/// Whether an event of a well-formed trace is neither a mark nor a re-entrant lock operation.
+#[inline]
+fn is_relevant(holds: &mut Holds, id: usize, event: &Event) -> bool {
+    let Some(lock) = event.lock().filter(|_| event.op.is_lock()) else { return !event.op.is_mark() };
+    let mode = if event.op.is_shared() { Mode::Shared } else { Mode::Exclusive };
+    if event.op.is_acquire() {
+        holds.acquire(event.thread, lock, mode, EventId::at(id))
+    } else {
+        holds.release(event.thread, lock, mode).is_some_and(|(_, closed)| closed)
     }
 }
 
@@ -223,7 +207,7 @@ impl Gate {
             let variables = (0..summary.names[VARIABLES] as usize).map_while(VarId::new);
             variables.map(|v| summary.is_shared_variable(v) && summary.is_written(v)).collect()
         });
-        let rules = if trust { Rules::Trust(Reentrancy::default()) } else { Rules::Check(Validator::new()) };
+        let rules = if trust { Rules::Trust(Holds::default()) } else { Rules::Check(Validator::new()) };
         let (joined, running) = (Joined::default(), Vec::new());
         Gate { rules, joined, partners, partner: 0, running, conflicting, accesses: true }
     }
@@ -293,7 +277,7 @@ impl Gate {
                 }
                 step.relevant
             }
-            Rules::Trust(reentrancy) => reentrancy.is_relevant(&event),
+            Rules::Trust(holds) => is_relevant(holds, id, &event),
         };
         match event.op {
             Op::Read | Op::Write => {

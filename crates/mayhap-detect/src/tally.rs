@@ -1,47 +1,11 @@
 //! Counts of racy events, their locations and variables.
 
 use hashbrown::HashSet;
-use mayhap_trace::NONE;
+use mayhap_trace::{Bits, NONE};
 
 use crate::stream::Access;
 
-/// A set of dense ids.
-#[derive(Default)]
-pub(crate) struct IdSet {
-    words: Vec<u64>,
-    len: u64,
-}
-
-impl IdSet {
-    pub(crate) fn insert(&mut self, id: usize) {
-        let (word, bit) = (id / 64, 1 << (id % 64));
-        if self.words.len() <= word {
-            self.words.resize(word + 1, 0);
-        }
-        self.len += u64::from(self.words[word] & bit == 0);
-        self.words[word] |= bit;
-    }
-
-    #[inline]
-    pub(crate) fn contains(&self, id: usize) -> bool {
-        self.words.get(id / 64).is_some_and(|word| word >> (id % 64) & 1 == 1)
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        let bits = |(i, &word): (usize, &u64)| (0..64).filter(move |b| word >> b & 1 == 1).map(move |b| i * 64 + b);
-        self.words.iter().enumerate().flat_map(bits)
-    }
-
-    pub(crate) fn len(&self) -> u64 {
-        self.len
-    }
-
-    fn extend(&mut self, other: &IdSet) {
-        other.iter().for_each(|id| self.insert(id));
-    }
-}
-
-/// Where an access happened: its location, or its variable where the trace gives no location.
+/// Returns where an access happened: its location, or its variable where the trace gives no location.
 pub(crate) fn place(access: &Access) -> u64 {
     if access.location == NONE { 1 << 32 | access.variable as u64 } else { u64::from(access.location) }
 }
@@ -52,10 +16,10 @@ pub(crate) struct Tally {
     pub(crate) events: u64,
     /// The last racy event.
     pub(crate) last: u32,
-    pub(crate) variables: IdSet,
-    locations: IdSet,
+    pub(crate) variables: Bits,
+    locations: Bits,
     /// Variables of racy events without location.
-    nowhere: HashSet<usize, foldhash::fast::RandomState>,
+    nowhere: HashSet<usize, foldhash::fast::FixedState>,
 }
 
 impl Tally {
@@ -81,6 +45,6 @@ impl Tally {
     }
 
     pub(crate) fn racy_locations(&self) -> u64 {
-        self.locations.len() + self.nowhere.len() as u64
+        (self.locations.count() + self.nowhere.len()) as u64
     }
 }

@@ -5,7 +5,7 @@
 //! suspected that the rest of the trace orders. Sections that are open where a window begins count as beginning there.
 
 use mayhap_trace::validate::Validator;
-use mayhap_trace::{Columns, Error, Event, EventId, NONE, Op, Tables};
+use mayhap_trace::{Columns, Error, Event, EventId, Op, Tables};
 
 use crate::stream::{Access, Feed, Input, Joined, Pass, Sync, check_length};
 
@@ -14,8 +14,9 @@ use crate::stream::{Access, Feed, Input, Joined, Pass, Sync, check_length};
 struct Buffer {
     events: Columns,
     ids: Vec<u32>,
-    /// For each of them, its partner ([`Sync::partner`]) and whether it is the write of a read-modify-write.
-    notes: Vec<(u32, bool)>,
+    /// Which of them have a partner ([`Sync::partner`]), and which are writes of read-modify-writes, in their order.
+    partners: Vec<(usize, u32)>,
+    updates: Vec<usize>,
     /// The acquires of the sections that are open where it begins.
     open: Vec<Event>,
     /// First event, and one beyond the last.
@@ -35,15 +36,17 @@ impl Feed for Window<'_> {
         for event in &self.buffer.open {
             pass.sync(&Sync { id: self.buffer.start as u32, event, partner: None });
         }
-        let events = self.buffer.events.iter().zip(&self.buffer.ids).zip(&self.buffer.notes);
-        for ((event, &id), &(partner, updates)) in events {
+        let mut partners = self.buffer.partners.iter().peekable();
+        let mut updates = self.buffer.updates.iter().peekable();
+        for (at, &id) in self.buffer.ids.iter().enumerate() {
+            let event = self.buffer.events.get(at);
             if !event.op.is_access() {
-                let partner = (partner != NONE).then_some(partner);
+                let partner = partners.next_if(|(of, _)| *of == at).map(|&(_, partner)| partner);
                 pass.sync(&Sync { id, event: &event, partner });
                 continue;
             }
-            let access = Access::of(id, &event, updates);
-            if pass.access(access) {
+            let updates = updates.next_if(|&&of| of == at).is_some();
+            if pass.access(Access::of(id, &event, updates)) {
                 return Ok((id as usize + 1 - self.buffer.start) as u64);
             }
         }
@@ -65,7 +68,8 @@ pub(crate) fn each_window(
     let (mut chunk, mut buffer, mut count) = (Columns::default(), Buffer::default(), 0);
     while source.next_chunk(&mut chunk)? {
         check_length(buffer.end + chunk.len())?;
-        for event in chunk.iter() {
+        for at in 0..chunk.len() {
+            let event = chunk.get(at);
             if buffer.end - buffer.start == length {
                 count += 1;
                 if look(&mut Window { buffer: &buffer, tables: source.tables() })? {
@@ -76,7 +80,7 @@ pub(crate) fn each_window(
             let step = validator.step(source.tables(), EventId::at(buffer.end), &event)?;
             let updates = joined.take(&event);
             if step.relevant && event.op != Op::Branch {
-                buffer.push(event, step.partner.map_or(NONE, EventId::cell), updates);
+                buffer.push(event, step.partner, updates);
             }
             buffer.end += 1;
         }
@@ -89,10 +93,18 @@ pub(crate) fn each_window(
 }
 
 impl Buffer {
-    fn push(&mut self, event: Event, partner: u32, updates: bool) {
+    #[inline]
+    fn push(&mut self, event: Event, partner: Option<EventId>, updates: bool) {
+        let at = self.ids.len();
         self.events.push(event);
         self.ids.push(self.end as u32);
-        self.notes.push((partner, updates));
+        // The other partners, acquires of releases, are not asked for.
+        if let Some(partner) = partner.filter(|_| event.op == Op::Wait || event.op.is_failed_attempt()) {
+            self.partners.push((at, partner.cell()));
+        }
+        if updates {
+            self.updates.push(at);
+        }
     }
 
     /// Proceeds to the next window, with the sections that are open now.
@@ -111,7 +123,8 @@ impl Buffer {
         }
         self.events.clear();
         self.ids.clear();
-        self.notes.clear();
+        self.partners.clear();
+        self.updates.clear();
         *self = Buffer { open, start: self.end, ..std::mem::take(self) };
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use mayhap_detect::candidates::{Limits, all_races, place, races};
 use mayhap_testkit::{Generator, Profile, cases};
 use mayhap_trace::format::parse_std;
-use mayhap_trace::{EventId, Relations, Trace};
+use mayhap_trace::{EventId, Execution, Trace};
 use mayhap_witness::Target;
 
 /// Unordered pairs of places.
@@ -19,8 +19,8 @@ fn places<'t>(trace: &Trace, targets: impl Iterator<Item = &'t Target>) -> BTree
 
 /// Both find the same pairs of places, and nothing that must-order or a lock rules out.
 fn compare(trace: &Trace, what: &str) -> usize {
-    let relations = Relations::derive(trace).unwrap();
-    let (some, all) = (races(trace, &relations, &Limits::default()), all_races(trace, &relations));
+    let execution = Execution::derive(trace).unwrap();
+    let (some, all) = (races(&execution, &Limits::default()), all_races(&execution));
     assert_eq!(some.gap, None);
     let expected = places(trace, all.iter().flat_map(|group| &group.targets));
     assert_eq!(places(trace, some.groups.iter().flat_map(|group| &group.targets)), expected, "{what}");

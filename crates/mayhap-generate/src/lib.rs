@@ -24,6 +24,7 @@ mod plant;
 mod random;
 mod shape;
 
+pub use random::SplitMix64;
 pub use shape::{Shape, ShapeError};
 
 use mayhap_trace::{CHUNK, Columns, Error, NONE, Op, Source, Tables};
@@ -157,7 +158,7 @@ impl Chances {
 }
 
 impl Generator {
-    /// A generator of the trace with this shape.
+    /// Creates a generator of the trace with this shape.
     pub fn new(shape: Shape) -> Result<Self, ShapeError> {
         shape.validate()?;
         let shared = match shape.locks {

@@ -14,7 +14,7 @@ impl Lazy {
         Lazy { cells: vec![NONE; count] }
     }
 
-    /// The cell of thing `index` in `table`; `name` is asked the first time.
+    /// Returns the cell of thing `index` in `table`; `name` is asked the first time.
     #[inline]
     pub(crate) fn cell(&mut self, index: u32, table: &mut Names, name: impl FnOnce() -> String) -> u32 {
         let cell = self.cells[index as usize];

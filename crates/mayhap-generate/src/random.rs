@@ -1,24 +1,39 @@
 //! A small random number generator whose numbers are the same on every machine and in every version.
-//!
-//! SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014).
 
-/// The generator's state.
+/// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014). The seed in a report must
+/// give the same trace years later, so its numbers are fixed for all time.
 #[derive(Clone, Debug)]
-pub(crate) struct Random(u64);
+pub struct SplitMix64(u64);
 
-impl Random {
-    /// Numbers that follow from `seed` alone.
-    pub(crate) fn new(seed: u64) -> Self {
-        Random(seed)
+impl SplitMix64 {
+    /// Creates a generator whose numbers follow from `seed` alone.
+    pub fn new(seed: u64) -> Self {
+        SplitMix64(seed)
     }
 
+    /// Returns the next 64 bits.
     #[inline]
-    fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
+    }
+}
+
+/// The choices of the trace generator.
+#[derive(Clone, Debug)]
+pub(crate) struct Random(SplitMix64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Random(SplitMix64::new(seed))
+    }
+
+    #[inline]
+    fn next(&mut self) -> u64 {
+        self.0.bits()
     }
 
     /// A number below `bound`, which is not 0.
@@ -59,9 +74,9 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_the_published_generator() {
-        let mut random = Random::new(1234567);
-        assert_eq!(random.next(), 6457827717110365317);
-        assert_eq!(random.next(), 3203168211198807973);
+        let mut random = SplitMix64::new(1234567);
+        assert_eq!(random.bits(), 6457827717110365317);
+        assert_eq!(random.bits(), 3203168211198807973);
     }
 
     #[test]

@@ -13,7 +13,7 @@ impl Error {
         Error(message.to_string())
     }
 
-    /// An error of one file.
+    /// Returns an error of one file.
     pub fn at(path: &Path, message: impl fmt::Display) -> Self {
         Error(format!("{}: {message}", path.display()))
     }

@@ -13,7 +13,7 @@ static LIBRARY: &[u8] = include_bytes!(env!("MAYHAP_RUNTIME"));
 /// The same for programs that are linked statically.
 static ARCHIVE: &[u8] = include_bytes!(env!("MAYHAP_RUNTIME_ARCHIVE"));
 
-/// Where it is in a cache folder. Builds of the runtime are told apart: programs keep the path of the one they were linked with.
+/// Where it is in a cache folder. Builds of the runtime are distinguished: programs keep the path of the one they were linked with.
 const FOLDER: &str = concat!("mayhap/", env!("CARGO_PKG_VERSION"), "-", env!("MAYHAP_RUNTIME_DIGEST"));
 
 /// The library's file name.
@@ -104,7 +104,7 @@ pub fn in_front() -> io::Result<Vec<&'static str>> {
     Ok(names.into_iter().filter_map(|name| name.strip_prefix("__wrap_")).collect())
 }
 
-/// An option for each of these functions.
+/// Returns an option for each of these functions.
 fn wraps() -> io::Result<String> {
     Ok(in_front()?.iter().map(|name| format!("--wrap={name}\n")).collect())
 }

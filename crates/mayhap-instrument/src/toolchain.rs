@@ -1,8 +1,8 @@
 //! The Rust toolchain that builds the program: whether it can instrument, and which functions of its standard library are
 //! to be stood in for.
 //!
-//! `std` comes compiled, without hooks. The functions in which its locks wait are put behind functions of the runtime: the linker
-//! is told to `--wrap` them, and a few lines of assembly per function connect the two. Their mangled names
+//! `std` comes compiled, without hooks. The functions in which its locks wait are wrapped by functions of the runtime: the linker
+//! is asked to `--wrap` them, and a few lines of assembly per function connect the two. Their mangled names
 //! differ from toolchain to toolchain, so they are looked up in the library itself.
 
 use std::ffi::OsStr;
@@ -86,7 +86,7 @@ impl Toolchain {
     }
 }
 
-/// The compiler's options that instrument.
+/// Returns the compiler's options that instrument.
 pub fn instrument() -> Vec<String> {
     [
         "-Zsanitizer=thread",

@@ -3,7 +3,7 @@
 //! Built once per trace in linear time. Which write of a variable a thread does last before its k-th event is a binary
 //! search, so interference is tested against the nearest write of each thread instead of all of them.
 
-use mayhap_trace::{EventId, NONE, Op, Relations, ThreadId, Trace, VarId};
+use mayhap_trace::{EventId, Execution, NONE, Op, Relations, ThreadId, Trace, VarId};
 
 #[derive(Clone, Copy, Debug)]
 struct Group {
@@ -28,7 +28,8 @@ pub struct Accesses {
 
 impl Accesses {
     /// Collects writes and readers.
-    pub fn new(trace: &Trace, relations: &Relations) -> Self {
+    pub fn new(execution: &Execution<'_>) -> Self {
+        let (trace, relations) = execution.parts();
         let columns = trace.columns();
         let mut bounds = vec![0u32; trace.tables().variables.len() + 1];
         let is_write = |i: &usize| columns.ops[*i] == Op::Write;

@@ -10,6 +10,9 @@
 //! refuted. It ends because a read that was repaired is served from then on, and because each other repair orders two
 //! events that were ordered the other way round, or adds one.
 //!
+//! A refutation seldom uses all that was settled before it. What it uses is found out by asking again with less, and the search
+//! goes back to the latest repair that matters (conflict-directed backjumping, Prosser 1993).
+//!
 //! Only events that a schedule in fact got wrong are ever decided, which are few: the rest falls into place because the
 //! solver stays close to the observed order.
 //!
@@ -32,6 +35,62 @@ use crate::slice::Query;
 use crate::solver::{Judge, Solved, Solver};
 use crate::verdict::{Refutation, Rung};
 
+/// Repairs that are tried before it is asked which of them refutations use: most searches end before.
+const EASY: u64 = 8;
+/// Questions that one refutation may take to find out which repairs it uses.
+const ATTEMPTS: u32 = 24;
+/// Decisions that such a question may take.
+const LITTLE: u64 = 50;
+
+/// The repairs that are left to try at one event.
+struct Level {
+    /// The next one last.
+    left: Vec<Repair>,
+    /// Places of earlier repairs that the refutations of those tried use.
+    used: Vec<usize>,
+}
+
+/// The way to where the search is: the problem has one repair of each level.
+#[derive(Default)]
+struct Levels(Vec<Level>);
+
+impl Levels {
+    /// Adds a level for an event that is not served. Returns what to go on with, as [`Levels::next`] takes it.
+    fn open(&mut self, problem: &Problem, mut ways: Vec<Repair>) -> Vec<usize> {
+        ways.reverse();
+        let all = problem.repairs.iter().enumerate();
+        // Which ways there are may depend on what is settled about the same event.
+        let event = ways.first().map(|way| way.event);
+        let used = all.filter(|(_, r)| event.is_none_or(|event| r.event == event)).map(|(place, _)| place).collect();
+        self.0.push(Level { left: ways, used });
+        vec![self.0.len() - 1]
+    }
+
+    /// The next repair after a refutation that used the repairs at these places, which the problem then lacks. `None` if all
+    /// ways are refuted.
+    ///
+    /// A level whose repair was not used is left at once: its other ways are refuted as well. A level without further ways is
+    /// refuted by what the refutations of all its ways used: a reordering that keeps those repairs either has the event, and
+    /// keeps one of the ways, or has it not, and keeps them all.
+    fn next(&mut self, problem: &mut Problem, mut used: Vec<usize>) -> Option<Repair> {
+        loop {
+            let place = self.0.len().checked_sub(1)?;
+            problem.repairs.truncate(place);
+            let level = &mut self.0[place];
+            if used.contains(&place) {
+                level.used.extend(used.into_iter().filter(|&earlier| earlier != place));
+                level.used.sort_unstable();
+                level.used.dedup();
+                if let Some(repair) = level.left.pop() {
+                    return Some(repair);
+                }
+                used = std::mem::take(&mut level.used);
+            }
+            self.0.pop();
+        }
+    }
+}
+
 impl Solver<'_, '_> {
     /// Searches for a schedule that the judge accepts, over all ways to serve reads, waits and failed attempts.
     pub(crate) fn search_alternatives(
@@ -42,47 +101,84 @@ impl Solver<'_, '_> {
         judge: &mut Judge<'_>,
     ) -> Solved {
         let mut problem = Problem::new(self.context, query, model, Pairing::Open);
-        // Per level, the repairs that are still to be tried, the next one last. The problem has one of each level above.
-        let mut levels: Vec<Vec<Repair>> = Vec::new();
+        let mut levels = Levels::default();
         let mut first: Option<Refutation> = None;
         let mut tried = 0;
         let mut attempt_may_succeed = false;
         loop {
-            match self.solve_problem(&problem, query, remaining) {
-                Solved::Refuted(refutation) => drop(first.get_or_insert(refutation)),
+            let used = match self.solve_problem(&problem, query, remaining) {
+                Solved::Refuted(refutation) => {
+                    first.get_or_insert(refutation);
+                    self.explain_repairs(&problem, query, remaining, tried)
+                }
                 Solved::Schedule(schedule, rung) => match judge(&schedule) {
                     Ok(()) => return Solved::Schedule(schedule, rung),
                     Err(rejection) => {
                         attempt_may_succeed |= self.may_succeed_unnoticed(model, &rejection);
-                        let Some(mut repairs) = self.ways_to_serve(&problem, &schedule, &rejection) else {
+                        let Some(repairs) = self.ways_to_serve(&problem, &schedule, &rejection) else {
                             return Solved::Rejected(rejection);
                         };
-                        repairs.reverse();
-                        levels.push(repairs);
+                        levels.open(&problem, repairs)
                     }
                 },
                 unsolved => return unsolved,
-            }
-            let repair = loop {
-                let depth = levels.len();
-                let Some(level) = levels.last_mut() else {
-                    return match attempt_may_succeed {
-                        true => Solved::Spent(Spent::Attempt),
-                        false => Solved::Refuted(exhausted(first, tried)),
-                    };
+            };
+            let Some(repair) = levels.next(&mut problem, used) else {
+                return match attempt_may_succeed {
+                    true => Solved::Spent(Spent::Attempt),
+                    false => Solved::Refuted(exhausted(first, tried)),
                 };
-                problem.repairs.truncate(depth - 1);
-                match level.pop() {
-                    Some(repair) => break repair,
-                    None => drop(levels.pop()),
-                }
             };
             problem.repairs.push(repair);
             tried += 1;
-            if let Err(spent) = remaining.pay_for(1 + self.graph.len() as u64 / 16) {
+            if let Err(spent) = remaining.pay_for(1 + self.graph.len() as u64) {
                 return Solved::Spent(spent);
             }
         }
+    }
+
+    /// Repairs of a refuted problem that refute it by themselves, by their places: few, where that is cheap to find out. The
+    /// last one is always among them, since without it there was a schedule.
+    fn explain_repairs(
+        &mut self,
+        problem: &Problem,
+        query: &Query,
+        remaining: &mut Remaining,
+        tried: u64,
+    ) -> Vec<usize> {
+        let last = problem.repairs.len().saturating_sub(1);
+        let mut used: Vec<usize> = (0..problem.repairs.len()).collect();
+        if tried < EASY {
+            return used;
+        }
+        // Halves first, then quarters: most repairs have nothing to do with it.
+        let mut size = last.div_ceil(2);
+        let mut attempts = ATTEMPTS;
+        while size > 0 {
+            let mut at = 0;
+            while at < used.len().saturating_sub(1) && attempts > 0 {
+                let part = at..(at + size).min(used.len() - 1);
+                let rest: Vec<usize> =
+                    used.iter().enumerate().filter(|(i, _)| !part.contains(i)).map(|(_, &place)| place).collect();
+                attempts -= 1;
+                if remaining.pay_for(1 + self.graph.len() as u64).is_ok() && self.refutes(problem, query, &rest) {
+                    used = rest;
+                } else {
+                    at = part.end;
+                }
+            }
+            size = if attempts == 0 || size == 1 { 0 } else { size.div_ceil(2) };
+        }
+        used
+    }
+
+    /// These repairs of a problem refute it, which takes no search to see.
+    fn refutes(&mut self, problem: &Problem, query: &Query, places: &[usize]) -> bool {
+        let repairs = places.iter().map(|&place| problem.repairs[place].clone()).collect();
+        let mut problem = problem.clone();
+        problem.repairs = repairs;
+        let mut little = Remaining::decisions(LITTLE, u32::MAX);
+        matches!(self.solve_problem(&problem, query, &mut little), Solved::Refuted(_))
     }
 
     /// The ways to serve the event that a schedule does not serve; `None` if the schedule is wrong in another way.
@@ -118,7 +214,7 @@ impl Solver<'_, '_> {
     /// earlier were allowed to be; so it is this event that is not served, not one before it.
     fn first_changed(&mut self, model: Model, schedule: &Schedule) -> Option<EventId> {
         let context = self.context;
-        let mut checker = IncrementalChecker::new(context.trace, context.relations, model);
+        let mut checker = IncrementalChecker::new(context.execution, model);
         for event in schedule.iter() {
             let thread = ThreadId::at(context.thread(event));
             let before = checker.is_changed(thread);
@@ -136,7 +232,7 @@ impl Solver<'_, '_> {
     }
 }
 
-/// The refutation of all ways. Without any, the first one is of the relaxation and says it all.
+/// Returns the refutation of all ways. Without any, the first one is of the relaxation and says it all.
 fn exhausted(first: Option<Refutation>, tried: u64) -> Refutation {
     let mut refutation = first.unwrap_or_else(|| Refutation {
         rung: Rung::Search,
@@ -181,7 +277,7 @@ impl Ways<'_, '_, '_> {
             return None;
         }
         let observed = context.relations.read_from(read);
-        let (writes, initial) = context.values().equals(context.trace, context.relations, read);
+        let (writes, initial) = context.values().equals(context.execution, read);
         let mut writes: Vec<EventId> = writes.filter(|&w| Some(w) != observed && self.could_see(w)).collect();
         writes.sort_by_key(|&w| self.distance(w));
         let mut suppliers = vec![observed.map_or(Supplier::Initial, Supplier::Write)];

@@ -26,18 +26,18 @@ pub struct Auto<'c, 'a> {
 }
 
 impl<'c, 'a> Auto<'c, 'a> {
-    /// An engine for a trace.
+    /// Creates an engine for a trace.
     pub fn new(context: &'c Context<'a>) -> Self {
         let mut solver = Solver::new(context);
         solver.ladder = true;
-        Auto { solver, checker: Checker::new(context.trace, context.relations) }
+        Auto { solver, checker: Checker::new(context.execution) }
     }
 }
 
 /// What must-order and locksets say against a race.
 fn refute_race(context: &Context, target: &Target) -> Option<Refutation> {
     let Target::Race(a, b) = *target else { return None };
-    let (trace, relations) = (context.trace, context.relations);
+    let (trace, relations) = context.execution.parts();
     let (first, second) = (a.min(b), a.max(b));
     if relations.ordered(trace, first, second) {
         let reason = format!("program order, fork, join or notify order event {first} before event {second}");

@@ -92,18 +92,18 @@ impl Closure {
         self.chains
     }
 
-    /// The nodes of a chain.
+    /// Returns the nodes of a chain.
     pub fn chain(&self, chain: usize) -> std::ops::Range<Node> {
         self.starts[chain]..self.starts[chain + 1]
     }
 
-    /// The chain of a node.
+    /// Returns the chain of a node.
     #[inline]
     pub fn chain_of(&self, node: Node) -> usize {
         self.chain_of[node as usize] as usize
     }
 
-    /// The place of a node in its chain.
+    /// Returns the place of a node in its chain.
     #[inline]
     pub fn place(&self, node: Node) -> u32 {
         node - self.starts[self.chain_of(node)]
@@ -205,7 +205,7 @@ impl Closure {
         self.log.len()
     }
 
-    /// The present state.
+    /// Returns the present state.
     pub fn mark(&self) -> Mark {
         Mark { cells: self.log.len(), edges: self.edges.len() }
     }

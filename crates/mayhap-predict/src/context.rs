@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use mayhap_trace::{EventId, Flags, LockId, Mode, Op, Relations, ThreadId, Trace};
+use mayhap_trace::{EventId, Execution, Flags, LockId, Mode, Op, Relations, ThreadId, Trace};
 use mayhap_witness::Model;
 
 use crate::accesses::Accesses;
@@ -14,6 +14,8 @@ use crate::value_classes::ValueClasses;
 /// A trace with the tables that deciding targets needs.
 #[derive(Debug)]
 pub struct Context<'a> {
+    /// The trace and what follows from it.
+    pub execution: &'a Execution<'a>,
     /// The trace.
     pub trace: &'a Trace,
     /// What follows from it.
@@ -43,7 +45,8 @@ pub struct Context<'a> {
 
 impl<'a> Context<'a> {
     /// Builds the tables.
-    pub fn new(trace: &'a Trace, relations: &'a Relations) -> Self {
+    pub fn new(execution: &'a Execution<'a>) -> Self {
+        let (trace, relations) = execution.parts();
         let mut wakes = Vec::new();
         let mut branches = vec![Vec::new(); relations.threads()];
         let (mut has_free_waits, mut has_failed_attempts) = (false, false);
@@ -61,10 +64,11 @@ impl<'a> Context<'a> {
         wakes.sort_unstable();
         let joined = Flags::JOINED.bits();
         Context {
+            execution,
             trace,
             relations,
-            sections: Sections::new(trace, relations),
-            accesses: Accesses::new(trace, relations),
+            sections: Sections::new(execution),
+            accesses: Accesses::new(execution),
             wakes,
             branches,
             has_blocks: trace.columns().flags.iter().any(|flags| flags & joined != 0),
@@ -79,7 +83,7 @@ impl<'a> Context<'a> {
 
     /// Which writes wrote equal values.
     pub(crate) fn values(&self) -> &ValueClasses {
-        self.values.get_or_init(|| ValueClasses::new(self.trace, self.relations))
+        self.values.get_or_init(|| ValueClasses::new(self.execution))
     }
 
     /// The waits and notifies of a condition, in observed order.
@@ -121,7 +125,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The demand clocks of a model; `None` where must-order is all there is.
+    /// Returns the demand clocks of a model; `None` where must-order is all there is.
     pub(crate) fn demands(&self, model: Model, pairing: Pairing) -> Option<&Demands> {
         let values = model.compares_values() && pairing == Pairing::Open && self.values().any_open();
         let open = values || (pairing == Pairing::Open && self.has_free_waits);
@@ -133,7 +137,7 @@ impl<'a> Context<'a> {
         };
         let slot = 3 * class + usize::from(open) + usize::from(values);
         let rules = Rules { model, open, values: values.then(|| self.values()) };
-        Some(self.demands[slot].get_or_init(|| Demands::new(self.trace, self.relations, rules)))
+        Some(self.demands[slot].get_or_init(|| Demands::new(self.execution, rules)))
     }
 
     /// The relevant events before a place of the trace, as runs of places that follow each other.
@@ -216,19 +220,19 @@ impl<'a> Context<'a> {
         count
     }
 
-    /// The thread of an event, as an index.
+    /// Returns the thread of an event, as an index.
     #[inline]
     pub fn thread(&self, event: EventId) -> usize {
         self.trace.columns().threads[event.index()] as usize
     }
 
-    /// The rank of a relevant event.
+    /// Returns the rank of a relevant event.
     #[inline]
     pub fn rank(&self, event: EventId) -> u32 {
         self.relations.rank(event) as u32
     }
 
-    /// The event of a thread with this rank.
+    /// Returns the event of a thread with this rank.
     #[inline]
     pub fn event_at(&self, thread: usize, rank: u32) -> EventId {
         self.relations.thread_events(ThreadId::at(thread))[rank as usize]

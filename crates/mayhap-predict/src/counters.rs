@@ -10,7 +10,7 @@ pub struct EngineCounters {
 }
 
 impl EngineCounters {
-    /// The value of a figure; `None` if the engine does not count it.
+    /// Returns the value of a figure; `None` if the engine does not count it.
     pub fn get(&self, name: &str) -> Option<u64> {
         self.figures.iter().find(|&&(n, _)| n == name).map(|&(_, value)| value)
     }

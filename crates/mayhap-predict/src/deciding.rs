@@ -1,12 +1,12 @@
 //! From a target to a verdict: the part that all engines built on the [`Solver`] share.
 
 use mayhap_trace::{EventId, Mode};
-use mayhap_witness::{Checker, Model, Target, Witness};
+use mayhap_witness::{Checker, Model, Target};
 
 use crate::budget::Remaining;
 use crate::context::Context;
-use crate::slice::Query;
-use crate::solver::{Solved, Solver};
+use crate::queries::decide_queries;
+use crate::solver::Solver;
 use crate::unordered;
 use crate::verdict::{Budget, Refutation, Rung, Undecided, Verdict};
 
@@ -25,57 +25,9 @@ pub(crate) fn decide(
     }
 }
 
-/// Decides the queries of a target: it is refuted if all of them are.
-pub(crate) fn decide_queries(
-    solver: &mut Solver,
-    checker: &mut Checker,
-    target: &Target,
-    model: Model,
-    remaining: &mut Remaining,
-) -> Verdict {
-    let mut verdict = None;
-    for query in Query::of_target(solver.context, target, model) {
-        let decided = decide_query(solver, checker, &query, target, model, remaining);
-        let refuted = matches!(decided, Verdict::Refuted(_));
-        verdict = Some(decided);
-        if !refuted {
-            break;
-        }
-    }
-    verdict.expect("a target has at least one query")
-}
-
-fn decide_query(
-    solver: &mut Solver,
-    checker: &mut Checker,
-    query: &Query,
-    target: &Target,
-    model: Model,
-    remaining: &mut Remaining,
-) -> Verdict {
-    let mut accepted = None;
-    let solved = solver.solve(query, model, remaining, &mut |schedule| {
-        accepted = Some(checker.check(target, model, Witness { schedule: schedule.clone() })?);
-        Ok(())
-    });
-    let rejection = match (solved, accepted) {
-        (Solved::Refuted(refutation), _) => return Verdict::Refuted(refutation),
-        (Solved::Spent(spent), _) => return spent.undecided(),
-        (Solved::Schedule(_, rung), Some(checked)) => return Verdict::Proven(checked, rung),
-        (Solved::Schedule(schedule, rung), None) => match checker.check(target, model, Witness { schedule }) {
-            Ok(checked) => return Verdict::Proven(checked, rung),
-            Err(rejection) => rejection,
-        },
-        (Solved::Rejected(rejection), _) => rejection,
-    };
-    debug_assert!(false, "the kernel rejects the schedule of {target:?} in {model}: {rejection}");
-    let reason = format!("the schedule that was found did not pass the kernel: {rejection}");
-    Verdict::Unknown(Undecided { reason, suspected: false })
-}
-
 /// The verdict on a target that makes no sense, or that its own definition rules out.
 pub(crate) fn invalid_target(context: &Context, target: &Target) -> Option<Verdict> {
-    if let Err(error) = target.validate(context.trace, context.relations) {
+    if let Err(error) = target.validate(context.execution) {
         return Some(Verdict::Unknown(Undecided { reason: error.to_string(), suspected: false }));
     }
     let Target::Deadlock(requests) = target else { return None };

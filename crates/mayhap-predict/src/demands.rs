@@ -17,7 +17,7 @@
 //! Cost: linear, plus the clock nodes that change; 4 bytes an event beside them, 12 in the models with taint.
 
 use mayhap_trace::clocks::{Clock, ClockArena};
-use mayhap_trace::{EventId, Flags, Op, Relations, ThreadId, Trace};
+use mayhap_trace::{EventId, Execution, Flags, Op, Relations, ThreadId, Trace};
 use mayhap_witness::Model;
 
 use crate::value_classes::ValueClasses;
@@ -67,7 +67,8 @@ struct Pass<'a> {
 
 impl Demands {
     /// Computes the clocks of a model.
-    pub(crate) fn new(trace: &Trace, relations: &Relations, rules: Rules) -> Self {
+    pub(crate) fn new(execution: &Execution<'_>, rules: Rules) -> Self {
+        let (trace, relations) = execution.parts();
         let threads = relations.threads();
         let taint = rules.model.allows_change();
         let (entries, sources) = if taint { (2 * threads, trace.len()) } else { (threads, 0) };

@@ -18,9 +18,9 @@ pub struct Exact<'c, 'a> {
 }
 
 impl<'c, 'a> Exact<'c, 'a> {
-    /// An engine for a trace.
+    /// Creates an engine for a trace.
     pub fn new(context: &'c Context<'a>) -> Self {
-        Exact { solver: Solver::new(context), checker: Checker::new(context.trace, context.relations) }
+        Exact { solver: Solver::new(context), checker: Checker::new(context.execution) }
     }
 }
 

@@ -234,7 +234,7 @@ impl Polygraph {
     }
 }
 
-/// The decision level of an edge: how many decisions were taken when it came.
+/// Returns the decision level of an edge: how many decisions were taken when it came.
 fn level_of(levels: &[Mark], edge: u32) -> usize {
     levels.partition_point(|mark| mark.edges() <= edge as usize)
 }
@@ -243,7 +243,7 @@ fn reversed(edge: Edge) -> Edge {
     Edge { from: edge.to, to: edge.from, ..edge }
 }
 
-/// The sequence 1 1 2 1 1 2 4 1 1 2 ….
+/// Returns the sequence 1 1 2 1 1 2 4 1 1 2 ….
 fn luby(i: u64) -> u64 {
     let length = (i + 1).next_power_of_two();
     if length == i + 1 { length / 2 } else { luby(i + 1 - length / 2) }

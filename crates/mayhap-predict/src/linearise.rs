@@ -4,7 +4,7 @@
 //! writes, no strict read of the present value is still to come. Among those that may run, the one observed first does
 //! (SeqCheck's and the optimistic-reversal heuristic). A run to the end is a linearisation that keeps every choice.
 //!
-//! If nothing may run, some thread's next node has everything before it behind it (the order has no cycle) and is held up
+//! If nothing may run, some thread's next node has everything before it done (the order has no cycle) and is held up
 //! by a lock or a pending read. Neither option of that choice is in the order yet, else the node would not be ready or the
 //! holder would not have started. So a stuck run always yields an open choice, and deciding it makes progress.
 //!

@@ -77,7 +77,7 @@ pub struct Problem<'c, 'a> {
 }
 
 impl<'c, 'a> Problem<'c, 'a> {
-    /// A query with nothing settled.
+    /// Creates a query with nothing settled.
     pub fn new(context: &'c Context<'a>, query: &Query, model: Model, pairing: Pairing) -> Self {
         let demands = context.demands(model, pairing);
         Problem { context, model, pairing, repairs: Vec::new(), free: query.last.clone(), demands }
@@ -92,7 +92,7 @@ impl<'c, 'a> Problem<'c, 'a> {
         }
     }
 
-    /// The clocks of a model with taint.
+    /// Returns the clocks of a model with taint.
     pub(crate) fn taint(&self) -> Option<&'c Demands> {
         self.demands.filter(|_| self.model.allows_change())
     }

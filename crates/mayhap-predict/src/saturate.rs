@@ -183,7 +183,7 @@ impl Polygraph {
         self.steps(&edges, Some(edge.from))
     }
 
-    /// Edges as steps, with the steps along threads between them, and behind the last up to `end`.
+    /// Edges as steps, with the steps along threads between them, and after the last up to `end`.
     pub(crate) fn steps(&self, edges: &[Edge], end: Option<Node>) -> Vec<Step> {
         let mut steps: Vec<Step> = Vec::new();
         for (i, edge) in edges.iter().enumerate() {

@@ -8,7 +8,7 @@
 //! The sections of words that are used as locks ([`crate::lock_words`]) come after those of locks: their locks have numbers
 //! beyond the trace's table. They hold in every model but `sync`.
 
-use mayhap_trace::{EventId, LockId, NONE, Op, Relations, Tables, ThreadId, Trace, VarId};
+use mayhap_trace::{EventId, Execution, LockId, NONE, Op, Tables, ThreadId, VarId};
 
 use crate::lock_words::{self, WordSection};
 use crate::verdict::Why;
@@ -61,7 +61,8 @@ const NESTED: usize = 8;
 
 impl Sections {
     /// Collects the sections.
-    pub fn new(trace: &Trace, relations: &Relations) -> Self {
+    pub fn new(execution: &Execution<'_>) -> Self {
+        let (trace, relations) = execution.parts();
         let mut all = Vec::new();
         for (id, event) in trace.events() {
             if !event.op.is_acquire() || !relations.is_relevant(id) {
@@ -79,7 +80,7 @@ impl Sections {
             });
         }
         let locks = trace.tables().locks.len();
-        let (words, words_by_thread) = words(trace, relations);
+        let (words, words_by_thread) = words(execution);
         all.extend(words_by_thread.iter().flatten());
         all.sort_by_key(|s| (s.lock, s.thread));
         let mut groups: Vec<Group> = Vec::new();
@@ -108,7 +109,7 @@ impl Sections {
         self.locks + self.words.len()
     }
 
-    /// The word behind a lock, if it is one.
+    /// The word that a lock stands for, if it is one.
     fn word(&self, lock: LockId) -> Option<VarId> {
         lock.index().checked_sub(self.locks).map(|word| self.words[word])
     }
@@ -197,8 +198,9 @@ impl Sections {
 }
 
 /// The words that several threads use as locks, and their sections by thread.
-fn words(trace: &Trace, relations: &Relations) -> (Vec<VarId>, Vec<Vec<Section>>) {
-    let mut found = lock_words::sections(trace, relations);
+fn words(execution: &Execution<'_>) -> (Vec<VarId>, Vec<Vec<Section>>) {
+    let (trace, relations) = execution.parts();
+    let mut found = lock_words::sections(execution);
     let mut words: Vec<VarId> = found.iter().map(|s| s.variable).collect();
     words.sort_unstable();
     words.dedup();

@@ -70,6 +70,9 @@ impl Query {
         match target {
             Target::UnorderedRace(a, b) => vec![Query { run: vec![*a, *b], ..Query::default() }],
             Target::Race(a, b) => vec![Query { next: vec![*a, *b], ..Query::default() }],
+            Target::UseAfterFree { free, access } => {
+                vec![Query { next: vec![*access], run: vec![*free], ..Query::default() }]
+            }
             Target::Deadlock(requests) => vec![Query { next: requests.clone(), ..Query::default() }],
             Target::Atomicity { first, remote, second } => atomicity(context, [*first, *remote, *second], model),
             Target::Sequence { events, adjacent } => vec![Query {

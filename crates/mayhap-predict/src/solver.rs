@@ -25,10 +25,10 @@ use crate::closure::{Edge, Mark};
 use crate::context::Context;
 use crate::counters::EngineCounters;
 use crate::demands::Pairing;
+use crate::guide::Guide;
 use crate::learn::Learner;
 use crate::linearise::{Lineariser, Run};
 use crate::polygraph::{Builder, Plan, Polygraph};
-use crate::polygraph_engine::Guide;
 use crate::problem::Problem;
 use crate::reorderable::Reorderable;
 use crate::sections::Section;
@@ -115,7 +115,7 @@ pub(crate) struct Counts {
 }
 
 impl<'c, 'a> Solver<'c, 'a> {
-    /// A solver for a trace.
+    /// Creates a solver for a trace.
     pub fn new(context: &'c Context<'a>) -> Self {
         Solver {
             context,
@@ -154,7 +154,7 @@ impl<'c, 'a> Solver<'c, 'a> {
         }
     }
 
-    /// The polygraph of a query's whole slice, before saturation; `None` if the slice itself is impossible.
+    /// Returns the polygraph of a query's whole slice, before saturation; `None` if the slice itself is impossible.
     pub(crate) fn whole_graph(&mut self, query: &Query, model: Model) -> Option<Polygraph> {
         let problem = Problem::new(self.context, query, model, Pairing::Observed);
         let mut slice = Slice::of_query(&problem, query).ok()?;
@@ -416,7 +416,7 @@ impl<'c, 'a> Solver<'c, 'a> {
         }
     }
 
-    /// The section of the trace behind one of the polygraph.
+    /// The section of the trace that one of the polygraph stands for.
     fn section(&self, section: u32) -> Section {
         let acquire = self.graph.event_of(self.graph.sections[section as usize].acquire);
         let thread = ThreadId::at(self.context.thread(acquire));

@@ -13,7 +13,7 @@
 //!
 //! Cost: O(n·k·log n) for `n` events in `k` threads plus what the rule adds.
 
-use mayhap_trace::{Relations, Trace};
+use mayhap_trace::Execution;
 use mayhap_witness::{Model, Target};
 
 use crate::seqcheck::{Clash, Index, Outcome, Plan, Want, decide, no_cycle, refuted};
@@ -31,9 +31,9 @@ pub struct Ucg<'a> {
 }
 
 impl<'a> Ucg<'a> {
-    /// An engine for one trace.
-    pub fn new(trace: &'a Trace, relations: &'a Relations) -> Self {
-        Ucg { index: Index::new(trace, relations), questions: 0, cycles: 0, suspected: 0 }
+    /// Creates an engine for one trace.
+    pub fn new(execution: &'a Execution<'a>) -> Self {
+        Ucg { index: Index::new(execution), questions: 0, cycles: 0, suspected: 0 }
     }
 }
 
@@ -45,7 +45,7 @@ impl Engine for Ucg<'_> {
     fn decide(&mut self, target: &Target, _model: Model, budget: &Budget) -> Verdict {
         self.questions += 1;
         let open = |reason: String, suspected| Verdict::Unknown(Undecided { reason, suspected });
-        if let Err(error) = target.validate(self.index.trace, self.index.relations) {
+        if let Err(error) = target.validate(self.index.execution) {
             return open(error.to_string(), false);
         }
         if let Some(refutation) = no_cycle(&self.index, target) {

@@ -14,7 +14,7 @@ use mayhap_witness::{Checker, Model, Schedule, Target, Witness};
 
 use crate::budget::Remaining;
 use crate::context::Context;
-use crate::deciding::decide_queries;
+use crate::queries::decide_queries;
 use crate::solver::Solver;
 use crate::verdict::{Refutation, Rung, Step, Undecided, Verdict, Why};
 

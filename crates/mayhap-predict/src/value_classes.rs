@@ -4,7 +4,7 @@
 //!
 //! Cost: O(n log n) once for `n` accesses with values; 12 bytes a write with a value, one bit an event.
 
-use mayhap_trace::{EventId, Op, Relations, Trace, ValueId, VarId};
+use mayhap_trace::{EventId, Execution, Op, Trace, ValueId, VarId};
 use mayhap_witness::KnownValues;
 
 /// The writes of each variable by value.
@@ -19,8 +19,9 @@ pub(crate) struct ValueClasses {
 
 impl ValueClasses {
     /// Collects the writes of a trace.
-    pub(crate) fn new(trace: &Trace, relations: &Relations) -> Self {
-        let known = KnownValues::new(trace, relations);
+    pub(crate) fn new(execution: &Execution<'_>) -> Self {
+        let (trace, relations) = execution.parts();
+        let known = KnownValues::new(execution);
         let mut classes = ValueClasses { known, writes: Vec::new(), open: Vec::new() };
         if !trace.has_values() {
             return classes;
@@ -29,7 +30,7 @@ impl ValueClasses {
         classes.writes = writes.map(|(id, event)| (event.object, event.value_cell(), id)).collect();
         classes.writes.sort_unstable();
         for (id, event) in trace.events().filter(|(_, event)| event.op == Op::Read) {
-            let Some(value) = classes.known.returned(trace, relations, id) else { continue };
+            let Some(value) = classes.known.returned(execution, id) else { continue };
             let write = relations.read_from(id);
             let others = classes.writes(event.object, value).iter().any(|&(_, _, w)| Some(w) != write);
             if others || (write.is_some() && classes.is_initial(trace, event.object, value)) {
@@ -54,12 +55,12 @@ impl ValueClasses {
     /// The writes of an equal value that could serve the read, and whether the initial value could.
     pub(crate) fn equals(
         &self,
-        trace: &Trace,
-        relations: &Relations,
+        execution: &Execution<'_>,
         read: EventId,
     ) -> (impl Iterator<Item = EventId> + '_, bool) {
+        let trace = execution.trace();
         let object = trace.event(read).object;
-        let value = self.known.returned(trace, relations, read);
+        let value = self.known.returned(execution, read);
         let writes = value.map_or(&[][..], |value| self.writes(object, value));
         let initial = value.is_some_and(|value| self.is_initial(trace, object, value));
         (writes.iter().map(|&(_, _, write)| write), initial)

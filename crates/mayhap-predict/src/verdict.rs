@@ -19,6 +19,18 @@ pub struct Budget {
     pub region: u32,
 }
 
+impl Budget {
+    /// The least number of steps that is worth a search.
+    const LEAST: u64 = 1_000;
+
+    /// What is left of it for a further question about the same candidate, after so many that it was spent on: all of them
+    /// together take about twice as much as one.
+    pub fn shared(self, undecided: u32) -> Budget {
+        let nodes = self.nodes.checked_shr(undecided).unwrap_or(0).max(Self::LEAST.min(self.nodes));
+        Budget { nodes, ..self }
+    }
+}
+
 impl Default for Budget {
     fn default() -> Self {
         Budget { nodes: 1_000_000, time: None, region: u32::MAX }

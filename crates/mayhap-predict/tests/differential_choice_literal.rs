@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use mayhap_predict::choice::{Literal, Outcome, Triplets};
 use mayhap_testkit::{Facts, Generator, Profile, cases};
-use mayhap_trace::{EventId, Op, Relations, Trace};
+use mayhap_trace::{EventId, Execution, Op, Relations, Trace};
 
 struct Section {
     acquire: usize,
@@ -186,9 +186,10 @@ fn incremental_equals_rebuilt() {
     for (number, profile) in profiles.into_iter().enumerate() {
         for (seed, trace) in Generator::new(profile, 0).take(cases(3000) / 7) {
             let Some(naive) = Naive::new(&trace) else { continue };
-            let relations = Relations::derive(&trace).unwrap();
-            let triplets = Triplets::of(&trace, &relations);
-            let mut literal = Literal::new(&trace, &relations, u64::MAX);
+            let execution = Execution::derive(&trace).unwrap();
+            let relations = execution.relations();
+            let triplets = Triplets::of(&execution);
+            let mut literal = Literal::new(&execution, u64::MAX);
             let mut told = 0;
             let mut sample = None;
             literal.survey(&triplets, &mut |read, outcomes| {

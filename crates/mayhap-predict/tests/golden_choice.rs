@@ -2,7 +2,7 @@
 
 use mayhap_predict::choice::{Choice, KindVerdict, Literal, Outcome, Survey, Triplets, decide_edges};
 use mayhap_predict::{Budget, Engine, Rung, Verdict};
-use mayhap_trace::{EventId, Relations, Trace, format};
+use mayhap_trace::{EventId, Execution, Trace, format};
 use mayhap_witness::{Model, Target};
 
 const FIG1: &str = "T0|w(x)|init\nT0|fork(T1)|e2\nT0|fork(T2)|e3\nT1|acq(l)|L1\nT1|w(x)|w\nT1|rel(l)|U1\nT2|acq(l)|L2\n\
@@ -31,14 +31,14 @@ const PIPELINE: &str = "main|w(x)|m1\nmain|fork(A)|m2\nA|r(x)|a1\nA|w(x)|a2\nA|w
 
 struct Case {
     trace: Trace,
-    relations: Relations,
+    execution: Execution<'static>,
 }
 
 impl Case {
     fn new(text: &str) -> Case {
         let trace = format::parse_std(text).unwrap();
-        let relations = Relations::derive(&trace).unwrap();
-        Case { trace, relations }
+        let execution = Execution::derive(trace.clone()).unwrap();
+        Case { trace, execution }
     }
 
     /// The event whose location is `name`.
@@ -49,7 +49,7 @@ impl Case {
 
     /// Kinds 2 and 3 of a triplet, corrected.
     fn corrected(&self, read: &str, other: Option<&str>) -> [KindVerdict; 2] {
-        let survey = Survey::new(&self.trace, &self.relations, Model::Data);
+        let survey = Survey::new(&self.execution, Model::Data);
         let mut session = survey.session(&Budget::default());
         let verdicts = session.triplet(self.event(read), other.map(|o| self.event(o)));
         [verdicts.others[0].overwritten, verdicts.others[0].absent]
@@ -57,13 +57,13 @@ impl Case {
 
     fn decide(&self, read: &str, other: Option<&str>, literal: bool) -> Verdict {
         let read = self.event(read);
-        let write = self.relations.read_from(read);
+        let write = self.execution.relations().read_from(read);
         let target = Target::Nondeterminism { write, read, other: other.map(|o| self.event(o)) };
-        Choice::new(&self.trace, &self.relations, literal).decide(&target, Model::Data, &Budget::default())
+        Choice::new(&self.execution, literal).decide(&target, Model::Data, &Budget::default())
     }
 
     fn literal(&self, read: &str, other: &str) -> [Option<bool>; 3] {
-        let mut literal = Literal::new(&self.trace, &self.relations, 1000);
+        let mut literal = Literal::new(&self.execution, 1000);
         literal.decide(self.event(read), Some(self.event(other))).map(Outcome::feasible)
     }
 }
@@ -78,7 +78,7 @@ fn fig1_is_feasible_with_the_writer_late_or_absent() {
 #[test]
 fn fig4_is_cyclic_for_all_kinds() {
     let case = Case::new(FIG4);
-    let mut literal = Literal::new(&case.trace, &case.relations, 1000);
+    let mut literal = Literal::new(&case.execution, 1000);
     assert_eq!(literal.decide(case.event("r"), Some(case.event("c"))), [Outcome::Cyclic; 3]);
     assert!(matches!(case.corrected("r", Some("c")), [KindVerdict::Refuted(_), KindVerdict::Refuted(_)]));
 }
@@ -89,7 +89,7 @@ fn fig5_has_four_choice_graphs_and_all_are_cyclic() {
     let e = |(a, b)| (case.event(a), case.event(b));
     let edges =
         [("x", "q1"), ("x", "q2"), ("p1", "q3"), ("p1", "q4"), ("p2", "q3"), ("p2", "q4"), ("p3", "y"), ("p4", "y")];
-    let outcome = decide_edges(&case.trace, &case.relations, &edges.map(e), &[e(("y", "x"))], 1000);
+    let outcome = decide_edges(&case.execution, &edges.map(e), &[e(("y", "x"))], 1000);
     let Outcome::Choices { pairs, explored, feasible } = outcome else { panic!("{outcome:?}") };
     assert_eq!((pairs, feasible), (2, Some(false)));
     // Either choice for the first pair is cyclic together with what it induces, whatever the second is.
@@ -99,7 +99,7 @@ fn fig5_has_four_choice_graphs_and_all_are_cyclic() {
 #[test]
 fn fig5_as_a_triplet_takes_a_search_to_refute() {
     let case = Case::new(FIG5_TRIPLET);
-    let mut literal = Literal::new(&case.trace, &case.relations, 1000);
+    let mut literal = Literal::new(&case.execution, 1000);
     let [_, overwritten, absent] = literal.decide(case.event("r"), Some(case.event("c")));
     assert!(matches!(overwritten, Outcome::Choices { pairs: 2, feasible: Some(false), .. }), "{overwritten:?}");
     assert_eq!(absent.feasible(), Some(true));
@@ -134,9 +134,9 @@ fn the_paper_demands_what_lies_behind_the_witness() {
 /// Which other writes each read can see, by the words of the trace.
 fn seen(text: &str) -> Vec<(String, Vec<String>)> {
     let case = Case::new(text);
-    let survey = Survey::new(&case.trace, &case.relations, Model::Data);
+    let survey = Survey::new(&case.execution, Model::Data);
     let mut session = survey.session(&Budget::default());
-    let triplets = Triplets::of(&case.trace, &case.relations);
+    let triplets = Triplets::of(&case.execution);
     let name = |e: EventId| case.trace.tables().location(case.trace.event(e).location).unwrap().to_string();
     let mut all = Vec::new();
     for read in triplets.reads() {
@@ -167,7 +167,7 @@ fn what_a_release_would_need_counts_only_where_it_is_there() {
     // The lock of b1 cannot be released before a1, which is where a3 must wait: but a2 need not run at all.
     let text = "A|r(x)|a1\nA|acq(l)|a2\nA|rel(l)|a3\nB|acq(l)|b1\nB|w(x)|b2\nA|w(x)|a4\nB|r(x)|b3\nB|rel(l)|b4\n";
     let case = Case::new(text);
-    let survey = Survey::new(&case.trace, &case.relations, Model::Data);
+    let survey = Survey::new(&case.execution, Model::Data);
     let mut session = survey.session(&Budget::default());
     let checked = session.sees(case.event("a1"), Some(case.event("b2"))).expect("B runs first");
     assert_eq!(checked.witness().schedule, [case.event("b1"), case.event("b2")]);

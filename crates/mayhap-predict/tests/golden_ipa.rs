@@ -21,7 +21,7 @@ fn targets(case: &Case) -> Vec<(EventId, EventId, bool)> {
 fn fig1_verdicts() {
     let case = case("ipa/fig1");
     for strategy in [Strategy::One, Strategy::Two] {
-        let mut engine = Ipa::new(&case.trace, &case.relations, strategy);
+        let mut engine = Ipa::new(&case.execution, strategy);
         for (a, b, reachable) in targets(&case) {
             match engine.decide(&Target::Race(a, b), Model::Sync, &Budget::default()) {
                 Verdict::Proven(..) => assert!(reachable, "{a} {b}"),
@@ -38,7 +38,7 @@ fn fig1_table2_sequence_and_stored_pairs() {
     let facts = case.facts.ipa.as_ref().unwrap();
     let (a, b, _) = targets(&case)[0];
     for strategy in [Strategy::One, Strategy::Two] {
-        let mut engine = Ipa::new(&case.trace, &case.relations, strategy).memory(Memory::Published);
+        let mut engine = Ipa::new(&case.execution, strategy).memory(Memory::Published);
         let start = format!("{},{}", facts.start_pair.0, facts.start_pair.1);
         assert_eq!(engine.start_pair(a, b, From::Signal).map(shown), Some(start));
         let mut rows = Vec::new();
@@ -57,7 +57,7 @@ fn fig1_counts() {
     let counts = case.facts.ipa.as_ref().unwrap().measured.as_ref().unwrap();
     let budget = Budget::default();
     let targets = targets(&case);
-    let mut kept = Ipa::new(&case.trace, &case.relations, Strategy::One).memory(Memory::Published);
+    let mut kept = Ipa::new(&case.execution, Strategy::One).memory(Memory::Published);
     let mut search = |(a, b, reachable): (EventId, EventId, bool)| {
         let before = kept.ipa_counters().clone();
         let reach = kept.search_from(a, b, From::Signal, &budget);
@@ -71,7 +71,7 @@ fn fig1_counts() {
     assert_eq!(search(targets[3]).0, counts.incremental_rest_moves);
     assert_eq!(search(targets[1]), (0, 0));
 
-    let mut fresh = Ipa::new(&case.trace, &case.relations, Strategy::One).memory(Memory::None);
+    let mut fresh = Ipa::new(&case.execution, Strategy::One).memory(Memory::None);
     let (mut moves, mut naive) = (Vec::new(), Vec::new());
     for (a, b, _) in targets {
         let before = fresh.ipa_counters().clone();
@@ -90,8 +90,7 @@ fn incremental_search_keeps_untried_branches() {
     let case = case("counterexamples/ipa_incremental_default");
     let b4 = case.event("b4");
     for (literal, expected) in [(false, [true, true]), (true, [true, false])] {
-        let mut engine =
-            Ipa::new(&case.trace, &case.relations, Strategy::One).literal(literal).memory(Memory::Published);
+        let mut engine = Ipa::new(&case.execution, Strategy::One).literal(literal).memory(Memory::Published);
         for (a, expected) in ["a3", "a5"].into_iter().zip(expected) {
             let reach = engine.search_from(case.event(a), b4, From::Beginning, &Budget::default());
             assert_eq!(reach == Reach::Reached(From::Beginning), expected, "{a}, literal {literal}");
@@ -104,7 +103,7 @@ fn a_sticky_signal_does_not_hide_a_reachable_pair() {
     let case = case("counterexamples/ipa_start_pair");
     let (a, b) = (case.event("ta"), case.event("tb"));
     for strategy in [Strategy::One, Strategy::Two] {
-        let mut engine = Ipa::new(&case.trace, &case.relations, strategy);
+        let mut engine = Ipa::new(&case.execution, strategy);
         // The published start pair lies beyond the only way there.
         let published = engine.search_from(a, b, From::Signal, &Budget::default());
         assert_eq!(published, Reach::Unreached { exact: false });
@@ -117,11 +116,11 @@ fn a_sticky_signal_does_not_hide_a_reachable_pair() {
 fn strategy_two_asks_about_third_threads_at_the_target_too() {
     let case = case("counterexamples/ipa_strategy2_terminal");
     let (a, b) = (case.event("ta"), case.event("tb"));
-    let mut two = Ipa::new(&case.trace, &case.relations, Strategy::Two);
+    let mut two = Ipa::new(&case.execution, Strategy::Two);
     assert_eq!(two.check_reach(a, b, &Budget::default()), Reach::Unreached { exact: false });
-    let mut literal = Ipa::new(&case.trace, &case.relations, Strategy::Two).literal(true);
+    let mut literal = Ipa::new(&case.execution, Strategy::Two).literal(true);
     assert!(matches!(literal.check_reach(a, b, &Budget::default()), Reach::Reached(_)), "the printed table says yes");
-    let mut one = Ipa::new(&case.trace, &case.relations, Strategy::One);
+    let mut one = Ipa::new(&case.execution, Strategy::One);
     for engine in [&mut one, &mut two, &mut literal] {
         let verdict = engine.decide(&Target::Race(a, b), Model::Sync, &Budget::default());
         assert!(!matches!(verdict, Verdict::Proven(..)), "{}: {verdict:?}", engine.name());
@@ -132,7 +131,7 @@ fn strategy_two_asks_about_third_threads_at_the_target_too() {
 fn other_models_and_targets_stay_open() {
     let case = case("ipa/fig1");
     let (a, b) = (case.event("a10.access"), case.event("b11.access"));
-    let mut engine = Ipa::new(&case.trace, &case.relations, Strategy::One);
+    let mut engine = Ipa::new(&case.execution, Strategy::One);
     let questions = [
         (Target::Race(a, b), Model::Data, "sync model only"),
         (Target::Sequence { events: vec![a, b], adjacent: Vec::new() }, Model::Sync, "races only"),

@@ -4,12 +4,12 @@ use mayhap_predict::polygraph_engine::{Reading, lookahead_finds_cycle};
 use mayhap_predict::{Answer, Auto, Budget, Context, Engine, Exact, PolygraphEngine, Query, Rung, Solver, Verdict};
 use mayhap_testkit::Oracle;
 use mayhap_testkit::golden::{self, Case, TripletFact};
-use mayhap_trace::{EventId, Relations};
+use mayhap_trace::{EventId, Execution};
 use mayhap_witness::{Model, Target};
 
 /// What all three engines say; they must agree and never be undecided.
 fn holds(case: &Case, target: &Target, model: Model) -> bool {
-    let context = Context::new(&case.trace, &case.relations);
+    let context = Context::new(&case.execution);
     let engines: [Box<dyn Engine + '_>; 3] =
         [Box::new(Exact::new(&context)), Box::new(Auto::new(&context)), Box::new(PolygraphEngine::new(&context))];
     let verdicts = engines.map(|mut engine| match engine.decide(target, model, &Budget::default()) {
@@ -88,7 +88,8 @@ fn the_races_of_the_data_model_are_found_and_no_others() {
 }
 
 fn whole_order(case: &Case, before: &[(String, String)]) -> Query {
-    let all: Vec<EventId> = case.trace.events().map(|(id, _)| id).filter(|&e| case.relations.is_relevant(e)).collect();
+    let all: Vec<EventId> =
+        case.trace.events().map(|(id, _)| id).filter(|&e| case.execution.relations().is_relevant(e)).collect();
     let edges = before.iter().map(|(x, y)| (case.event(x), case.event(y))).collect();
     Query { run: all, edges, ..Query::default() }
 }
@@ -98,7 +99,7 @@ fn orders_of_all_events_saturation_and_lookahead_are_as_the_corpus_says() {
     let mut compared = 0;
     for case in golden::cases() {
         let Some(fact) = &case.facts.all_events else { continue };
-        let context = Context::new(&case.trace, &case.relations);
+        let context = Context::new(&case.execution);
         let query = whole_order(&case, &fact.before);
         for mut solver in [Solver::new(&context), Solver::new(&context).on_whole_slice()] {
             let answer = solver.decide_query(&query, Model::Sync, &Budget::default());
@@ -137,8 +138,8 @@ fn orders_of_all_events_saturation_and_lookahead_are_as_the_corpus_says() {
 }
 
 fn verdict_on(trace: &mayhap_trace::Trace, target: &Target, model: Model) -> Verdict {
-    let relations = Relations::derive(trace).unwrap();
-    Auto::new(&Context::new(trace, &relations)).decide(target, model, &Budget::default())
+    let execution = Execution::derive(trace).unwrap();
+    Auto::new(&Context::new(&execution)).decide(target, model, &Budget::default())
 }
 
 /// `n` philosophers who each take their left fork first; with a gate, all take that lock before.

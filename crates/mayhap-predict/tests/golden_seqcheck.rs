@@ -27,7 +27,7 @@ fn word(verdict: &Verdict) -> &'static str {
 }
 
 fn decide(case: &Case, literal: bool, target: &Target, model: Model) -> Verdict {
-    SeqCheck::new(&case.trace, &case.relations, literal).decide(target, model, &Budget::default())
+    SeqCheck::new(&case.execution, literal).decide(target, model, &Budget::default())
 }
 
 /// Tables 1 and 2, Fig. 4: both engines compute what the paper prints for the running example.
@@ -38,7 +38,7 @@ fn fig2_step_by_step() {
     let expected = fact.seqcheck.as_ref().unwrap();
     let sequence = case.all(&fact.events);
     for literal in [false, true] {
-        let engine = SeqCheck::new(&case.trace, &case.relations, literal);
+        let engine = SeqCheck::new(&case.execution, literal);
         let analysis = engine.analyse(&sequence, &[], Model::Branch);
         let candidate: Vec<u64> = analysis.candidate.iter().map(|e| e.number()).collect();
         assert_eq!(candidate, expected.f);
@@ -66,7 +66,7 @@ fn golden_verdicts() {
             let target = Target::Sequence { events: case.all(&fact.events), adjacent: Vec::new() };
             questions.extend(fact.truth().claims().map(|(model, truth)| (target.clone(), model, truth)));
         }
-        let mut ucg = Ucg::new(&case.trace, &case.relations);
+        let mut ucg = Ucg::new(&case.execution);
         for (target, model, truth) in questions {
             claims += 1;
             let verdict = decide(&case, false, &target, model);
@@ -121,7 +121,7 @@ fn sections_of_third_threads_may_stay_open() {
 fn ucg_says_what_its_rule_says() {
     for name in ["polygraph/fig7_trace1", "polygraph/fig7_trace2"] {
         let case = case(name);
-        let mut ucg = Ucg::new(&case.trace, &case.relations);
+        let mut ucg = Ucg::new(&case.execution);
         for fact in &case.facts.race {
             let target = Target::Race(case.event(&fact.events.0), case.event(&fact.events.1));
             let suspected = match ucg.decide(&target, Model::Data, &Budget::default()) {

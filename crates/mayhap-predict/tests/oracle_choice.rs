@@ -4,7 +4,7 @@
 use mayhap_predict::Budget;
 use mayhap_predict::choice::{KindVerdict, Survey, Triplets};
 use mayhap_testkit::{Generator, Oracle, Profile, cases};
-use mayhap_trace::{Relations, Trace};
+use mayhap_trace::{Execution, Trace};
 use mayhap_witness::{Checker, Model};
 
 #[derive(Default)]
@@ -17,9 +17,9 @@ struct Counts {
 
 fn compare(trace: &Trace, model: Model, window: usize, name: &str, counts: &mut Counts) {
     let Ok(oracle) = Oracle::explore(trace, model, 100_000) else { return };
-    let relations = Relations::derive(trace).unwrap();
-    let triplets = Triplets::of(trace, &relations);
-    let survey = Survey::new(trace, &relations, model);
+    let execution = Execution::derive(trace).unwrap();
+    let triplets = Triplets::of(&execution);
+    let survey = Survey::new(&execution, model);
     let mut session = survey.session(&Budget::default());
     session.set_first_window(window);
     let mut left = oracle.triplets().len();
@@ -43,7 +43,7 @@ fn compare(trace: &Trace, model: Model, window: usize, name: &str, counts: &mut 
             assert_eq!(alone.others.len(), 1);
             assert_eq!(alone.others[0].is_proven(), other.is_proven(), "{name}: read {read}, {other:?} alone");
             if let Some(checked) = session.checked(&verdicts, other) {
-                let again = Checker::new(trace, &relations).check(checked.target(), model, checked.witness().clone());
+                let again = Checker::new(&execution).check(checked.target(), model, checked.witness().clone());
                 assert!(again.is_ok(), "{name}: {again:?}");
             }
             if counts.triplets.is_multiple_of(7) {

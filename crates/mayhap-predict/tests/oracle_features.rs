@@ -5,68 +5,75 @@
 mod common;
 
 use mayhap_predict::{Auto, Choice, Exact, Ipa, PolygraphEngine, SeqCheck, Strategy, Ucg};
-use mayhap_testkit::{Random, cases};
+use mayhap_testkit::{Random, cases, golden};
 use mayhap_trace::{Relations, Trace, format::parse_std};
 
-/// A random trace of threads that take turns by a word of memory: taken by compare-exchange or exchange, freed by the
-/// holder, and now and then by another thread, so that the word is no lock.
+/// A random trace of threads that take turns by a word of memory: taken by compare-exchange or exchange, freed by the holder, by
+/// a store or an update, and now and then by another thread, so that the word is no lock. Some words have a second bit, which
+/// threads change while the word is taken or free.
 fn trace_with_lock_words(seed: u64) -> Trace {
     let mut random = Random::new(seed);
     let threads = 2 + random.below(2);
     let breaks = random.percent(20);
-    let mut holder: Option<usize> = None;
+    let has_bit = random.percent(50);
+    let (mut holder, mut word, mut x) = (None, 0, 0);
     let mut text = String::new();
-    let mut lines = 0;
-    let mut push = |text: &mut String, thread: usize, event: &str| {
-        text.push_str(&format!("T{thread}|{event}\n"));
-        lines += 1;
-        lines
-    };
     let events = 10 + random.below(8);
-    let mut x = 0;
-    loop {
+    while text.lines().count() < events {
         let t = random.below(threads);
-        let held = i32::from(holder.is_some());
-        let last = match random.below(7) {
-            0 | 1 if holder.is_none() => {
-                push(&mut text, t, "r.acq(l)=0");
+        let event = |text: &mut String, event: &str| text.push_str(&format!("T{t}|{event}\n"));
+        // An update of the word: what it writes, as which sort of write, and whether it compares.
+        let update = |text: &mut String, word: &mut i32, written: i32, how: &str, compares: bool| {
+            event(text, &format!("r.acq(l)={word}"));
+            if compares {
+                event(text, "br.joined");
+            }
+            event(text, &format!("w.ar.joined{how}(l)={written}"));
+            *word = written;
+        };
+        match random.below(9) {
+            0 | 1 if word & 1 == 0 => {
                 let compares = random.percent(60);
-                if compares {
-                    push(&mut text, t, "br.joined");
+                let (taken, how) = if has_bit { (word | 1, "") } else { (1, ".const.indep") };
+                update(&mut text, &mut word, taken, how, compares);
+                if !compares {
+                    event(&mut text, "br");
                 }
                 holder = Some(t);
-                push(&mut text, t, "w.acq.joined.const.indep(l)=1");
-                if compares { lines_of(&text) } else { push(&mut text, t, "br") }
             }
             0 => {
-                push(&mut text, t, &format!("r.acq(l)={held}"));
-                push(&mut text, t, "br.joined")
+                event(&mut text, &format!("r.acq(l)={word}"));
+                event(&mut text, "br.joined");
             }
-            1 => {
-                push(&mut text, t, "r.acq(l)=1");
-                push(&mut text, t, "w.acq.joined.const.indep(l)=1");
-                push(&mut text, t, "br")
+            1 if !has_bit => {
+                update(&mut text, &mut word, 1, ".const.indep", false);
+                event(&mut text, "br");
             }
             2 | 3 if holder == Some(t) || (breaks && random.percent(30)) => {
                 holder = None;
-                push(&mut text, t, "w.rel.const(l)=0")
+                let free = if has_bit { word & 2 } else { 0 };
+                if random.percent(50) {
+                    update(&mut text, &mut word, free, if random.percent(50) { "" } else { ".const.indep" }, false);
+                } else {
+                    word = free;
+                    event(&mut text, &format!("w.rel.const(l)={word}"));
+                }
+            }
+            7 if has_bit => {
+                let other = word ^ 2;
+                let how = if breaks { ".indep" } else { "" };
+                update(&mut text, &mut word, other, how, random.percent(30));
             }
             4 => {
                 x = random.below(2);
-                push(&mut text, t, &format!("w.const(x)={x}"))
+                event(&mut text, &format!("w.const(x)={x}"));
             }
-            5 => push(&mut text, t, &format!("r(x)={x}")),
-            6 => push(&mut text, t, "br"),
-            _ => lines_of(&text),
-        };
-        if last >= events {
-            return parse_std(&text).expect("lines of the STD format");
+            5 => event(&mut text, &format!("r(x)={x}")),
+            6 => event(&mut text, "br"),
+            _ => {}
         }
     }
-}
-
-fn lines_of(text: &str) -> usize {
-    text.lines().count()
+    parse_std(&text).expect("lines of the STD format")
 }
 
 /// A random well-formed trace, event by event.
@@ -138,15 +145,18 @@ fn no_engine_disagrees_with_the_oracle() {
         |context| Box::new(PolygraphEngine::new(context)),
     ];
     let published: &[common::MakeEngine] = &[
-        |context| Box::new(SeqCheck::new(context.trace, context.relations, false)),
-        |context| Box::new(Ucg::new(context.trace, context.relations)),
-        |context| Box::new(Ipa::new(context.trace, context.relations, Strategy::One)),
-        |context| Box::new(Ipa::new(context.trace, context.relations, Strategy::Two)),
-        |context| Box::new(Choice::new(context.trace, context.relations, false)),
+        |context| Box::new(SeqCheck::new(context.execution, false)),
+        |context| Box::new(Ucg::new(context.execution)),
+        |context| Box::new(Ipa::new(context.execution, Strategy::One)),
+        |context| Box::new(Ipa::new(context.execution, Strategy::Two)),
+        |context| Box::new(Choice::new(context.execution, false)),
     ];
     let first: u64 = std::env::var("MAYHAP_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(0);
     let count = cases(1_500);
     let mut compared = 0;
+    for (name, trace) in golden::regressions() {
+        compared += common::compare_or_shrink(&name, trace, 7, complete, published);
+    }
     for seed in first..first + count as u64 {
         let trace = if seed % 4 == 3 { trace_with_lock_words(seed) } else { random_trace(seed) };
         compared += common::compare_or_shrink("features", trace, seed, complete, published);

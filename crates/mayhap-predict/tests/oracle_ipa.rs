@@ -3,16 +3,17 @@
 use mayhap_predict::ipa::{From, Memory, Reach};
 use mayhap_predict::{Budget, Engine, Ipa, Strategy, Verdict};
 use mayhap_testkit::{Generator, Oracle, Profile, cases};
-use mayhap_trace::{EventId, Relations, ThreadId, Trace};
+use mayhap_trace::{EventId, Execution, ThreadId};
 use mayhap_witness::{Model, Target};
 
 /// Conflicting pairs of accesses, each pair once.
-fn races(trace: &Trace, relations: &Relations) -> Vec<(EventId, EventId)> {
+fn races(execution: &Execution<'_>) -> Vec<(EventId, EventId)> {
+    let trace = execution.trace();
     let accesses: Vec<EventId> = trace.events().filter(|(_, e)| e.op.is_access()).map(|(id, _)| id).collect();
     let mut pairs = Vec::new();
     for (i, &a) in accesses.iter().enumerate() {
         for &b in &accesses[i + 1..] {
-            if Target::Race(a, b).validate(trace, relations).is_ok() {
+            if Target::Race(a, b).validate(execution).is_ok() {
                 pairs.push((a, b));
             }
         }
@@ -47,13 +48,14 @@ fn verdicts_agree_with_the_oracle() {
     let each = cases(4000).div_ceil(profiles.len());
     for (name, profile) in profiles {
         for (seed, trace) in Generator::new(profile, 1).take(each) {
-            let relations = Relations::derive(&trace).unwrap();
+            let execution = Execution::derive(&trace).unwrap();
+            let relations = execution.relations();
             let Ok(oracle) = Oracle::new(&trace, Model::Sync) else { continue };
             let threads = (0..relations.threads()).filter(|&t| !relations.thread_events(ThreadId::at(t)).is_empty());
             let two_threads = threads.count() == 2;
             for (strategy, tally) in [Strategy::One, Strategy::Two].into_iter().zip(&mut tallies) {
-                let mut engine = Ipa::new(&trace, &relations, strategy);
-                for (a, b) in races(&trace, &relations) {
+                let mut engine = Ipa::new(&execution, strategy);
+                for (a, b) in races(&execution) {
                     let reachable = oracle.both_next(a, b).is_some();
                     let what = || format!("{name}, seed {seed}, {strategy:?}, race {a},{b}");
                     match engine.decide(&Target::Race(a, b), Model::Sync, &Budget::default()) {
@@ -91,11 +93,12 @@ fn two_thread_searches_are_exact_and_memory_changes_nothing() {
     let mut reached = 0;
     for (name, profile) in sizes().into_iter().filter(|(_, p)| p.threads == 2) {
         for (seed, trace) in Generator::new(profile, 50_000).take(cases(4000).div_ceil(10)) {
-            let relations = Relations::derive(&trace).unwrap();
+            let execution = Execution::derive(&trace).unwrap();
+            let relations = execution.relations();
             let Ok(oracle) = Oracle::new(&trace, Model::Sync) else { continue };
-            let mut kept = Ipa::new(&trace, &relations, Strategy::One);
-            let mut published = Ipa::new(&trace, &relations, Strategy::One).memory(Memory::Published);
-            let mut fresh = Ipa::new(&trace, &relations, Strategy::One).memory(Memory::None);
+            let mut kept = Ipa::new(&execution, Strategy::One);
+            let mut published = Ipa::new(&execution, Strategy::One).memory(Memory::Published);
+            let mut fresh = Ipa::new(&execution, Strategy::One).memory(Memory::None);
             let events: Vec<EventId> =
                 trace.events().map(|(id, _)| id).filter(|&id| relations.is_relevant(id)).collect();
             for (a, b) in events.iter().flat_map(|&a| events.iter().map(move |&b| (a, b))) {

@@ -16,7 +16,7 @@ use mayhap_testkit::program::{
     generate, lower, print_c, shrink,
 };
 use mayhap_testkit::{Random, cases};
-use mayhap_trace::{EventId, Op, Relations, Trace};
+use mayhap_trace::{EventId, Execution, Op};
 use mayhap_witness::{Model, Target};
 
 /// States that an exploration may visit.
@@ -108,7 +108,7 @@ impl Case {
             Target::Race(a, b) | Target::UnorderedRace(a, b) => Some((0, sites([site(a), site(b)]))),
             Target::Deadlock(requests) => Some((1, sites(requests.iter().map(site)))),
             Target::Nondeterminism { read, .. } => Some((2, sites([site(read)]))),
-            Target::Atomicity { .. } | Target::Sequence { .. } => None,
+            Target::UseAfterFree { .. } | Target::Atomicity { .. } | Target::Sequence { .. } => None,
         }
     }
 
@@ -117,13 +117,13 @@ impl Case {
         let judge = ProgramJudge::new(&self.machine, &self.recording, &self.lowered, LIMIT)?;
         let lowered = mistake.map_or_else(|| self.lowered.clone(), |mistake| mistake.make(&self.lowered));
         let judge = judge.of_trace(&lowered);
-        let relations = Relations::derive(&lowered.trace).expect("recorded runs are well-formed");
-        let context = Context::new(&lowered.trace, &relations);
+        let execution = Execution::derive(&lowered.trace).expect("recorded runs are well-formed");
+        let context = Context::new(&execution);
         // Most questions go to the default engine, some to the one that it ends in.
         let mut engine: Box<dyn Engine + '_> =
             if self.seed % 4 == 3 { Box::new(Exact::new(&context)) } else { Box::new(Auto::new(&context)) };
         let mut found: [Bugs; MODELS.len()] = Default::default();
-        for target in targets(&lowered.trace, &relations, &mut Random::new(self.seed)) {
+        for target in targets(&execution, &mut Random::new(self.seed)) {
             for (place, model) in MODELS.into_iter().enumerate() {
                 tally.questions += 1;
                 match engine.decide(&target, model, &Budget::default()) {
@@ -186,7 +186,8 @@ fn sites(names: impl IntoIterator<Item = u32>) -> Vec<usize> {
 
 /// Every race, deadlock of two or three and nondeterministic read that can be asked about, and some violations of atomicity
 /// and order.
-fn targets(trace: &Trace, relations: &Relations, random: &mut Random) -> Vec<Target> {
+fn targets(execution: &Execution<'_>, random: &mut Random) -> Vec<Target> {
+    let (trace, relations) = execution.parts();
     let events: Vec<EventId> = trace.events().map(|(id, _)| id).filter(|&id| relations.is_relevant(id)).collect();
     let mut targets = Vec::new();
     let of = |wanted: &dyn Fn(Op) -> bool| -> Vec<EventId> {
@@ -214,7 +215,7 @@ fn targets(trace: &Trace, relations: &Relations, random: &mut Random) -> Vec<Tar
         targets.push(Target::Atomicity { first: pick(), remote: pick(), second: pick() });
         targets.push(Target::Sequence { events: vec![pick(), pick()], adjacent: Vec::new() });
     }
-    targets.retain(|target| target.validate(trace, relations).is_ok());
+    targets.retain(|target| target.validate(execution).is_ok());
     targets
 }
 

@@ -2,7 +2,7 @@
 
 use mayhap_predict::{Answer, Budget, Context, Query, Search, Solver};
 use mayhap_testkit::{Hard, Judge, cases, forbidden_triples};
-use mayhap_trace::{EventId, Relations};
+use mayhap_trace::{EventId, Execution};
 use mayhap_witness::Model;
 
 /// The schedule keeps the order that was asked for, and it is one of all events.
@@ -20,8 +20,8 @@ fn hard_orders_are_decided_as_trying_every_choice_does() {
         let locks = 4 + seed as usize % 8;
         let hard = forbidden_triples(locks, locks * 3 + seed as usize / 8 % locks, 1, seed);
         let truth = hard.is_feasible();
-        let relations = Relations::derive(&hard.trace).unwrap();
-        let context = Context::new(&hard.trace, &relations);
+        let execution = Execution::derive(&hard.trace).unwrap();
+        let context = Context::new(&execution);
         let judge = Judge::new(&hard.trace);
         let run: Vec<EventId> = hard.trace.events().map(|(id, _)| id).collect();
         let query = Query { run, edges: hard.edges.clone(), ..Query::default() };

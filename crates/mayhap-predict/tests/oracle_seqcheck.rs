@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use mayhap_predict::{Budget, Engine, SeqCheck, Ucg, Verdict};
 use mayhap_testkit::{Generator, Oracle, Profile, Random, cases};
-use mayhap_trace::{EventId, Relations, ThreadId, Trace};
+use mayhap_trace::{EventId, Execution, ThreadId};
 use mayhap_witness::{Model, Target};
 
 /// All races and requests of two threads that make sense, and a sample of the other kinds.
-fn targets(trace: &Trace, relations: &Relations, oracle: &Oracle, random: &mut Random) -> Vec<Target> {
+fn targets(execution: &Execution<'_>, oracle: &Oracle, random: &mut Random) -> Vec<Target> {
+    let (trace, relations) = execution.parts();
     let relevant: Vec<EventId> = trace.events().map(|(id, _)| id).filter(|&id| relations.is_relevant(id)).collect();
     let mut targets = Vec::new();
     for (i, &a) in relevant.iter().enumerate() {
@@ -37,7 +38,7 @@ fn targets(trace: &Trace, relations: &Relations, oracle: &Oracle, random: &mut R
         let mut pick = || accesses[random.below(accesses.len())];
         targets.push(Target::Atomicity { first: pick(), remote: pick(), second: pick() });
     }
-    targets.retain(|target| target.validate(trace, relations).is_ok());
+    targets.retain(|target| target.validate(execution).is_ok());
     targets
 }
 
@@ -102,16 +103,17 @@ fn verdicts_agree_with_the_oracle() {
     let each = cases(2000).div_ceil(profiles.len());
     for (name, profile) in profiles {
         for (seed, trace) in Generator::new(profile, 1).take(each) {
-            let relations = Relations::derive(&trace).unwrap();
+            let execution = Execution::derive(&trace).unwrap();
+            let relations = execution.relations();
             let threads = (0..relations.threads()).filter(|&t| !relations.thread_events(ThreadId::at(t)).is_empty());
             let two_threads = threads.count() == 2;
             let mut random = Random::new(seed);
             for model in Model::ALL {
                 let Ok(oracle) = Oracle::new(&trace, model) else { continue };
-                let mut corrected = SeqCheck::new(&trace, &relations, false);
-                let mut literal = SeqCheck::new(&trace, &relations, true);
-                let mut ucg = Ucg::new(&trace, &relations);
-                for target in targets(&trace, &relations, &oracle, &mut random) {
+                let mut corrected = SeqCheck::new(&execution, false);
+                let mut literal = SeqCheck::new(&execution, true);
+                let mut ucg = Ucg::new(&execution);
+                for target in targets(&execution, &oracle, &mut random) {
                     let Ok(witness) = oracle.decide(&target) else { continue };
                     let truth = witness.is_some();
                     let label = if two_threads { "seqcheck, two threads" } else { "seqcheck" };

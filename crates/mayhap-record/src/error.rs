@@ -8,17 +8,28 @@ use std::path::{Path, PathBuf};
 pub struct Error {
     path: Option<PathBuf>,
     message: String,
+    not_run: bool,
 }
 
 impl Error {
     /// An error that is not about one file.
     pub fn new(message: impl fmt::Display) -> Self {
-        Error { path: None, message: message.to_string() }
+        Error { path: None, message: message.to_string(), not_run: false }
     }
 
-    /// An error of one file; the message begins with the position in it, if there is one.
+    /// Returns an error of one file; the message begins with the position in it, if there is one.
     pub fn at(path: &Path, message: impl fmt::Display) -> Self {
-        Error { path: Some(path.to_path_buf()), message: message.to_string() }
+        Error { path: Some(path.to_path_buf()), message: message.to_string(), not_run: false }
+    }
+
+    /// The program could not be started.
+    pub(crate) fn cannot_run(program: &Path, error: &std::io::Error) -> Self {
+        Error { not_run: true, ..Error::at(program, format_args!("cannot run it: {error}")) }
+    }
+
+    /// Whether the program could not be started.
+    pub fn is_not_run(&self) -> bool {
+        self.not_run
     }
 }
 

@@ -19,11 +19,13 @@ mod options;
 mod ring_words;
 mod session;
 mod sharing;
+mod turn_steps;
 
-pub use capture::file::{is_unfinished, units};
+pub use capture::file::{build_of, is_unfinished, units};
 pub use capture::program::{Monitor, Unwatched, command};
 pub use capture::stuck::StuckWatch;
 pub use error::Error;
 pub use limits::Limits;
-pub use options::{Options, usual_slice};
+pub use options::{LINGER, Options, usual_slice};
 pub use session::{Capture, Recording, execute, finish, record, record_as};
+pub use turn_steps::{Operation, TurnStep, UNCLEAR};

@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn places_are_chosen_by_function_or_file() {
-        let place = |function: &str, line: &str| Place { function: function.into(), line: line.into() };
+        let place = |function: &str, line: &str| Place { function: function.into(), line: line.into(), column: None };
         let limits = |exclude: &[&str], only: &[&str]| Limits {
             exclude: exclude.iter().map(|s| s.to_string()).collect(),
             only: only.iter().map(|s| s.to_string()).collect(),

@@ -1,6 +1,6 @@
 //! The program's memory as people know it: modules, heap blocks and stacks, and which of them an address lies in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use mayhap_symbols::Module;
@@ -43,7 +43,12 @@ impl Sites {
         self.0[number as usize] = Site { pc, kind, size };
     }
 
-    /// A site; one that does nothing where the number was never defined.
+    /// How many numbers there are.
+    pub(crate) fn len(&self) -> u32 {
+        self.0.len() as u32
+    }
+
+    /// Returns a site; one that does nothing where the number was never defined.
     #[inline]
     pub(crate) fn get(&self, number: u32) -> Site {
         self.0.get(number as usize).copied().unwrap_or(NO_SITE)
@@ -53,7 +58,7 @@ impl Sites {
 /// What a piece of memory with a life of its own is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum BlockKind {
-    /// From `malloc` and the like: the thread's how manyth allocation, and where.
+    /// From `malloc` and the like: the n-th allocation of the thread, and where.
     Heap {
         /// Counted from 1.
         nth: u32,
@@ -62,6 +67,8 @@ pub(crate) enum BlockKind {
     },
     /// A thread's stack, and where its frames begin.
     Stack(u64),
+    /// A library that the program has loaded by itself.
+    Library,
 }
 
 /// A piece of memory with a life of its own.
@@ -83,10 +90,13 @@ pub(crate) struct Blocks {
     count: usize,
     /// Allocations of each thread.
     allocations: Vec<u32>,
+    /// Where the modules begin that are loaded, and whether those that the program began with are known.
+    modules: BTreeSet<u64>,
+    began: bool,
 }
 
 impl Blocks {
-    /// A block is allocated. Its thread's next number is used even where nobody will ask.
+    /// A block is allocated. Its thread's next number is used even where it is never asked for.
     pub(crate) fn allocate(&mut self, thread: u16, site: u32, start: u64, bytes: u64) -> Block {
         let index = usize::from(thread);
         if self.allocations.len() <= index {
@@ -102,6 +112,34 @@ impl Blocks {
         self.enter(thread, BlockKind::Stack(frames), start, end)
     }
 
+    /// Something other than a module was recorded: modules that are new from here on were loaded by the program.
+    #[inline]
+    pub(crate) fn goes_on(&mut self) {
+        self.began |= !self.modules.is_empty();
+    }
+
+    /// Whether a module is a library that the program loads now.
+    pub(crate) fn is_new_library(&mut self, low: u64, end: u64) -> bool {
+        self.modules.insert(low) && self.began && low < end
+    }
+
+    /// A library is loaded.
+    pub(crate) fn library(&mut self, thread: u16, low: u64, end: u64) -> Block {
+        self.enter(thread, BlockKind::Library, low, end)
+    }
+
+    /// The library that a program counter lies in, by where it begins.
+    pub(crate) fn library_of(&self, pc: u64) -> Option<u64> {
+        self.containing(pc).filter(|block| block.kind == BlockKind::Library).map(|block| block.start)
+    }
+
+    /// The block of a stack or a library that is given back whole. A library can be loaded again.
+    pub(crate) fn given_back(&mut self, start: u64, end: u64) -> Option<Block> {
+        let block = self.starting(start).filter(|block| block.end == end)?;
+        self.modules.remove(&start);
+        (!matches!(block.kind, BlockKind::Heap { .. })).then_some(block)
+    }
+
     fn enter(&mut self, thread: u16, kind: BlockKind, start: u64, end: u64) -> Block {
         let block = Block { number: self.count, start, end, thread, kind };
         self.count += 1;
@@ -109,7 +147,7 @@ impl Blocks {
         block
     }
 
-    /// Ends the life of blocks that overlap a new one: they were given back where nobody saw it.
+    /// Ends the life of blocks that overlap a new one: they were given back where no hook saw it.
     pub(crate) fn overlapping(&mut self, start: u64, end: u64) -> Vec<Block> {
         let mut gone = Vec::new();
         while let Some((&key, &block)) = self.live.range(..end).next_back() {

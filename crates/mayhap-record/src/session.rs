@@ -11,13 +11,14 @@ use mayhap_wire::ring::state;
 
 use crate::Error;
 use crate::capture::ending::Ending;
-use crate::capture::file::{self, Kept, Opened};
+use crate::capture::file::{self, Kept, Opened, build_of};
 use crate::capture::program::{Monitor, Unwatched, command, drive};
 use crate::capture::recorder::Recorder;
 use crate::capture::store::Store;
 use crate::limits::Limits;
 use crate::lower::finish::{Finished, make};
 use crate::options::Options;
+use crate::turn_steps::{self, TurnStep};
 use mayhap_trace::attachments::Run;
 
 /// What came of a recording.
@@ -53,7 +54,9 @@ pub fn record_as(
 ) -> Result<Recording, Error> {
     let output = &options.output;
     let started = Instant::now();
-    let ended = |status| Run { stdin: input(), ..Run::new(program, status, started.elapsed()) };
+    let root = options.root.clone();
+    let build = program.first().and_then(|program| build_of(program));
+    let ended = |status| Run { stdin: input(), build, root, ..Run::new(program, status, started.elapsed()) };
     if !options.finish
         && let Some(mut file) = file::Writer::create(output, options.limits.max_size)?
     {
@@ -86,8 +89,8 @@ pub fn execute(
     let (status, ring) = drive(command, options, monitor, &mut |units| recorder.take(units))?;
     let ending = Ending::of(status, &ring, recorder.store());
     let (modules, locks_taken) = (recorder.modules().to_vec(), recorder.locks_taken());
-    let (store, limits) = (recorder.into_store(), options.limits.clone());
-    Ok(Capture { status, ending, store, modules, locks_taken, limits })
+    let (units, limits) = (recorder.units(), options.limits.clone());
+    Ok(Capture { status, ending, store: recorder.into_store(), modules, locks_taken, units, limits })
 }
 
 /// A program that has run, and what it recorded.
@@ -98,6 +101,7 @@ pub struct Capture {
     store: Store,
     modules: Vec<Module>,
     locks_taken: u64,
+    units: u64,
     limits: Limits,
 }
 
@@ -122,6 +126,21 @@ impl Capture {
     /// How many locks the program took.
     pub fn locks_taken(&self) -> u64 {
         self.locks_taken
+    }
+
+    /// How much the program recorded: about as many steps as it made.
+    pub fn units(&self) -> u64 {
+        self.units
+    }
+
+    /// The steps of a run that was made in turns.
+    pub fn turn_steps(&self) -> Result<Vec<TurnStep>, Error> {
+        turn_steps::steps(&self.store).map_err(|error| Error::new(format_args!("the recording: {error}")))
+    }
+
+    /// The kernel, or code without hooks, decided when a thread went on.
+    pub fn kernel_decided(&self) -> bool {
+        self.ending.state & state::KERNEL_DECIDED != 0
     }
 
     /// The names of the program's code.

@@ -42,11 +42,6 @@ pub fn quietly(options: Options, fixed: bool) -> Options {
     Options { capture: true, fixed, core: false, ..options }
 }
 
-/// There is a way to fix addresses.
-pub fn can_be_fixed() -> bool {
-    crate::session::on_path("setarch")
-}
-
 #[cfg(test)]
 mod tests {
     use super::are_led;

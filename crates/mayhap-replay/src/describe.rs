@@ -1,7 +1,7 @@
 //! Steps and what came instead of them, in words.
 
 use mayhap_wire::ring::Tag;
-use mayhap_wire::schedule::{READ, WRITE, class};
+use mayhap_wire::schedule::{READ, RETURN, WRITE, class};
 
 use mayhap_symbols::Symbols;
 use mayhap_trace::attachments::steps::{Step, Steps};
@@ -11,6 +11,7 @@ pub fn verb(kind: u8) -> &'static str {
     match kind {
         READ => return "read of",
         WRITE => return "write of",
+        RETURN => return "return from the function of",
         _ => {}
     }
     match Tag::from_code(kind) {
@@ -40,6 +41,8 @@ pub fn verb(kind: u8) -> &'static str {
         Some(Tag::KeyedAcquire) => "lock of a file or stream",
         Some(Tag::KeyedRelease) => "unlock of a file or stream",
         Some(Tag::Unmap) => "unmapping of",
+        Some(Tag::Use) => "use of a descriptor",
+        Some(Tag::Close) => "close of a descriptor",
         Some(Tag::End) => "the end of the thread",
         _ => "something else",
     }

@@ -8,15 +8,16 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 
-use mayhap_wire::schedule::{self as wire, AllocationSite, Got, Head, MAGIC, NO_MODULE, STACK, Target, class};
+use mayhap_wire::schedule::{self as wire, AllocationSite, Got, Head, MAGIC, NO_MODULE, STACK, TABLES, Target, class};
 
 use crate::plan::Plan;
+use crate::sharing::Sharing;
 use mayhap_trace::attachments::steps::{Block, Step, Steps};
 
 /// A schedule in memory shared with the program.
 pub struct Image {
     file: File,
-    tables: [u64; 8],
+    tables: [u64; TABLES],
 }
 
 /// How the targets go on when all have arrived.
@@ -61,7 +62,7 @@ pub struct Arrival {
 }
 
 impl Image {
-    /// The schedule of a plan.
+    /// Returns the schedule of a plan.
     pub fn create(steps: &Steps, plan: &Plan, finish: Finish) -> io::Result<Image> {
         let (bytes, tables) = Builder::new(steps).build(plan, finish);
         let file = File::from(rustix::fs::memfd_create("mayhap-schedule", rustix::fs::MemfdFlags::CLOEXEC)?);
@@ -69,9 +70,10 @@ impl Image {
         Ok(Image { file, tables })
     }
 
-    /// How the program finds it.
+    /// How the program finds it, in [`wire::PATH_LENGTH`] bytes.
     pub fn path(&self) -> String {
-        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
+        let path = format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd());
+        "/".repeat(wire::PATH_LENGTH.saturating_sub(path.len())) + &path
     }
 
     fn word(&self, at: usize) -> io::Result<u32> {
@@ -94,6 +96,18 @@ impl Image {
     /// Gives the replay up: the program runs on by itself.
     pub fn abandon(&self) -> io::Result<()> {
         self.file.write_all_at(&wire::mode::ABANDONED.to_le_bytes(), offset_of!(Head, mode) as u64)
+    }
+
+    /// Asks where the thread of a lane is, which does not go on.
+    pub fn ask(&self, lane: u32) -> io::Result<()> {
+        self.file.write_all_at(&(lane + 1).to_le_bytes(), offset_of!(Head, asked) as u64)
+    }
+
+    /// Where that thread is: return addresses, innermost first. `None` before it has answered.
+    pub fn stuck(&self) -> io::Result<Option<Vec<u64>>> {
+        let Some(depth) = self.word(offset_of!(Head, answered))?.checked_sub(1) else { return Ok(None) };
+        let depth = (depth as usize).min(STACK);
+        (0..depth).map(|i| self.long(offset_of!(Head, stuck) + 8 * i)).collect::<io::Result<Vec<_>>>().map(Some)
     }
 
     /// The number of the next step.
@@ -199,7 +213,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn build(mut self, plan: &Plan, finish: Finish) -> (Vec<u8>, [u64; 8]) {
+    fn build(mut self, plan: &Plan, finish: Finish) -> (Vec<u8>, [u64; TABLES]) {
         let all = &self.steps.steps;
         for &number in plan.steps.iter().chain(&plan.targets).chain(&plan.rest) {
             self.note(&all[number]);
@@ -239,6 +253,7 @@ impl<'a> Builder<'a> {
             put_step(&mut targets, &self.wire(&all[target]));
             targets.resize(targets.len() + size_of::<Target>() - size_of::<wire::Step>(), 0);
         }
+        let shared = self.shared();
         let mut step_table = Vec::with_capacity(steps.len() * size_of::<wire::Step>());
         for step in &steps {
             put_step(&mut step_table, step);
@@ -252,8 +267,25 @@ impl<'a> Builder<'a> {
             plan.targets.len(),
             text.len(),
             inputs.len() / 8,
+            shared.len() / size_of::<wire::Step>(),
         ];
-        assemble([step_table, lane_table, modules, sites, blocks, targets, text, inputs], counts, plan, finish)
+        assemble([step_table, lane_table, modules, sites, blocks, targets, text, inputs, shared], counts, plan, finish)
+    }
+
+    /// What several threads synchronise by, as far as the plan names its modules and blocks.
+    fn shared(&self) -> Vec<u8> {
+        let mut table = Vec::new();
+        for (class, index, offset) in Sharing::of(self.steps).objects() {
+            let index = match class {
+                class::GLOBAL => self.modules.get(&index).copied(),
+                class::HEAP => self.blocks.get(&self.steps.blocks[index as usize]).copied(),
+                _ => Some(index),
+            };
+            if let Some(index) = index {
+                put_step(&mut table, &wire::Step { class, index, offset, ..wire::Step::default() });
+            }
+        }
+        table
     }
 
     fn module_table(&self, text: &mut Vec<u8>) -> Vec<u8> {
@@ -325,9 +357,14 @@ fn put_step(out: &mut Vec<u8>, step: &wire::Step) {
     out.extend_from_slice(&[step.kind, step.outcome, step.class, step.size]);
 }
 
-fn assemble(tables: [Vec<u8>; 8], counts: [usize; 8], plan: &Plan, finish: Finish) -> (Vec<u8>, [u64; 8]) {
+fn assemble(
+    tables: [Vec<u8>; TABLES],
+    counts: [usize; TABLES],
+    plan: &Plan,
+    finish: Finish,
+) -> (Vec<u8>, [u64; TABLES]) {
     let mut bytes = vec![0; size_of::<Head>()];
-    let mut offsets = [0; 8];
+    let mut offsets = [0; TABLES];
     for (table, offset) in tables.iter().zip(&mut offsets) {
         bytes.resize(bytes.len().next_multiple_of(8), 0);
         *offset = bytes.len() as u64;
@@ -364,7 +401,14 @@ mod tests {
     }
 
     fn plan() -> Plan {
-        Plan { steps: vec![2, 0, 1], rest: vec![3], targets: vec![4], complete: vec![0], goal: goal::STAND }
+        Plan {
+            steps: vec![2, 0, 1],
+            rest: vec![3],
+            targets: vec![4],
+            complete: vec![0],
+            goal: goal::STAND,
+            reads_new: false,
+        }
     }
 
     #[test]

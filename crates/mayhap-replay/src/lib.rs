@@ -11,13 +11,20 @@
 #![forbid(unsafe_code)]
 
 pub mod addresses;
+pub mod debugger;
 pub mod describe;
+pub mod effect;
+pub mod fixed_addresses;
 pub mod image;
+pub mod memory;
 pub mod outcome;
 pub mod plan;
 pub mod session;
+mod sharing;
+mod stall;
 pub mod witness_file;
 
 pub use mayhap_record::Error;
+pub use memory::{MemoryError, MemoryErrorKind};
 pub use outcome::{Effect, Outcome};
 pub use session::{Options, Replayed, Side, replay, steps};

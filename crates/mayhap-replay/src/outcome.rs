@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::memory::MemoryError;
+
 /// Whether the bad state was reached.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
@@ -17,6 +19,19 @@ pub enum Outcome {
         got: String,
         /// What may have led it there: what differs from run to run by itself and was not recorded.
         sources: Vec<&'static str>,
+    },
+    /// A thread that was to go on waits for something that the trace does not know: the proof missed an order.
+    Blocked {
+        /// The step of the schedule that was to come, from 1.
+        step: usize,
+        /// What was expected there.
+        expected: String,
+        /// The thread.
+        thread: String,
+        /// What it does instead: "sleeps in the system call futex", "spins".
+        how: String,
+        /// Where: function and line or module and offset, innermost first.
+        stack: Vec<String>,
     },
     /// The program did as planned, but did not come to the end of the schedule.
     NotReached(String),
@@ -52,16 +67,19 @@ pub enum Effect {
         /// The line in which the program says why, if it does.
         message: Option<String>,
     },
+    /// It used memory that it must not use.
+    Memory(Box<MemoryError>),
     /// Threads wait for each other forever.
     Deadlock,
 }
 
 impl Outcome {
-    /// The word for it.
+    /// Returns the word for it.
     pub fn word(&self) -> &'static str {
         match self {
             Outcome::Confirmed => "confirmed",
             Outcome::Diverged { .. } => "diverged",
+            Outcome::Blocked { .. } => "blocked",
             Outcome::NotReached(_) => "not reached",
         }
     }
@@ -74,6 +92,10 @@ impl fmt::Display for Outcome {
             Outcome::Diverged { step, expected, got, sources } => {
                 write!(f, "diverged at step {step}: expected {expected}, got {got}")?;
                 if sources.is_empty() { Ok(()) } else { write!(f, "; {}", suspects(sources)) }
+            }
+            Outcome::Blocked { step, expected, thread, how, stack } => {
+                let place = stack.first().map_or(String::new(), |place| format!(" at {place}"));
+                write!(f, "blocked at step {step}: expected {expected}, but {thread} {how}{place}")
             }
             Outcome::NotReached(why) => write!(f, "not reached: {why}"),
         }
@@ -91,6 +113,7 @@ impl fmt::Display for Effect {
                 write!(f, "crash ({})", signal_name(*signal))?;
                 message.as_ref().map_or(Ok(()), |message| write!(f, ": {message}"))
             }
+            Effect::Memory(error) => error.fmt(f),
             Effect::Hang => f.write_str("hang: the program makes no progress"),
             Effect::Deadlock => f.write_str("deadlock: the threads wait for each other forever"),
             Effect::Exit { code, recorded } => write!(f, "exit code {code} instead of {recorded}"),

@@ -9,13 +9,20 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use mayhap_wire::judgement;
 use mayhap_wire::ring::Schedule;
 use mayhap_wire::schedule::{ENVIRONMENT, arrival, goal, mode, place, reason};
 
+use crate::debugger;
 use crate::describe::{Places, action, verb};
+use crate::effect::{Ended, effect};
+pub use crate::effect::{Printed, Recorded};
+use crate::fixed_addresses::fixed;
 use crate::image::{Divergence, Finish, Image};
+use crate::memory::Judge;
 use crate::outcome::{Effect, Outcome};
 use crate::plan::Plan;
+use crate::stall::Stall;
 use mayhap_record::Error;
 use mayhap_record::{self as record, Capture, Monitor};
 use mayhap_symbols::{Place, Symbols};
@@ -25,6 +32,8 @@ use mayhap_trace::attachments::steps::Steps;
 
 /// How long all threads of a cycle must have been blocked before that counts as a deadlock.
 const BLOCKED: Duration = Duration::from_millis(200);
+/// How long a thread that does not go on may take to say where it is.
+const ANSWER: Duration = Duration::from_millis(1000);
 /// The signal of an abort.
 const SIGABRT: i32 = 6;
 /// Bytes of the program's output that are kept.
@@ -51,28 +60,9 @@ pub struct Options {
     pub fixed: bool,
     /// What to compare the end with.
     pub recorded: Option<Recorded>,
-    /// Run the program in a debugger that stops when the state is reached. Nobody is in a hurry then.
-    pub debugger: bool,
-}
-
-/// What the recorded run came to.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Recorded {
-    /// How it was started and ended.
-    pub run: Run,
-    /// What it printed, if that is known.
-    pub output: Option<Printed>,
-    /// It did not end by itself.
-    pub late: bool,
-}
-
-/// What a program printed.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Printed {
-    /// On standard output.
-    pub out: Vec<u8>,
-    /// On standard error.
-    pub err: Vec<u8>,
+    /// Run the program in a debugger that stops when the state is reached, with the files in this folder ([`debugger`]). Time
+    /// limits do not apply then.
+    pub debugger: Option<PathBuf>,
 }
 
 /// A thread as it stood before its target.
@@ -119,15 +109,18 @@ pub fn replay(program: &[OsString], steps: &Steps, plan: &Plan, mut options: Opt
     let finish = Finish { first: options.first, core: options.core };
     let memory = |error| Error::new(format_args!("cannot create shared memory for the schedule: {error}"));
     let image = Image::create(steps, plan, finish).map_err(memory)?;
-    let mut command = if options.debugger {
-        record::command(&debugger(program)?, &options.runtime)?
+    let judge = Judge::create(plan.reads_new).map_err(memory)?;
+    let mut command = if let Some(folder) = &options.debugger {
+        record::command(&debugger::command(program, folder)?, &options.runtime)?
     } else if options.fixed {
-        let prefix = ["setarch", "x86_64", "-R"].map(OsString::from);
-        record::command(&prefix.into_iter().chain(program.iter().cloned()).collect::<Vec<_>>(), &options.runtime)?
+        record::command(&fixed(program), &options.runtime)?
     } else {
         record::command(program, &options.runtime)?
     };
     command.env(ENVIRONMENT, image.path());
+    if options.debugger.is_none() {
+        command.env(judgement::ENVIRONMENT, judge.path());
+    }
     let mut readers = Vec::new();
     if let Some(input) = options.input.take() {
         command.stdin(input);
@@ -141,20 +134,23 @@ pub fn replay(program: &[OsString], steps: &Steps, plan: &Plan, mut options: Opt
         schedule: Schedule::Free,
         slice: record::usual_slice(Schedule::Free),
         inputs: false,
+        values: false,
+        linger: record::LINGER,
         limits: record::Limits::default(),
         finish: true,
+        root: None,
     };
-    let mut watch = Watch::new(&image, plan, &options, &mut readers);
+    let mut watch = Watch::new(&image, steps, plan, &options, &mut readers);
     let taken = record::execute(command, &recording, &std::env::temp_dir(), &mut watch)?;
-    let (stalled, ended) = (watch.stalled, watch.ended);
-    let printed = options.capture.then(|| printed(readers));
+    let (stalled, ended, process) = (watch.stalled.take(), watch.ended, watch.process);
+    let printed = options.capture.then(|| printed(readers, process));
     let symbols = taken.symbols();
     let places = Places::new(steps);
     let story = Story { image: &image, plan, places: &places, symbols: &symbols };
     let mut outcome = if !taken.is_recorded() {
         Outcome::NotReached("the program is not built for recording: build it with `mayhap cc` or `mayhap c++`".into())
     } else {
-        story.outcome(stalled, ended, taken.status).map_err(memory)?
+        story.outcome(stalled.as_ref(), ended, taken.status).map_err(memory)?
     };
     if let Outcome::Diverged { sources, .. } = &mut outcome
         && steps.inputs.is_empty()
@@ -163,6 +159,10 @@ pub fn replay(program: &[OsString], steps: &Steps, plan: &Plan, mut options: Opt
     }
     let effect = match outcome {
         Outcome::Confirmed if options.core && taken.status.signal() == Some(SIGABRT) => Effect::Core,
+        Outcome::Confirmed => match judge.found(&symbols, Some(steps)).map_err(memory)? {
+            Some(error) if ended != Some(Ended::Deadlock) => Effect::Memory(Box::new(error)),
+            _ => effect(&outcome, ended, taken.status, printed.as_ref(), options.recorded.as_ref()),
+        },
         _ => effect(&outcome, ended, taken.status, printed.as_ref(), options.recorded.as_ref()),
     };
     let made = image.next().map_err(memory)? as usize;
@@ -170,32 +170,9 @@ pub fn replay(program: &[OsString], steps: &Steps, plan: &Plan, mut options: Opt
     Ok(Replayed { outcome, effect, sides, steps: (made, plan.steps.len()), status: taken.status, printed, taken })
 }
 
-/// The program in a debugger: gdb, or lldb where there is none.
-fn debugger(program: &[OsString]) -> Result<Vec<OsString>, Error> {
-    let stop = "mayhap_replay_reached";
-    let words: Vec<String> = if on_path("gdb") {
-        let commands =
-            ["set breakpoint pending on", &format!("break {stop}"), "run", "info threads"].map(str::to_string);
-        let commands = commands.into_iter().flat_map(|command| ["-ex".to_string(), command]);
-        ["gdb", "-q"].map(str::to_string).into_iter().chain(commands).chain(["--args".to_string()]).collect()
-    } else if on_path("lldb") {
-        let commands = [format!("breakpoint set -n {stop}"), "run".to_string(), "thread list".to_string()];
-        let commands = commands.into_iter().flat_map(|command| ["-o".to_string(), command]);
-        ["lldb".to_string()].into_iter().chain(commands).chain(["--".to_string()]).collect()
-    } else {
-        return Err(Error::new("no debugger found: neither gdb nor lldb is installed"));
-    };
-    Ok(words.into_iter().map(OsString::from).chain(program.iter().cloned()).collect())
-}
-
-/// The program is installed.
-pub(crate) fn on_path(name: &str) -> bool {
-    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(name).is_file()))
-}
-
-fn printed(readers: Vec<JoinHandle<Vec<u8>>>) -> Printed {
+fn printed(readers: Vec<JoinHandle<Vec<u8>>>, process: u32) -> Printed {
     let mut texts = readers.into_iter().map(|reader| reader.join().unwrap_or_default());
-    Printed { out: texts.next().unwrap_or_default(), err: texts.next().unwrap_or_default() }
+    Printed { out: texts.next().unwrap_or_default(), err: texts.next().unwrap_or_default(), process }
 }
 
 /// Reads a stream to its end and keeps its beginning; `show` gets all of it.
@@ -211,17 +188,10 @@ pub fn keep(mut stream: impl Read + Send + 'static, mut show: impl Write + Send 
     })
 }
 
-/// Why the program was ended from here.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ended {
-    Deadlock,
-    Hang,
-    Timeout,
-}
-
 /// Watches a replay while it runs.
 struct Watch<'a> {
     image: &'a Image,
+    steps: &'a Steps,
     plan: &'a Plan,
     options: &'a Options,
     readers: &'a mut Vec<JoinHandle<Vec<u8>>>,
@@ -229,26 +199,40 @@ struct Watch<'a> {
     /// What showed progress when, last.
     seen: (u32, u32, u64, u64),
     since: Instant,
+    /// When something was done that the program records, last, and the processor time used until then.
+    did: ((u32, u32, u64), Instant, u64),
     blocked_since: Option<Instant>,
-    /// The schedule's next step and where its thread was when the replay was given up.
-    stalled: Option<(u32, u32)>,
+    /// Why the replay makes no progress, and when that was found.
+    stalled: Option<Stall>,
+    stalled_since: Option<Instant>,
     ended: Option<Ended>,
+    process: u32,
 }
 
 impl<'a> Watch<'a> {
-    fn new(image: &'a Image, plan: &'a Plan, options: &'a Options, readers: &'a mut Vec<JoinHandle<Vec<u8>>>) -> Self {
+    fn new(
+        image: &'a Image,
+        steps: &'a Steps,
+        plan: &'a Plan,
+        options: &'a Options,
+        readers: &'a mut Vec<JoinHandle<Vec<u8>>>,
+    ) -> Self {
         let now = Instant::now();
         Watch {
             image,
+            steps,
             plan,
             options,
             readers,
             started: now,
             seen: Default::default(),
             since: now,
+            did: (Default::default(), now, 0),
             blocked_since: None,
             stalled: None,
+            stalled_since: None,
             ended: None,
+            process: 0,
         }
     }
 
@@ -269,24 +253,50 @@ impl<'a> Watch<'a> {
         Ok(true)
     }
 
-    /// The replay makes no progress any more: who was to go on, and where that thread is.
-    fn give_up(&mut self, next: u32, lane_of: impl Fn(u32) -> Option<u32>) -> std::io::Result<()> {
-        let lane = lane_of(next);
-        let at = lane.map_or(Ok((place::NOWHERE, 0)), |lane| self.image.place(lane))?;
-        self.stalled = Some((next, at.0));
-        self.image.abandon()
+    /// The replay makes no progress any more: looks where the thread is that was to go on, and asks it for its stack if it waits for
+    /// something unknown.
+    fn stall(&mut self, process: u32, spins: bool) -> std::io::Result<()> {
+        let stall = Stall::look(self.image, self.steps, self.plan, process, spins)?;
+        if stall.waits.is_some() {
+            self.image.ask(stall.lane)?;
+        }
+        self.stalled = Some(stall);
+        self.stalled_since = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Gives a replay up that makes no progress, once the thread that was asked for its stack has answered or had the time for it.
+    fn give_up(&mut self, since: Instant) -> std::io::Result<()> {
+        let waits = self.stalled.as_ref().is_some_and(|stall| stall.waits.is_some());
+        if !waits || since.elapsed() >= ANSWER || self.image.stuck()?.is_some() {
+            self.image.abandon()?;
+            self.stalled_since = None;
+            self.since = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// Whether the program does nothing but use the processor, for longer than the recorded run took for all that it did.
+    fn spins(&mut self, progress: (u32, u32, u64), busy: u64) -> bool {
+        if self.did.0 != progress || self.did.2 == 0 {
+            self.did = (progress, Instant::now(), busy);
+        }
+        let used = Duration::from_millis(busy.saturating_sub(self.did.2) * 10);
+        let recorded = self.options.recorded.as_ref().map_or(0.0, |recorded| recorded.run.seconds);
+        used >= self.options.patience && used.as_secs_f64() >= 2.0 * recorded && self.did.1.elapsed() >= used
     }
 }
 
 impl Monitor for Watch<'_> {
     fn look(&mut self, child: &mut Child, words: u64) -> Result<(), Error> {
+        self.process = child.id();
         if let Some(out) = child.stdout.take() {
             self.readers.push(keep(out, std::io::sink()));
         }
         if let Some(err) = child.stderr.take() {
             self.readers.push(keep(err, std::io::sink()));
         }
-        if self.options.debugger {
+        if self.options.debugger.is_some() {
             return Ok(());
         }
         let failed = |error| Error::new(format_args!("the schedule's shared memory: {error}"));
@@ -305,9 +315,13 @@ impl Monitor for Watch<'_> {
             self.seen = (mode, next, words, busy);
             self.since = now;
         }
-        if now - self.since >= self.options.patience {
+        if let Some(since) = self.stalled_since {
+            self.give_up(since).map_err(failed)?;
+        } else if mode == mode::FOLLOWING && self.spins((mode, next, words), busy) {
+            self.stall(child.id(), true).map_err(failed)?;
+        } else if now - self.since >= self.options.patience {
             if mode == mode::FOLLOWING {
-                self.give_up(next, |_| None).map_err(failed)?;
+                self.stall(child.id(), false).map_err(failed)?;
             } else {
                 self.end(child, Ended::Hang);
             }
@@ -320,14 +334,14 @@ impl Monitor for Watch<'_> {
     }
 }
 
-/// The CPU time that a process has used, in the kernel's ticks; 0 if it cannot be told.
+/// The CPU time that a process has used, in the kernel's ticks; 0 if it is unknown.
 fn cpu_ticks(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let after = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     after.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum()
 }
 
-/// What the end of a replay is told from.
+/// What the end of a replay is judged by.
 struct Story<'a> {
     image: &'a Image,
     plan: &'a Plan,
@@ -336,12 +350,7 @@ struct Story<'a> {
 }
 
 impl Story<'_> {
-    fn outcome(
-        &self,
-        stalled: Option<(u32, u32)>,
-        ended: Option<Ended>,
-        status: ExitStatus,
-    ) -> std::io::Result<Outcome> {
+    fn outcome(&self, stalled: Option<&Stall>, ended: Option<Ended>, status: ExitStatus) -> std::io::Result<Outcome> {
         let (mode, next) = (self.image.mode()?, self.image.next()? as usize);
         let all = self.plan.steps.len();
         // A step that ends the process is never seen to be done.
@@ -349,7 +358,7 @@ impl Story<'_> {
         let last = died_in.is_some_and(|step| step as usize + 1 == all) && self.plan.goal == goal::SEQUENCE;
         Ok(match mode {
             mode::DIVERGED => self.diverged(&self.image.divergence()?),
-            mode::ABANDONED => self.stalled(stalled),
+            mode::ABANDONED => self.stalled(stalled)?,
             mode::FREE if self.plan.goal == goal::BLOCK && ended != Some(Ended::Deadlock) => {
                 Outcome::NotReached("all threads of the cycle reached their locks, but did not stay blocked".into())
             }
@@ -378,6 +387,9 @@ impl Story<'_> {
             Some(step) => (step as usize + 1, self.step(step as usize)),
             None => (self.plan.steps.len() + 1, target().unwrap_or_else(|| format!("nothing more of {thread}"))),
         };
+        if got.reason == reason::ELSEWHERE {
+            return Outcome::NotReached("the threads stood before their accesses, but not to the same memory".into());
+        }
         let place = if got.pc == 0 { String::new() } else { format!(" at {}", self.symbols.place(got.pc)) };
         let object = self.symbols.data(got.address).map_or(String::new(), |name| format!(" {name}"));
         let done = format!("{thread}: {}{object}{place}", verb(got.kind));
@@ -390,20 +402,44 @@ impl Story<'_> {
         Outcome::Diverged { step, expected, got, sources: Vec::new() }
     }
 
-    fn stalled(&self, stalled: Option<(u32, u32)>) -> Outcome {
-        let next = stalled.map_or(0, |(next, _)| next as usize);
-        if next >= self.plan.steps.len() {
-            return Outcome::NotReached("not all threads came to their accesses".into());
+    fn stalled(&self, stalled: Option<&Stall>) -> std::io::Result<Outcome> {
+        let Some(stall) = stalled else { return Ok(Outcome::NotReached("the replay was given up".into())) };
+        let thread = self.places.steps.lane_name(stall.lane);
+        let target = || {
+            let of_lane = |&&step: &&usize| self.places.steps.steps[step].lane == stall.lane;
+            self.plan.targets.iter().find(of_lane).map(|&step| self.places.step(&self.places.steps.steps[step]))
+        };
+        let is_step = stall.next < self.plan.steps.len();
+        let expected = if is_step { self.step(stall.next) } else { target().unwrap_or_default() };
+        if let Some(how) = &stall.waits {
+            let stack = self.image.stuck()?.unwrap_or_default();
+            // A thread that waits in the runtime itself waits for the token.
+            let in_runtime = stack.first().and_then(|&pc| self.symbols.module_at(pc)).is_some_and(|(_, module)| {
+                module.path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libmayhap_rt"))
+            });
+            if !in_runtime {
+                let (step, how) = (stall.next + 1, how.clone());
+                return Ok(Outcome::Blocked { step, expected, thread, how, stack: self.waits_at(&stack) });
+            }
         }
-        let lane = self.places.steps.steps[self.plan.steps[next]].lane;
-        let thread = self.places.steps.lane_name(lane);
-        let got = match self.image.place(lane).map_or(place::NOWHERE, |(place, _)| place) {
+        if !is_step {
+            return Ok(Outcome::NotReached("not all threads came to their accesses".into()));
+        }
+        let got = match stall.place {
             place::NOWHERE => format!("{thread} did not start"),
             place::ENDED => format!("{thread} ended"),
             place::BLOCKING => format!("{thread} stayed in a blocking call"),
             _ => format!("{thread} did not reach it"),
         };
-        Outcome::Diverged { step: next + 1, expected: self.step(next), got, sources: Vec::new() }
+        Ok(Outcome::Diverged { step: stall.next + 1, expected, got, sources: Vec::new() })
+    }
+
+    /// The stack of a thread that waits, down to the program's outermost function that has a line.
+    fn waits_at(&self, stack: &[u64]) -> Vec<String> {
+        let frames = stack.iter().flat_map(|&pc| self.symbols.frames(pc));
+        let frames: Vec<Place> = frames.filter(|place| !place.line.contains("mayhap-rt/src/")).collect();
+        let outermost = frames.iter().rposition(|place| !place.line.contains("+0x")).unwrap_or(frames.len());
+        frames.iter().take(outermost + 1).map(Place::to_string).collect()
     }
 
     fn sides(&self) -> std::io::Result<Vec<Side>> {
@@ -431,61 +467,6 @@ impl Story<'_> {
         }
         Ok(sides)
     }
-}
-
-/// What came of the program, beyond what the recorded run showed.
-fn effect(
-    outcome: &Outcome,
-    ended: Option<Ended>,
-    status: ExitStatus,
-    printed: Option<&Printed>,
-    recorded: Option<&Recorded>,
-) -> Effect {
-    match ended {
-        Some(Ended::Deadlock) => return Effect::Deadlock,
-        // As the recorded run did.
-        Some(Ended::Hang | Ended::Timeout) if recorded.is_some_and(|recorded| recorded.late) => return Effect::None,
-        Some(Ended::Hang) => return Effect::Hang,
-        Some(Ended::Timeout) => return if *outcome == Outcome::Confirmed { Effect::Hang } else { Effect::Unknown },
-        None => {}
-    }
-    let before = recorded.map(|recorded| &recorded.run);
-    if let Some(signal) = status.signal() {
-        if before.is_some_and(|run| run.signal == Some(signal)) {
-            return Effect::None;
-        }
-        let message = printed.and_then(|printed| last_words(&printed.err));
-        return Effect::Crash { signal, message };
-    }
-    if let (Some(code), Some(before)) = (status.code(), before.and_then(|run| run.code))
-        && code != before
-    {
-        return Effect::Exit { code, recorded: before };
-    }
-    let texts = printed.zip(recorded.and_then(|recorded| recorded.output.as_ref()));
-    let other =
-        texts.and_then(|(now, before)| new_line(&now.out, &before.out).or_else(|| new_line(&now.err, &before.err)));
-    other.map_or(Effect::None, |line| Effect::Output { line })
-}
-
-/// The last line of a text that says something.
-pub fn last_words(text: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(text);
-    text.lines().rev().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_string())
-}
-
-/// The first line that was not among those before; lines may come in any order.
-fn new_line(now: &[u8], before: &[u8]) -> Option<String> {
-    let before = String::from_utf8_lossy(before).into_owned();
-    let mut left: Vec<&str> = before.lines().collect();
-    let now = String::from_utf8_lossy(now).into_owned();
-    for line in now.lines() {
-        match left.iter().position(|other| *other == line) {
-            Some(at) => drop(left.swap_remove(at)),
-            None => return Some(line.to_string()),
-        }
-    }
-    left.first().map(|line| format!("{line} (missing)"))
 }
 
 /// What the trace at `path` says of its run, to compare with.

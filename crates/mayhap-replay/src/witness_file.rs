@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use mayhap_trace::{EventId, Fingerprint, Relations, ThreadId, Trace};
+use mayhap_trace::{EventId, Execution, Fingerprint, ThreadId, Trace};
 use mayhap_witness::{Checked, Model, Schedule, Target, Witness};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -43,7 +43,7 @@ pub struct WitnessFile {
 }
 
 impl WitnessFile {
-    /// The file of a witness that the kernel accepted. `fingerprint` is the trace's, which whoever writes many takes once.
+    /// The file of a witness that the kernel accepted. `fingerprint` is the trace's, which a caller that writes many computes once.
     pub fn of(trace: &Trace, fingerprint: Fingerprint, checked: &Checked) -> Self {
         WitnessFile {
             fingerprint,
@@ -68,15 +68,15 @@ impl WitnessFile {
     }
 
     /// Writes the file.
-    pub fn save(&self, path: &Path, trace: &Trace, relations: &Relations) -> Result<(), Error> {
+    pub fn save(&self, path: &Path, execution: &Execution<'_>) -> Result<(), Error> {
         let failed = |e: io::Error| Error::at(path, e);
         let mut out = BufWriter::new(File::create(path).map_err(failed)?);
-        self.write(&mut out, trace, relations).and_then(|()| out.flush()).map_err(failed)
+        self.write(&mut out, execution).and_then(|()| out.flush()).map_err(failed)
     }
 
     /// Writes the JSON text: a line a field, and the schedule in lines of some twenty entries.
-    pub fn write(&self, out: &mut dyn Write, trace: &Trace, relations: &Relations) -> io::Result<()> {
-        let turns = Turns::of(&self.witness.schedule, trace, relations);
+    pub fn write(&self, out: &mut dyn Write, execution: &Execution<'_>) -> io::Result<()> {
+        let turns = Turns::of(&self.witness.schedule, execution);
         let target = serde_json::to_string(&TargetJson::from(&self.target))?;
         writeln!(out, "{{")?;
         writeln!(out, "  \"format\": \"{FORMAT}\",")?;
@@ -105,7 +105,8 @@ impl WitnessFile {
 
     /// Reads a witness file for `trace`. It is refused if it belongs to another trace or names events that this one does
     /// not have. Takes no more memory than a schedule of the whole trace does.
-    pub fn load(path: &Path, trace: &Trace, relations: &Relations) -> Result<Self, Error> {
+    pub fn load(path: &Path, execution: &Execution<'_>) -> Result<Self, Error> {
+        let trace = execution.trace();
         let failed = |e: io::Error| Error::at(path, e);
         // No schedule is longer than the trace, and no entry takes more than 32 bytes, white space included; then the names.
         let names: usize = trace.tables().threads.iter().map(|name| 6 * name.len() + 8).sum();
@@ -115,11 +116,12 @@ impl WitnessFile {
         if text.len() as u64 > most {
             return Err(Error::at(path, format_args!("more than {most} bytes: too long for a witness of this trace")));
         }
-        Self::parse(&text, trace, relations).map_err(|message| Error::at(path, message))
+        Self::parse(&text, execution).map_err(|message| Error::at(path, message))
     }
 
     /// Reads the JSON text of a witness file, see [`Self::load`]; the error says what is wrong with it, and where.
-    pub fn parse(text: &[u8], trace: &Trace, relations: &Relations) -> Result<Self, String> {
+    pub fn parse(text: &[u8], execution: &Execution<'_>) -> Result<Self, String> {
+        let trace = execution.trace();
         let start: Start = serde_json::from_slice(text).map_err(|e| json_error(&e))?;
         if start.format.as_deref() != Some(FORMAT) {
             return Err(format!("not a witness file: \"format\": \"{FORMAT}\" is missing"));
@@ -143,7 +145,7 @@ impl WitnessFile {
         let target = file.target.resolve(trace)?;
         let schedule = match (version, file.schedule, file.threads, file.turns) {
             (LISTED, Some(numbers), None, None) => listed(numbers, trace)?,
-            (VERSION, None, Some(threads), Some(turns)) => Turns { threads, turns }.schedule(trace, relations)?,
+            (VERSION, None, Some(threads), Some(turns)) => Turns { threads, turns }.schedule(execution)?,
             (LISTED, ..) => return Err(format!("version {LISTED} has `schedule`, and neither `threads` nor `turns`")),
             _ => return Err(format!("version {VERSION} has `threads` and `turns`, and no `schedule`")),
         };
@@ -152,7 +154,7 @@ impl WitnessFile {
     }
 }
 
-/// The events of the older form.
+/// Returns the events of the older form.
 fn listed(numbers: Vec<u64>, trace: &Trace) -> Result<Schedule, String> {
     let step = |(i, number): (usize, u64)| {
         trace.by_number(number).ok_or_else(|| format!("step {} of the schedule: {}", i + 1, absent(number, trace)))
@@ -184,7 +186,8 @@ struct Turns {
 
 impl Turns {
     /// The turns of a schedule; `None` if some thread does not take its events one after the other from its first on.
-    fn of(schedule: &Schedule, trace: &Trace, relations: &Relations) -> Option<Turns> {
+    fn of(schedule: &Schedule, execution: &Execution<'_>) -> Option<Turns> {
+        let (trace, relations) = execution.parts();
         let mut all = Turns { threads: Vec::new(), turns: Vec::new() };
         let mut numbers = vec![0u32; trace.tables().threads.len()];
         let mut ran = vec![0usize; trace.tables().threads.len()];
@@ -208,7 +211,8 @@ impl Turns {
     }
 
     /// The events that the turns stand for.
-    fn schedule(&self, trace: &Trace, relations: &Relations) -> Result<Schedule, String> {
+    fn schedule(&self, execution: &Execution<'_>) -> Result<Schedule, String> {
+        let (trace, relations) = execution.parts();
         let names = &trace.tables().threads;
         let known = |name: &String| names.find(name).ok_or_else(|| format!("threads: the trace has no `{name}`"));
         let threads = self.threads.iter().map(known).collect::<Result<Vec<usize>, String>>()?;
@@ -300,6 +304,14 @@ pub enum TargetJson {
         /// The two.
         events: [u64; 2],
     },
+    /// A free that runs, and an access that is next.
+    #[serde(rename = "use-after-free")]
+    UseAfterFree {
+        /// The free.
+        free: u64,
+        /// The access.
+        access: u64,
+    },
     /// Blocked acquires.
     Deadlock {
         /// One of each thread of the cycle.
@@ -364,6 +376,9 @@ impl From<&Target> for TargetJson {
         match target {
             Target::Race(a, b) => TargetJson::Race { events: [a.number(), b.number()] },
             Target::UnorderedRace(a, b) => TargetJson::UnorderedRace { events: [a.number(), b.number()] },
+            Target::UseAfterFree { free, access } => {
+                TargetJson::UseAfterFree { free: free.number(), access: access.number() }
+            }
             Target::Deadlock(requests) => TargetJson::Deadlock { events: numbers(requests) },
             Target::Atomicity { first, remote, second } => {
                 TargetJson::Atomicity { first: first.number(), remote: remote.number(), second: second.number() }
@@ -388,6 +403,9 @@ impl TargetJson {
         Ok(match self {
             TargetJson::Race { events: [a, b] } => Target::Race(event(*a)?, event(*b)?),
             TargetJson::UnorderedRace { events: [a, b] } => Target::UnorderedRace(event(*a)?, event(*b)?),
+            TargetJson::UseAfterFree { free, access } => {
+                Target::UseAfterFree { free: event(*free)?, access: event(*access)? }
+            }
             TargetJson::Deadlock { events: requests } => Target::Deadlock(events(requests)?),
             TargetJson::Atomicity { first, remote, second } => {
                 Target::Atomicity { first: event(*first)?, remote: event(*remote)?, second: event(*second)? }
@@ -408,29 +426,35 @@ impl TargetJson {
 mod tests {
     use super::*;
 
-    fn trace() -> (Trace, Relations) {
+    fn execution() -> Execution<'static> {
         let trace =
             mayhap_trace::format::parse_std("T1|w(x)|1\nT2|r(x)|2\nT1|w(x)|3\nT1|begin|4\nT1|w(x)|5\n").unwrap();
-        let relations = Relations::derive(&trace).unwrap();
-        (trace, relations)
+        Execution::derive(trace).unwrap()
     }
 
     fn file(target: Target, schedule: &[usize]) -> WitnessFile {
-        let (trace, _) = trace();
+        let execution = execution();
         let witness = Witness { schedule: schedule.iter().map(|&i| EventId::at(i)).collect() };
-        WitnessFile { fingerprint: trace.fingerprint(), events: 5, path: None, model: Model::Branch, target, witness }
+        WitnessFile {
+            fingerprint: execution.trace().fingerprint(),
+            events: 5,
+            path: None,
+            model: Model::Branch,
+            target,
+            witness,
+        }
     }
 
     fn text(file: &WitnessFile) -> String {
-        let (trace, relations) = trace();
+        let execution = execution();
         let mut text = Vec::new();
-        file.write(&mut text, &trace, &relations).unwrap();
+        file.write(&mut text, &execution).unwrap();
         String::from_utf8(text).unwrap()
     }
 
     fn parse(text: &str) -> Result<WitnessFile, String> {
-        let (trace, relations) = trace();
-        WitnessFile::parse(text.as_bytes(), &trace, &relations)
+        let execution = execution();
+        WitnessFile::parse(text.as_bytes(), &execution)
     }
 
     #[test]
@@ -495,15 +519,15 @@ mod tests {
         assert!(refuse("nondeterminism", "wish").contains("unknown variant `wish`"));
         assert!(refuse("\"init\"", "\"start\"").contains("a write is an event number or \"init\""));
         assert!(refuse("schedule", "steps").contains("unknown field `steps`"));
-        let hex = trace().0.fingerprint().to_string();
+        let hex = execution().trace().fingerprint().to_string();
         assert!(
             refuse(&hex, &"0".repeat(32)).starts_with("the witness belongs to another trace: that one has 5 events")
         );
         assert!(refuse(&hex, "xyz").contains("is not a fingerprint"));
         assert!(parse(&"[".repeat(1 << 20)).is_err());
         assert!(parse("").unwrap_err().starts_with("line 1, column 0: EOF"));
-        let (trace, relations) = trace();
-        assert!(WitnessFile::parse(b"\xff\xfe", &trace, &relations).is_err());
+        let execution = execution();
+        assert!(WitnessFile::parse(b"\xff\xfe", &execution).is_err());
     }
 
     #[test]

@@ -12,7 +12,7 @@ impl Report {
     pub fn compare(&mut self, older: &Report) {
         let mut known: BTreeMap<&str, Verdict> = BTreeMap::new();
         for finding in &older.findings {
-            for name in [&finding.fingerprint, &finding.id] {
+            for name in [&finding.fingerprint, &finding.id].into_iter().chain(&finding.also) {
                 known.insert(name, finding.verdict);
             }
         }
@@ -23,7 +23,9 @@ impl Report {
         }
         let is_known = |f: &&crate::Finding| f.baseline == Some(Baseline::Known) && f.suppressed_by.is_none();
         self.summary.known = self.findings.iter().filter(is_known).count() as u64;
-        let here = |name: &String| self.findings.iter().any(|f| f.fingerprint == *name || f.id == *name);
+        let here = |name: &String| {
+            self.findings.iter().any(|f| f.fingerprint == *name || f.id == *name || f.also.contains(name))
+        };
         let gone = older.findings.iter().filter(|f| !here(&f.fingerprint) && !here(&f.id)).count();
         if gone > 0 {
             self.notes.push(format!("{gone} of the baseline's findings no longer occur"));

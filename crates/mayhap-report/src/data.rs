@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::finding::Finding;
+use crate::describe::words::counted;
+use crate::finding::{Finding, Verdict};
 use crate::fingerprint;
 use crate::refutation::Refutation;
 
@@ -37,6 +38,12 @@ pub struct Report {
     /// The result for all reads, if nondeterministic reads were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nondeterminism: Option<serde_json::Value>,
+    /// What runs under other schedules came to, if there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exploration: Option<Exploration>,
+    /// What became of the traces, if the report is of many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corpus: Option<Corpus>,
     /// The source lines that the findings refer to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceText>,
@@ -69,6 +76,14 @@ pub struct TraceInfo {
     pub locks: u64,
     /// How many variables.
     pub variables: u64,
+    /// How many events a repair dropped.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repaired: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Counts over all candidates.
@@ -145,6 +160,59 @@ impl Summary {
     }
 }
 
+/// What runs under other schedules came to.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Exploration {
+    /// How many schedules were run.
+    pub schedules: u64,
+    /// How many of those runs failed in a way that the recorded run did not.
+    pub failures: u64,
+    /// How many different executions were found while going through all of them.
+    #[serde(default)]
+    pub executions: u64,
+    /// Runs that are known to be worth making and were not made.
+    #[serde(default)]
+    pub open: u64,
+    /// These are all executions of the program on this input.
+    #[serde(default)]
+    pub complete: bool,
+    /// Loops that wait were followed for a few rounds only.
+    #[serde(default)]
+    pub cut_loops: bool,
+    /// What forbids to say that these are all executions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<String>,
+    /// How many different executions were known after how many schedules, where that grew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub coverage: Vec<[u64; 2]>,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+}
+
+/// What became of the traces of a corpus.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Corpus {
+    /// How many traces there are.
+    pub traces: u64,
+    /// How many were analysed.
+    pub analysed: u64,
+    /// How many have findings.
+    pub with_findings: u64,
+    /// Those that could not be analysed.
+    pub not_analysed: Vec<NotAnalysed>,
+}
+
+/// A trace that could not be analysed.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct NotAnalysed {
+    /// Its path.
+    pub path: String,
+    /// `damaged`, `crashed`, `timed-out` or `out-of-memory`.
+    pub why: String,
+    /// The reason, in words.
+    pub reason: String,
+}
+
 /// How many candidates a stage decided.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Rung {
@@ -197,10 +265,26 @@ impl Report {
             findings: Vec::new(),
             refutation: None,
             nondeterminism: None,
+            exploration: None,
+            corpus: None,
             sources: Vec::new(),
             summary: Summary::default(),
             notes: Vec::new(),
         }
+    }
+
+    /// Says, also with each proven finding, that the trace was repaired: its events are not quite those of the run.
+    pub fn was_repaired(&mut self, dropped: u64) {
+        self.trace.repaired = dropped;
+        if dropped == 0 {
+            return;
+        }
+        let events = counted(dropped, "event");
+        let were = if dropped == 1 { "was" } else { "were" };
+        for finding in self.findings.iter_mut().filter(|finding| finding.verdict == Verdict::Proven) {
+            finding.certainty += &format!(" The trace was repaired: {events} that broke a rule {were} dropped.");
+        }
+        self.notes.push(format!("the trace was repaired ({events} dropped): findings hold for the repaired trace"));
     }
 
     /// Reads a saved report.

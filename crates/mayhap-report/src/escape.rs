@@ -2,6 +2,7 @@
 //! disguise what is shown.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 /// Whether the character would move the cursor, colour the text, break the line, be invisible or change the writing direction.
 pub fn acts(c: char) -> bool {
@@ -43,6 +44,13 @@ pub fn xml(text: &str) -> String {
         }
     }
     out
+}
+
+/// A path as a shell takes it for one word.
+pub fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! One finding: what collides, where, how it happens and how certain it is.
 
+use mayhap_trace::attachments::ThreadNames;
 use mayhap_witness::Schedule;
 use serde::{Deserialize, Serialize};
 
+use crate::numbers;
 use crate::schedules::Schedules;
 
 /// A bug that a reordering contains, or that a detector suspects.
@@ -55,6 +57,9 @@ pub struct Finding {
     /// The certainty and its evidence, in one sentence.
     #[serde(default)]
     pub certainty: String,
+    /// The life of the memory that it is about, from its allocation to its use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub life: Vec<Moment>,
     /// How it happens, step by step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub story: Option<Story>,
@@ -70,6 +75,12 @@ pub struct Finding {
     /// The outcome of the replays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replay>,
+    /// Fingerprints of findings that were folded into this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
+    /// The tests of a suite whose runs contain it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<String>,
     /// The suppression that hides it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suppressed_by: Option<String>,
@@ -82,6 +93,22 @@ impl Finding {
     /// Counts the steps of its schedule.
     pub fn steps(&self) -> u64 {
         self.witness_steps.unwrap_or(self.witness.len() as u64)
+    }
+
+    /// Adds what the program called its threads.
+    pub fn name_threads(&mut self, names: &ThreadNames) {
+        for side in &mut self.events {
+            side.thread_name = names.get(&side.thread).map(str::to_string);
+        }
+    }
+
+    /// A thread for people, with the name that the program gave it: `main.1 "uploader"`.
+    pub fn thread_label(&self, thread: &str) -> String {
+        let side = self.events.iter().find(|side| side.thread == thread);
+        match side.and_then(|side| side.thread_name.as_deref()) {
+            Some(name) => format!("{thread} \"{name}\""),
+            None => thread.to_string(),
+        }
     }
 
     /// Whether neither a suppression nor the baseline hides it.
@@ -109,14 +136,44 @@ pub enum Kind {
     Crash,
     /// A recorded run that did not go on.
     Hang,
+    /// Memory used after it was freed.
+    #[serde(rename = "use-after-free")]
+    UseAfterFree,
+    /// Memory freed twice.
+    #[serde(rename = "double-free")]
+    DoubleFree,
+    /// A null pointer used.
+    #[serde(rename = "null-dereference")]
+    NullDereference,
+    /// Memory next to a block used.
+    #[serde(rename = "heap-overflow")]
+    HeapOverflow,
+    /// Memory read that no thread has written.
+    Uninitialised,
+    /// Memory freed by a function that does not go with the one that allocated it.
+    #[serde(rename = "mismatched-free")]
+    MismatchedFree,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 7] =
-        [Kind::Race, Kind::Deadlock, Kind::Atomicity, Kind::Order, Kind::Nondeterminism, Kind::Crash, Kind::Hang];
+    pub const ALL: [Kind; 13] = [
+        Kind::Race,
+        Kind::Deadlock,
+        Kind::Atomicity,
+        Kind::Order,
+        Kind::Nondeterminism,
+        Kind::Crash,
+        Kind::Hang,
+        Kind::UseAfterFree,
+        Kind::DoubleFree,
+        Kind::NullDereference,
+        Kind::HeapOverflow,
+        Kind::Uninitialised,
+        Kind::MismatchedFree,
+    ];
 
-    /// The word in JSON and ids.
+    /// Returns the word in JSON and ids.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Race => "race",
@@ -126,12 +183,31 @@ impl Kind {
             Kind::Nondeterminism => "nondeterminism",
             Kind::Crash => "crash",
             Kind::Hang => "hang",
+            Kind::UseAfterFree => "use-after-free",
+            Kind::DoubleFree => "double-free",
+            Kind::NullDereference => "null-dereference",
+            Kind::HeapOverflow => "heap-overflow",
+            Kind::Uninitialised => "uninitialised",
+            Kind::MismatchedFree => "mismatched-free",
         }
     }
 
     /// Whether the kind is a guess about what the program means: a bug only if it does harm.
     pub fn is_pattern(self) -> bool {
-        matches!(self, Kind::Atomicity | Kind::Order | Kind::Nondeterminism)
+        matches!(self, Kind::Atomicity | Kind::Order | Kind::Nondeterminism | Kind::DoubleFree)
+    }
+
+    /// Whether it is an error in the use of memory.
+    pub fn is_memory(self) -> bool {
+        matches!(
+            self,
+            Kind::UseAfterFree
+                | Kind::DoubleFree
+                | Kind::NullDereference
+                | Kind::HeapOverflow
+                | Kind::Uninitialised
+                | Kind::MismatchedFree
+        )
     }
 
     /// The name that starts a title.
@@ -144,41 +220,12 @@ impl Kind {
             Kind::Nondeterminism => "Nondeterministic read",
             Kind::Crash => "Crash",
             Kind::Hang => "Hang",
-        }
-    }
-}
-
-/// Serialises a schedule as a list of event numbers without building that list, which can be larger than everything else.
-mod numbers {
-    use mayhap_trace::EventId;
-    use mayhap_witness::Schedule;
-    use serde::de::{Error, SeqAccess, Unexpected, Visitor};
-    use serde::{Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(schedule: &Schedule, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(schedule.iter().map(EventId::number))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Schedule, D::Error> {
-        deserializer.deserialize_seq(Numbers)
-    }
-
-    struct Numbers;
-
-    impl<'de> Visitor<'de> for Numbers {
-        type Value = Schedule;
-
-        fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-            f.write_str("a list of event numbers, from 1")
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Schedule, A::Error> {
-            let mut schedule = Schedule::default();
-            while let Some(number) = list.next_element()? {
-                let wrong = || Error::invalid_value(Unexpected::Unsigned(number), &self);
-                schedule.push(EventId::from_number(number).ok_or_else(wrong)?);
-            }
-            Ok(schedule)
+            Kind::UseAfterFree => "Use after free",
+            Kind::DoubleFree => "Double free",
+            Kind::NullDereference => "Null dereference",
+            Kind::HeapOverflow => "Heap overflow",
+            Kind::Uninitialised => "Uninitialised read",
+            Kind::MismatchedFree => "Mismatched free",
         }
     }
 }
@@ -186,6 +233,8 @@ mod numbers {
 impl From<mayhap_witness::Kind> for Kind {
     fn from(kind: mayhap_witness::Kind) -> Self {
         match kind {
+            mayhap_witness::Kind::UseAfterFree => Kind::UseAfterFree,
+            mayhap_witness::Kind::DoubleFree => Kind::DoubleFree,
             mayhap_witness::Kind::Race => Kind::Race,
             mayhap_witness::Kind::Deadlock => Kind::Deadlock,
             mayhap_witness::Kind::Atomicity => Kind::Atomicity,
@@ -213,7 +262,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The word in JSON.
+    /// Returns the word in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Observed => "observed",
@@ -248,7 +297,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// The word in JSON.
+    /// Returns the word in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Severity::Error => "error",
@@ -275,6 +324,9 @@ pub struct Side {
     pub event: u64,
     /// The thread.
     pub thread: String,
+    /// What the program called the thread, if it gave it a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_name: Option<String>,
     /// The operation, as in the text format: `r`, `w`, `acq`, …
     pub op: String,
     /// The variable, lock, thread or condition.
@@ -290,18 +342,83 @@ pub struct Side {
     /// The call stack, innermost frame first, inlined functions included; `source` is one of its frames.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<Source>,
+    /// The column of the access in the source line, counted from 1, where the debug information has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
     /// The marked part of the source line: the first column, from 1, and the column after the last, in characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highlight: Option<[u32; 2]>,
+    /// What it read or wrote in the recorded run, where that is known: a number, or `&BLOCK+OFFSET` for an address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
     /// Whether it frees the memory, which counts as a write.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub frees: bool,
+    /// What the object is, where it is an object whose life is meant: reading is using it, freeing is ending it.
+    #[serde(default, skip_serializing_if = "ObjectKind::is_memory")]
+    pub object_kind: ObjectKind,
     /// The locks held just before it.
     #[serde(default)]
     pub locks: Vec<Lock>,
     /// How its thread was started, if the trace contains that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created: Option<Creation>,
+}
+
+/// What an access is about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ObjectKind {
+    /// Memory, or something else that is not accessed.
+    #[default]
+    Memory,
+    /// The life of a lock, a condition or the like.
+    Object,
+    /// The life of a descriptor.
+    Descriptor,
+    /// The life of a library that the program loads.
+    Library,
+    /// A variable of a function that returns.
+    Local,
+}
+
+impl ObjectKind {
+    /// Whether it is nothing with a life of its own.
+    pub fn is_memory(&self) -> bool {
+        *self == ObjectKind::Memory
+    }
+
+    /// Whether accesses of it stand for uses of something that is no memory.
+    pub(crate) fn is_life(self) -> bool {
+        !matches!(self, ObjectKind::Memory | ObjectKind::Local)
+    }
+
+    /// What a use does.
+    pub(crate) fn uses(self, otherwise: &'static str) -> &'static str {
+        if self.is_life() { "uses" } else { otherwise }
+    }
+
+    /// What its end does.
+    pub(crate) fn ends(self) -> &'static str {
+        match self {
+            ObjectKind::Memory => "frees",
+            ObjectKind::Object => "destroys",
+            ObjectKind::Descriptor => "closes",
+            ObjectKind::Library => "unloads",
+            ObjectKind::Local => "leaves the function of",
+        }
+    }
+
+    /// What has happened to it after its end.
+    pub(crate) fn ended(self) -> &'static str {
+        match self {
+            ObjectKind::Memory => "freed",
+            ObjectKind::Object => "destroyed",
+            ObjectKind::Descriptor => "closed",
+            ObjectKind::Library => "unloaded",
+            ObjectKind::Local => "left",
+        }
+    }
 }
 
 /// A place in the source.
@@ -423,4 +540,36 @@ pub struct Replay {
     /// Why the schedule could not be followed, if it could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diverged: Option<String>,
+    /// What a thread that was to go on waited for, if the trace does not know it as waiting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<Blocked>,
+}
+
+/// A thread that waits for something that the recording did not see.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Blocked {
+    /// The thread.
+    pub thread: String,
+    /// What it does: "sleeps in the system call futex", "spins".
+    pub how: String,
+    /// Where, innermost first.
+    #[serde(default)]
+    pub stack: Vec<String>,
+}
+
+/// A moment in the life of memory.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Moment {
+    /// What happens to the memory: `allocated`, `opened`, `shared`, `freed`, `destroyed`, `closed`, `freed again`, `read`, `written`,
+    /// `used`.
+    pub what: String,
+    /// The thread; empty if it is not known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub thread: String,
+    /// Where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+    /// The call stack, innermost frame first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<Source>,
 }

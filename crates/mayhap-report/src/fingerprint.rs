@@ -19,13 +19,13 @@ fn named(kind: Kind, mut parts: Vec<String>) -> String {
     format!("{}-{:016x}", kind.name(), xxh3_64(parts.join("\n").as_bytes()))
 }
 
-/// The id of a finding with these events: kind and locations, or the object where there is no location.
+/// Returns the id of a finding with these events: kind and locations, or the object where there is no location.
 pub fn id(kind: Kind, events: &[Side]) -> String {
     let place = |side: &Side| side.location.clone().unwrap_or_else(|| side.object.clone());
     named(kind, events.iter().map(place).collect())
 }
 
-/// The fingerprint of a finding with these events.
+/// Returns the fingerprint of a finding with these events.
 pub fn fingerprint(kind: Kind, events: &[Side]) -> String {
     named(kind, events.iter().map(key).collect())
 }

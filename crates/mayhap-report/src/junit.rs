@@ -1,7 +1,7 @@
 //! The report as JUnit XML, which every CI service can show, with one test case per finding.
 //!
 //! Confirmed and proven findings fail; suspected and hidden ones are skipped. A report without findings is one case that
-//! passes.
+//! passes. A trace of a corpus that could not be analysed is an error.
 
 use std::io::{self, Write};
 
@@ -12,21 +12,28 @@ use crate::text::{Style, write_finding};
 
 /// Writes the XML.
 pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
-    let tests = report.findings.len().max(1);
+    let broken = report.corpus.as_ref().map_or(&[][..], |corpus| &corpus.not_analysed);
+    let (tests, errors) = ((report.findings.len() + broken.len()).max(1), broken.len());
     let failures = report.findings.iter().filter(|f| skipped(f).is_none()).count();
     let skips = report.findings.len() - failures;
     let seconds = report.summary.seconds;
-    let counts =
-        format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skips}\" time=\"{seconds:.3}\"");
+    let counts = format!(
+        "tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skips}\" time=\"{seconds:.3}\""
+    );
     writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
     writeln!(out, "<testsuites name=\"mayhap\" {counts}>")?;
     writeln!(out, "  <testsuite name=\"{}\" {counts}>", xml(&report.trace.path))?;
-    if report.findings.is_empty() {
+    if report.findings.is_empty() && broken.is_empty() {
         let name = format!("{} events without a finding", report.trace.events);
         writeln!(out, "    <testcase classname=\"mayhap\" name=\"{name}\" time=\"{seconds:.3}\"/>")?;
     }
     for finding in &report.findings {
         case(out, report, finding)?;
+    }
+    for trace in broken {
+        let (path, why, reason) = (xml(&trace.path), xml(&trace.why), xml(&trace.reason));
+        writeln!(out, "    <testcase classname=\"mayhap.corpus\" name=\"{path}\" time=\"0.000\">")?;
+        writeln!(out, "      <error type=\"{why}\" message=\"{reason}\"/>\n    </testcase>")?;
     }
     writeln!(out, "  </testsuite>\n</testsuites>")
 }
@@ -43,7 +50,12 @@ fn skipped(finding: &Finding) -> Option<String> {
 
 fn case(out: &mut dyn Write, report: &Report, finding: &Finding) -> io::Result<()> {
     let (kind, id) = (finding.kind.name(), xml(&finding.id));
-    write!(out, "    <testcase classname=\"mayhap.{kind}\" name=\"{} ({id})\" time=\"0.000\"", xml(&finding.title))?;
+    let test = finding.tests.first().map_or(String::new(), |test| format!(" in {}", xml(test)));
+    write!(
+        out,
+        "    <testcase classname=\"mayhap.{kind}{test}\" name=\"{} ({id})\" time=\"0.000\"",
+        xml(&finding.title)
+    )?;
     if let Some((file, line)) = finding.events.first().and_then(place) {
         write!(out, " file=\"{}\" line=\"{line}\"", xml(file))?;
     }

@@ -8,11 +8,18 @@ mod baseline;
 mod data;
 pub mod describe;
 pub mod escape;
+mod expression;
 mod finding;
 pub mod fingerprint;
+mod fold;
 pub mod html;
+mod json_layout;
 pub mod junit;
+mod life;
+mod merge;
+mod numbers;
 mod observed;
+mod occurs;
 pub mod perfetto;
 pub mod places;
 pub mod prediction;
@@ -26,12 +33,17 @@ pub mod stacks;
 pub mod suppress;
 pub mod text;
 
-pub use data::{FORMAT, ReadError, Report, Rung, SourceText, Summary, Tool, TraceInfo, VERSION};
+pub use data::{
+    Corpus, Exploration, FORMAT, NotAnalysed, ReadError, Report, Rung, SourceText, Summary, Tool, TraceInfo, VERSION,
+};
 pub use describe::words::{counted, grouped};
 pub use describe::{Describer, Evidence, Recorded, place, sources};
 pub use finding::{
-    Baseline, Creation, Finding, Kind, Lock, Mark, Replay, Severity, Side, Source, Step, Story, Verdict,
+    Baseline, Blocked, Creation, Finding, Kind, Lock, Mark, Moment, ObjectKind, Replay, Severity, Side, Source, Step,
+    Story, Verdict,
 };
+pub use json_layout::Layout;
+pub use occurs::occurs;
 pub use places::function_name;
 pub use refutation::{Needed, Premise, Refutation};
 pub use schedules::{Changed, Row, Schedules};

@@ -6,7 +6,7 @@ use mayhap_trace::attachments::waiting::{Waiting, What};
 use mayhap_trace::{EventId, Relations, Trace};
 
 use crate::describe::{Describer, place};
-use crate::finding::{Finding, Kind, Severity, Side, Verdict};
+use crate::finding::{Finding, Kind, Lock, Moment, Severity, Side, Verdict};
 use crate::fingerprint;
 use crate::places::function_name;
 
@@ -41,33 +41,73 @@ impl Describer<'_> {
     /// A run that a signal or an error code ended; `how` says which in a few words.
     pub fn crashed(&self, how: &str, why: &str) -> Finding {
         let trace = self.trace();
-        let last = (0..trace.len()).rev().map(EventId::at).filter(|&id| self.relations().is_relevant(id));
-        let mut sides: Vec<Side> = Vec::new();
-        let mut thread = None;
-        for id in last.take(10_000) {
-            let event = trace.event(id);
-            let whose = *thread.get_or_insert(event.thread);
-            if event.thread == whose && event.location.is_some() && event.op != mayhap_trace::Op::Branch {
-                let role = if sides.is_empty() { "last step" } else { "step before" };
-                sides.push(self.side(id, role));
-            }
-            if sides.len() == LAST {
-                break;
-            }
-        }
-        let place = sides.first().and_then(|side| side.source.as_ref()).and_then(|source| source.function.clone());
+        // The thread that ran last, or if nothing of it was recorded with a place, whichever ran before it.
+        let whose = self.steps_before_end().next().map(|id| trace.event(id).thread);
+        let of_last: Vec<EventId> =
+            self.steps_before_end().filter(|&id| self.is_placed(id, whose)).take(LAST).collect();
+        let is_known = !of_last.is_empty();
+        let last = if is_known {
+            of_last
+        } else {
+            self.steps_before_end().filter(|&id| self.is_placed(id, None)).take(LAST).collect()
+        };
+        let role = |i: usize| if i == 0 { "last step" } else { "step before" };
+        let sides: Vec<Side> = last.iter().enumerate().map(|(i, &id)| self.side(id, role(i))).collect();
+        let first = sides.first().filter(|_| is_known).and_then(|side| side.source.as_ref());
+        let place = first.and_then(|source| source.function.clone());
         let after = place.map_or(String::new(), |function| format!(" in or after {}", function_name(&function)));
         let message = "The recorded run ended this way. Its last recorded steps are shown.".to_string();
         self.observed(Kind::Crash, format!("The program {how}{after}"), message, why.to_string(), sides)
     }
 
+    /// The last steps of the run, the latest first.
+    fn steps_before_end(&self) -> impl Iterator<Item = EventId> {
+        let all = (0..self.trace().len()).rev().map(EventId::at);
+        all.filter(|&id| self.relations().is_relevant(id)).take(10_000)
+    }
+
+    /// Whether it is known where the step was, and the thread did it, if one is asked for.
+    fn is_placed(&self, id: EventId, thread: Option<mayhap_trace::ThreadId>) -> bool {
+        let event = self.trace().event(id);
+        let is_asked_for = thread.is_none_or(|thread| event.thread == thread);
+        is_asked_for && event.location.is_some() && event.op != mayhap_trace::Op::Branch
+    }
+
+    /// A run in which the runtime saw memory misused; `what` is what its last moment does, as in "reads 4 bytes".
+    pub fn misused(&self, kind: Kind, what: &str, life: Vec<Moment>) -> Finding {
+        let mut finding = self.crashed("", "");
+        let who = life.last().map_or("a thread".to_string(), Moment::who);
+        finding.title = format!("{}: {who} {what}", kind.title());
+        finding.message = "The recorded run did this. Its last recorded steps are shown.".to_string();
+        finding.kind = kind;
+        finding.life = life;
+        finding.id = fingerprint::id(kind, &finding.events);
+        finding.fingerprint = fingerprint::fingerprint(kind, &finding.events);
+        finding
+    }
+
     /// A run that was ended because it took too long.
     pub fn ran_too_long(&self, seconds: u64) -> Finding {
+        self.did_not_end(
+            format!("The program did not end within {seconds} seconds"),
+            "The recorded run was ended after that time (--timeout). Its last recorded steps are shown.",
+        )
+    }
+
+    /// A run that stopped, though no thread was recorded that waits.
+    pub fn stopped(&self) -> Finding {
+        self.did_not_end(
+            "The program hangs: all of its threads sleep".to_string(),
+            "The recorded run stopped here: every thread slept in the kernel until another one would wake it. What they \
+             wait for was not recorded; the last recorded steps are shown.",
+        )
+    }
+
+    fn did_not_end(&self, title: String, message: &str) -> Finding {
         let mut finding = self.crashed("", "");
         finding.kind = Kind::Hang;
-        finding.title = format!("The program did not end within {seconds} seconds");
-        finding.message =
-            "The recorded run was ended after that time (--timeout). Its last recorded steps are shown.".into();
+        finding.title = title;
+        finding.message = message.to_string();
         finding.id = fingerprint::id(Kind::Hang, &finding.events);
         finding.fingerprint = fingerprint::fingerprint(Kind::Hang, &finding.events);
         finding
@@ -105,10 +145,24 @@ impl Describer<'_> {
             role: "blocked".to_string(),
             source: waiting.location.as_deref().and_then(place),
             stack: waiting.stack.iter().filter_map(|frame| place(frame)).collect(),
-            locks: base.locks,
+            locks: last.map_or_else(Vec::new, |id| self.locks_after(id, base.locks)),
             created: base.created,
             ..Side::default()
         }
+    }
+
+    /// The locks that a thread holds after its last step, which held `before` and may itself have taken one.
+    fn locks_after(&self, last: EventId, mut before: Vec<Lock>) -> Vec<Lock> {
+        let (trace, event) = (self.trace(), self.trace().event(last));
+        if let Some(lock) = event.lock().filter(|_| event.op.is_acquire()) {
+            before.push(Lock {
+                name: trace.tables().locks.get(lock.index()).to_string(),
+                shared: event.op.is_shared(),
+                event: last.number(),
+                location: trace.tables().location(event.location).map(str::to_string),
+            });
+        }
+        before
     }
 
     fn last_of(&self, name: &str) -> Option<EventId> {
@@ -122,7 +176,7 @@ impl Describer<'_> {
 fn op(what: What) -> &'static str {
     match what {
         What::Lock => "acq",
-        What::Condition | What::Semaphore | What::Barrier => "wait",
+        What::Condition | What::Semaphore | What::Barrier | What::Unpark => "wait",
         What::Thread => "join",
     }
 }
@@ -149,6 +203,7 @@ fn wait(waiting: &Waiting) -> String {
         What::Semaphore => format!("{who} waits for a post of `{object}`"),
         What::Barrier => format!("{who} waits at the barrier `{object}`"),
         What::Thread => format!("{who} waits for the end of {object}"),
+        What::Unpark => format!("{who} waits to be unparked"),
     }
 }
 

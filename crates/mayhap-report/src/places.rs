@@ -16,13 +16,54 @@ pub fn source(location: &str) -> Option<Source> {
     if before.is_empty() || line == 0 {
         return None;
     }
-    // Function names often contain spaces, file names rarely do; an absolute path starts at a slash.
-    let cut = before.find(" /").or_else(|| before.rfind(' '));
-    let (function, file) = match cut {
+    let (function, file) = match end_of_function(before) {
         Some(at) => (Some(before[..at].to_string()), &before[at + 1..]),
         None => (None, before),
     };
     Some(Source { function, file: Some(file.to_string()), line: Some(line), column, inlined: false })
+}
+
+/// Where the function of `function file` ends. Both may contain spaces: the function only between brackets, after its result type
+/// or in its qualifiers; the file anywhere.
+fn end_of_function(text: &str) -> Option<usize> {
+    // An absolute path starts at a slash.
+    if let Some(at) = text.find(" /") {
+        return Some(at);
+    }
+    let last = text.rfind(' ')?;
+    // Operators have brackets that close nothing, and types for names.
+    if text.match_indices("operator").any(|(at, word)| !text[at + word.len()..].starts_with("()")) {
+        return Some(last);
+    }
+    let (mut depth, mut before) = (0usize, ' ');
+    // The spaces outside of brackets: the first one, the first after a bracket, the first after a parenthesis.
+    let (mut first, mut bracket, mut parenthesis) = (None, None, None);
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '<' | '{' | '[' => depth += 1,
+            '>' if before == '-' => {}
+            ')' | '>' | '}' | ']' => depth = depth.checked_sub(1)?,
+            ' ' if depth == 0 => {
+                first = first.or(Some(at));
+                bracket = bracket.or(text[..at].contains(['(', '<', '{']).then_some(at));
+                parenthesis = parenthesis.or((before == ')').then_some(at));
+            }
+            _ => {}
+        }
+        before = c;
+    }
+    let mut end = parenthesis.or(bracket).or(first).unwrap_or(last);
+    // Qualifiers follow the arguments, and the compiler's copies of a function have a mark.
+    loop {
+        let rest = &text[end + 1..];
+        let Some(next) = rest.find(' ') else { break };
+        match &rest[..next] {
+            "const" | "volatile" | "&" | "&&" => end += 1 + next,
+            "[clone" => end += 1 + rest.find("] ").map_or(next, |at| at + 1),
+            _ => break,
+        }
+    }
+    Some(end)
 }
 
 /// Splits `text:12` into text and number.
@@ -39,7 +80,7 @@ pub fn function_of(location: &str) -> Option<Source> {
     is_address.then(|| Source { function: Some(function.to_string()), ..Source::default() })
 }
 
-/// The short form of a location: `queue.c:12`, or the location unchanged.
+/// Returns the short form of a location: `queue.c:12`, or the location unchanged.
 pub fn short(location: &str) -> String {
     match source(location) {
         Some(Source { file: Some(file), line: Some(line), .. }) => format!("{}:{line}", base_name(&file)),
@@ -47,14 +88,36 @@ pub fn short(location: &str) -> String {
     }
 }
 
-/// The last part of a path.
+/// Returns the last part of a path.
 pub fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Whether a function is the body of a C++ lambda, which has no name: `operator()`, `main::{lambda()#1}::operator()() const`.
+fn is_lambda(function: &str) -> bool {
+    function == "operator()"
+        || (function.contains("::operator()") && (function.contains("{lambda(") || function.contains("::$_")))
+}
+
+/// Who acts at a place: its function, or `lambda at file.cpp:12`.
+pub fn actor(source: &Source) -> Option<String> {
+    let function = source.function.as_deref()?;
+    Some(match (&source.file, source.line) {
+        (Some(file), Some(line)) if is_lambda(function) => format!("lambda at {}:{line}", base_name(file)),
+        _ => function_name(function),
+    })
 }
 
 /// A function without its arguments, template arguments and return type, with empty parentheses: `Queue::push()`. The functions that
 /// compilers generate for OpenMP constructs are called parallel regions.
 pub fn function_name(function: &str) -> String {
+    if is_lambda(function) {
+        let outer = function.split("::{lambda(").next().and_then(|outer| outer.split("::$_").next());
+        return match outer.filter(|outer| *outer != function && !outer.is_empty()) {
+            Some(outer) => format!("a lambda in {}", function_name(outer)),
+            None => "a lambda".into(),
+        };
+    }
     if function.starts_with(".omp_outlined.") {
         return "a parallel region".into();
     }
@@ -120,42 +183,121 @@ fn of_type(function: &str) -> Option<String> {
 /// A variable in plain words, for use in a title.
 pub fn spoken(object: &str) -> String {
     match parts(object) {
-        Object::Heap { site, offset: 0 } => format!("heap memory allocated at {}", short(site)),
-        Object::Heap { site, offset } => format!("heap memory allocated at {} (byte {offset})", short(site)),
+        Object::Heap { site, part: Some(part), .. } => {
+            format!("`{}` (heap, allocated at {})", without_internals(part), short(site))
+        }
+        Object::Heap { site, offset: 0, .. } => format!("heap memory allocated at {}", short(site)),
+        Object::Heap { site, offset, .. } => format!("heap memory allocated at {} (byte {offset})", short(site)),
         Object::Stack { thread } => format!("a variable on the stack of {thread}"),
-        Object::Plain => format!("`{object}`"),
+        Object::Descriptor { .. } => object.to_string(),
+        Object::Local { thread, name } => format!("`{}` (stack of {thread})", without_internals(name)),
+        Object::Plain => format!("`{}`", without_internals(object)),
+    }
+}
+
+/// Heap or stack memory without a name, as an addition to one: `heap, allocated at queue.c:12`.
+pub(crate) fn unnamed(object: &str) -> Option<String> {
+    match parts(object) {
+        Object::Heap { site, part, .. } => {
+            let kind = part.and_then(|part| part.split(['.', '[', '+']).next()).unwrap_or("heap");
+            Some(format!("{kind}, allocated at {}", short(site)))
+        }
+        Object::Stack { thread } => Some(format!("stack of {thread}")),
+        Object::Local { .. } | Object::Descriptor { .. } | Object::Plain => None,
     }
 }
 
 /// The shortest name that still identifies the object, for narrow columns.
 pub fn brief(object: &str) -> String {
     match parts(object) {
-        Object::Heap { site, offset: 0 } => format!("heap@{}", short(site)),
-        Object::Heap { site, offset } => format!("heap@{}+{offset}", short(site)),
-        Object::Stack { .. } | Object::Plain => object.to_string(),
+        Object::Heap { part: Some(part), .. } => without_internals(part).to_string(),
+        Object::Heap { site, offset: 0, .. } => format!("heap@{}", short(site)),
+        Object::Heap { site, offset, .. } => format!("heap@{}+{offset}", short(site)),
+        Object::Local { name, .. } => without_internals(name).to_string(),
+        Object::Descriptor { name, .. } => name.to_string(),
+        Object::Plain => without_internals(object).to_string(),
+        Object::Stack { .. } => object.to_string(),
     }
+}
+
+/// The name without members of GNU's C++ library, which no program writes: `log.entries` of `log.entries._M_impl._M_start`.
+fn without_internals(name: &str) -> &str {
+    name.find("._M_").filter(|at| *at > 0).map_or(name, |at| &name[..at])
 }
 
 /// The name without the parts that change when lines move or threads allocate in another order.
 pub fn lasting(object: &str) -> String {
     match parts(object) {
-        Object::Heap { site, offset } => {
+        Object::Heap { site, offset, part } => {
             let site = source(site).and_then(|s| s.file).unwrap_or_else(|| site.to_string());
-            format!("heap@{}+{offset}", base_name(&site))
+            match part {
+                Some(part) => format!("heap@{}:{part}", base_name(&site)),
+                None => format!("heap@{}+{offset}", base_name(&site)),
+            }
         }
         Object::Stack { .. } => "stack".to_string(),
+        Object::Descriptor { site, .. } => {
+            let site = source(site).and_then(|s| s.file).unwrap_or_else(|| site.to_string());
+            format!("descriptor@{}", base_name(&site))
+        }
+        Object::Local { name, .. } => without_ordinal(name).to_string(),
         Object::Plain => object.to_string(),
     }
 }
 
+/// The thread and the place that allocated the memory, if the object is of the heap.
+pub(crate) fn allocation(object: &str) -> Option<(&str, &str)> {
+    match parts(object) {
+        Object::Heap { site, .. } => object.split_once('/').map(|(thread, _)| (thread, site)),
+        _ => None,
+    }
+}
+
+/// The thread on whose stack the object lies.
+pub(crate) fn thread_of_stack(object: &str) -> Option<&str> {
+    match parts(object) {
+        Object::Stack { thread } | Object::Local { thread, .. } => Some(thread),
+        _ => None,
+    }
+}
+
+/// Where a descriptor was opened.
+pub(crate) fn opening(object: &str) -> Option<&str> {
+    match parts(object) {
+        Object::Descriptor { site, .. } => Some(site),
+        _ => None,
+    }
+}
+
 enum Object<'o> {
-    Heap { site: &'o str, offset: u64 },
-    Stack { thread: &'o str },
+    /// Where it was allocated, and which of its bytes it is, or which part of a known type.
+    Heap {
+        site: &'o str,
+        offset: u64,
+        part: Option<&'o str>,
+    },
+    Descriptor {
+        name: &'o str,
+        site: &'o str,
+    },
+    Stack {
+        thread: &'o str,
+    },
+    /// A variable of a function that a thread other than the first one runs.
+    Local {
+        thread: &'o str,
+        name: &'o str,
+    },
     Plain,
 }
 
-/// Recognises recorded names of heap and stack memory.
+/// Recognises recorded names of heap and stack memory, and of descriptors.
 fn parts(object: &str) -> Object<'_> {
+    if let Some((name, site)) = object.split_once(" opened at ")
+        && name.strip_prefix("descriptor ").is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
+    {
+        return Object::Descriptor { name, site: without_ordinal(site) };
+    }
     let Some((thread, rest)) = object.split_once('/') else { return Object::Plain };
     let rest = without_ordinal(rest);
     if let Some(number) = rest.strip_prefix("stack").and_then(|r| r.strip_prefix(['-', '+']))
@@ -164,15 +306,25 @@ fn parts(object: &str) -> Object<'_> {
     {
         return Object::Stack { thread };
     }
+    let is_thread = thread.starts_with("main.") || thread.starts_with("thread");
+    if is_thread && rest.contains("::") && !rest.starts_with("heap") {
+        return Object::Local { thread, name: rest };
+    }
     let Some((number, place)) = rest.strip_prefix("heap").and_then(|r| r.split_once('@')) else { return Object::Plain };
     if !number.bytes().all(|b| b.is_ascii_digit()) {
         return Object::Plain;
+    }
+    // A line is a number, so what follows it is a part of a type.
+    if let Some((site, part)) = place.rsplit_once(':')
+        && part.starts_with(|c: char| c.is_alphabetic())
+    {
+        return Object::Heap { site, offset: 0, part: Some(part) };
     }
     let (site, offset) = match place.rsplit_once('+').map(|(site, offset)| (site, offset.parse::<u64>())) {
         Some((site, Ok(offset))) => (site, offset),
         _ => (place, 0),
     };
-    Object::Heap { site, offset }
+    Object::Heap { site, offset, part: None }
 }
 
 /// The name without the number that distinguishes it from an older object at the same place: `x#2`.
@@ -200,6 +352,23 @@ mod tests {
             place(Some("a::f(int, char const*)"), "/x y/q.cpp", 3, Some(7))
         );
         assert_eq!(source("queue.c:12"), place(None, "queue.c", 12, None));
+        for (function, file) in [
+            ("worker", "my prog.c"),
+            ("worker", "two words/my prog (copy).c"),
+            ("std::vector<int> f<int>(int, char const*) const", "my prog.cpp"),
+            ("std::vector<int, long> f<int>(int)", "a.cpp"),
+            ("(anonymous namespace)::go(int)", "ein ordner/zwölf.cpp"),
+            ("(anonymous namespace)::go", "a.cpp"),
+            ("<prog::Queue<u32> as Iterator>::next", "src/my bin/a.rs"),
+            ("<fn() -> Result<(), String> as core::ops::FnOnce<()>>::call_once", "a.rs"),
+            ("main::{lambda()#1}::operator()() const", "my prog.cpp"),
+            ("f(int) [clone .isra.0]", "my prog.cpp"),
+            ("A::operator< (B const&)", "a.cpp"),
+            ("operator new", "a.cpp"),
+        ] {
+            let text = format!("{function} {file}:3");
+            assert_eq!(source(&text), place(Some(function), file, 3, None), "{text}");
+        }
         for plain in ["374", "check", "Foo.bar(Foo.java)", ":12", "f.c:0", "f.c:99999999999", "worker prog+0x12"] {
             assert_eq!(source(plain), None, "{plain}");
         }
@@ -217,6 +386,9 @@ mod tests {
             ("void f<int>(int)", "f()"),
             ("(anonymous namespace)::go(int)", "go()"),
             ("F::operator()(int) const", "F::operator()()"),
+            ("operator()", "a lambda"),
+            ("main::{lambda()#1}::operator()() const", "a lambda in main()"),
+            ("Pool::start()::$_0::operator()() const", "a lambda in Pool::start()"),
             ("prog::main::{{closure}}", "prog::main::{closure}()"),
             ("<prog::Queue<u32>>::push", "prog::Queue::push()"),
             ("<prog::main::{closure#0} as core::ops::FnOnce<()>>::call_once", "prog::main::{closure#0}::call_once()"),
@@ -238,7 +410,13 @@ mod tests {
         assert_eq!(brief(heap), "heap@queue.c:12+8");
         assert_eq!(lasting(heap), lasting("main.2/heap9@push lib/queue.c:44+8"));
         assert_eq!(spoken("main/heap1@q.c:2"), "heap memory allocated at q.c:2");
+        let typed = "main/heap4@server.c:45:Session[2].refs";
+        assert_eq!(spoken(typed), "`Session[2].refs` (heap, allocated at server.c:45)");
+        assert_eq!(brief(typed), "Session[2].refs");
+        assert_eq!(lasting(typed), lasting("main.3/heap9@server.c:61:Session[2].refs"));
         assert_eq!(spoken("main.1/stack-504"), "a variable on the stack of main.1");
+        assert_eq!(spoken("main.9/inner::own"), "`inner::own` (stack of main.9)");
+        assert_eq!(lasting("main.9/inner::own"), lasting("main.2/inner::own#2"));
         assert_eq!(spoken("queue+8"), "`queue+8`");
         assert_eq!(spoken("a/heapx@1"), "`a/heapx@1`");
     }

@@ -2,12 +2,15 @@
 
 use std::path::Path;
 
+use mayhap_analyse::doubts::{self, Part};
 use mayhap_analyse::windows::{self, Predicted};
 use mayhap_analyse::{Error, Finding, Options, Prediction, Rung, distance};
-use mayhap_trace::attachments::{Run, stacks::attached};
-use mayhap_trace::{EventId, Relations, Source, Trace};
-use mayhap_witness::Target;
+use mayhap_trace::attachments::doubts::Doubt;
+use mayhap_trace::attachments::{Doubts, Run, stacks::attached};
+use mayhap_trace::{EventId, Execution, Source, Trace};
+use mayhap_witness::{Checked, Target};
 
+use crate::describe::NO_REPLAY_DECIDES;
 use crate::{Describer, Evidence, Report, Side, Summary, TraceInfo, counted, fingerprint, grouped, stacks};
 
 /// The command that asks about a target of a trace again; whether the trace was recorded decides if it can be replayed.
@@ -34,19 +37,42 @@ pub fn page_steps(findings: usize) -> usize {
 /// The report of a prediction, arranged. `steps`: rows of schedule that each finding keeps; `None` for what fits.
 pub fn report(
     path: &Path,
-    trace: &Trace,
-    relations: &Relations,
+    (execution, doubts): (&Execution<'_>, &Doubts),
     options: &Options,
     prediction: &Prediction,
     steps: Option<usize>,
     suggest: Suggest<'_>,
 ) -> Report {
+    let trace = execution.trace();
     let steps = steps.unwrap_or_else(|| fitting_steps(prediction.findings.len()));
-    let stacks = stacks::of(path, trace, relations, prediction.findings.iter().map(|f| &f.target));
-    let run = Run::load(path);
-    let describer = Describer::new(trace, relations, steps).with_stacks(stacks);
-    described(path, trace, options, prediction, &describer, run.as_ref(), suggest)
+    let stacks = stacks::of(path, execution, prediction.findings.iter().map(|f| &f.target));
+    let describer = Describer::new(execution, steps).with_stacks(stacks);
+    let doubt = |proof: &Checked| doubt(doubts, execution, proof);
+    described(path, trace, options, prediction, &describer, (Run::load(path).is_some(), &doubt), suggest)
 }
+
+/// What is to be said against a proof, if one of the trace's doubts bears on it.
+pub fn doubt(doubts: &Doubts, execution: &Execution<'_>, proof: &Checked) -> Option<String> {
+    let (relations, events) = (execution.relations(), execution.trace().len());
+    let part = Part { relations, events, after: 0, whole: &|event| event.number() };
+    doubts::bearing(doubts, &part, proof).map(|doubt| reason(doubt, proof))
+}
+
+/// What a doubt says against a proof.
+fn reason(doubt: &Doubt, proof: &Checked) -> String {
+    match proof.target() {
+        Target::UnorderedRace(..) => {
+            format!(
+                "nothing that was recorded orders the two accesses, but {} may; {NO_REPLAY_DECIDES}",
+                doubt.subject()
+            )
+        }
+        _ => doubt.reason(),
+    }
+}
+
+/// Says why a proof is in doubt, if it is.
+type Doubting<'d> = &'d dyn Fn(&Checked) -> Option<String>;
 
 /// The same with what else is known of the trace: how to describe its findings, and the run that it is of.
 fn described(
@@ -55,12 +81,11 @@ fn described(
     options: &Options,
     prediction: &Prediction,
     describer: &Describer<'_>,
-    run: Option<&Run>,
+    (recorded, doubt): (bool, Doubting<'_>),
     suggest: Suggest<'_>,
 ) -> Report {
     let mut report = Report::new(env!("CARGO_PKG_VERSION"), trace_info(path, trace), options.model.name());
     let engine = options.engine.name();
-    let (recorded, doubt) = (run.is_some(), run.and_then(Run::doubt));
     let finding = |f: &Finding| {
         let mut finding = describer.finding(&Evidence {
             kind: f.kind.into(),
@@ -73,16 +98,20 @@ fn described(
             distance: distance(&f.target).into(),
         });
         finding.replay_command = f.proof.as_ref().map(|_| suggest(&f.target, recorded));
-        if let Some(doubt) = &doubt {
+        if let Some(why) = f.proof.as_ref().and_then(doubt) {
+            finding.doubted(&why);
+        }
+        if let Some(doubt) = finding.unseen_doubt().filter(|_| recorded) {
             finding.doubted(doubt);
         }
         finding
     };
     report.findings = prediction.findings.iter().map(finding).collect();
     report.summary = summary(prediction);
-    if doubt.is_some() {
-        report.summary.suspected += std::mem::take(&mut report.summary.proven);
-    }
+    let is_doubted = |finding: &&crate::Finding| finding.witness_is_doubted();
+    let doubted = report.findings.iter().filter(is_doubted).count() as u64;
+    report.summary.proven = report.summary.proven.saturating_sub(doubted);
+    report.summary.suspected += doubted;
     if let Some(left) = prediction.halted {
         let left = counted(left, "further candidate");
         report
@@ -113,6 +142,7 @@ pub fn trace_info(path: &Path, trace: &Trace) -> TraceInfo {
         threads: tables.threads.len() as u64,
         locks: tables.locks.len() as u64,
         variables: tables.variables.len() as u64,
+        repaired: 0,
     }
 }
 
@@ -145,23 +175,28 @@ fn summary(prediction: &Prediction) -> Summary {
 pub fn in_windows(
     path: &Path,
     source: Box<dyn Source>,
+    doubts: &Doubts,
     size: usize,
     options: &dyn Fn(&Trace) -> Options,
 ) -> Result<Option<Report>, Error> {
     let mut whole: Option<Report> = None;
     let mut bytes: Option<Option<Vec<u8>>> = None;
-    let run = Run::load(path);
-    let mut found = |Predicted { window, relations, options, prediction, events }: Predicted<'_>| {
-        let mut describer = Describer::new(&window.trace, relations, fitting_steps(prediction.findings.len()));
+    let recorded = Run::load(path).is_some();
+    let mut found = |Predicted { window, execution, options, prediction, events }: Predicted<'_>| {
+        let mut describer = Describer::new(execution, fitting_steps(prediction.findings.len()));
         // The file is read for them once, however many windows there are.
         if !prediction.findings.is_empty()
             && let Some(bytes) = bytes.get_or_insert_with(|| attached(path))
         {
             let targets = prediction.findings.iter().map(|f| &f.target);
-            describer = describer.with_stacks(stacks::of_window(bytes, window, relations, targets));
+            describer = describer.with_stacks(stacks::of_window(bytes, window, execution, targets));
         }
         let nothing: Suggest<'_> = &|_, _| String::new();
-        let mut part = described(path, &window.trace, options, prediction, &describer, run.as_ref(), nothing);
+        let number = |event: EventId| window.whole(event.number());
+        let (events_here, after) = (window.trace.len(), window.after);
+        let here = Part { relations: execution.relations(), events: events_here, after, whole: &number };
+        let doubt = |proof: &Checked| doubts::bearing(doubts, &here, proof).map(|doubt| reason(doubt, proof));
+        let mut part = described(path, &window.trace, options, prediction, &describer, (recorded, &doubt), nothing);
         for finding in &mut part.findings {
             finding.renumber(window.after, &|number| window.whole(number));
             finding.replay_command = None;

@@ -7,7 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::data::Report;
-use crate::finding::{Baseline, Finding, Kind, Severity, Side, Source, Step, Verdict};
+use crate::finding::{Baseline, Finding, Kind, Moment, Severity, Side, Source, Step, Verdict};
 use crate::places::{self, function_name};
 use crate::rules::{RULES, Rule};
 use crate::schedules::{Row, Schedules};
@@ -46,11 +46,13 @@ fn level(severity: Severity) -> &'static str {
 
 fn rule(rule: &Rule) -> Value {
     let severity = match rule.kind {
+        kind if kind.is_memory() => Severity::Error,
         Kind::Race | Kind::Deadlock | Kind::Order | Kind::Crash | Kind::Hang => Severity::Error,
         Kind::Atomicity => Severity::Warning,
-        Kind::Nondeterminism => Severity::Note,
+        _ => Severity::Note,
     };
-    json!({
+    let mut tags = vec!["concurrency".to_string(), "correctness".to_string()];
+    let mut described = json!({
         "id": format!("mayhap/{}", rule.kind.name()),
         "name": rule.kind.title().split(' ').map(capitalised).collect::<String>(),
         "shortDescription": {"text": rule.short},
@@ -60,9 +62,15 @@ fn rule(rule: &Rule) -> Value {
             "markdown": format!("{}\n\n**What to do.** {}", rule.full, rule.help),
         },
         "defaultConfiguration": {"level": level(severity)},
-        "properties": {"tags": ["concurrency", "correctness"], "precision": "very-high",
+        "properties": {"precision": "very-high",
                        "problem.severity": if severity == Severity::Note { "recommendation" } else { level(severity) }},
-    })
+    });
+    if let Some((weakness, score)) = rule.weakness {
+        tags.extend(["security".to_string(), format!("external/cwe/cwe-{weakness}")]);
+        described["properties"]["security-severity"] = json!(score);
+    }
+    described["properties"]["tags"] = json!(tags);
+    described
 }
 
 fn capitalised(word: &str) -> String {
@@ -96,8 +104,13 @@ fn result(report: &Report, finding: &Finding) -> Value {
         result["codeFlows"] = Value::Array(flows);
     }
     let stacks: Vec<Value> = finding.events.iter().filter(|s| !s.stack.is_empty()).map(|s| stack(report, s)).collect();
+    let lived = finding.life.iter().filter(|moment| moment.what == "allocated" && !moment.stack.is_empty());
+    let stacks: Vec<Value> = stacks.into_iter().chain(lived.map(|moment| allocation(report, moment))).collect();
     if !stacks.is_empty() {
         result["stacks"] = Value::Array(stacks);
+    }
+    if !finding.tests.is_empty() {
+        result["properties"]["tests"] = json!(finding.tests);
     }
     if let Some(command) = &finding.replay_command {
         result["properties"]["replay"] = json!(command);
@@ -111,7 +124,7 @@ fn result(report: &Report, finding: &Finding) -> Value {
     result
 }
 
-/// The related locations: the other sides, where locks were taken and where the threads were started.
+/// Returns the related locations: the other sides, where locks were taken and where the threads were started.
 fn related(report: &Report, finding: &Finding) -> Vec<Value> {
     let mut all = Vec::new();
     for side in finding.events.iter().skip(1) {
@@ -196,14 +209,19 @@ fn encode(byte: u8) -> String {
 }
 
 fn stack(report: &Report, side: &Side) -> Value {
+    frames(report, &format!("stack of {} at event {}", side.thread, side.event), &side.stack)
+}
+
+fn allocation(report: &Report, moment: &Moment) -> Value {
+    frames(report, &format!("stack of the allocation by {}", moment.thread), &moment.stack)
+}
+
+fn frames(report: &Report, message: &str, stack: &[Source]) -> Value {
     let frame = |source: &Source| {
         let text = source.function.as_deref().map_or("?".to_string(), function_name);
         json!({"location": location(report, 0, Some(source), &text, None)})
     };
-    json!({
-        "message": {"text": format!("stack of {} at event {}", side.thread, side.event)},
-        "frames": side.stack.iter().map(frame).collect::<Vec<_>>(),
-    })
+    json!({"message": {"text": message}, "frames": stack.iter().map(frame).collect::<Vec<_>>()})
 }
 
 /// One step of a code flow.
@@ -215,7 +233,7 @@ struct FlowStep {
     importance: &'static str,
 }
 
-/// The code flows: the possible run, then the recorded run.
+/// Returns the code flows: the possible run, then the recorded run.
 fn flows(report: &Report, finding: &Finding) -> Vec<Value> {
     if finding.steps() == 0 && finding.story.is_none() {
         return Vec::new();

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::data::{Report, SourceText};
-use crate::finding::{Side, Source};
+use crate::expression;
+use crate::finding::{Finding, Side, Source};
+use crate::places::{self, spoken};
 
 /// How many lines are kept before and after each line that a finding refers to.
 const AROUND: u32 = 6;
@@ -36,8 +38,11 @@ impl Report {
         };
         self.sources = wanted.into_iter().flat_map(|(file, lines)| of(file, &lines)).collect();
         let mut findings = std::mem::take(&mut self.findings);
-        for side in findings.iter_mut().flat_map(|f| &mut f.events) {
-            side.highlight = self.highlight(side);
+        for finding in &mut findings {
+            for side in &mut finding.events {
+                side.highlight = self.highlight(side);
+            }
+            self.name_memory(finding);
         }
         self.findings = findings;
         if let Some(mut refutation) = self.refutation.take() {
@@ -59,28 +64,57 @@ impl Report {
 }
 
 impl Report {
-    /// Where the name of the side's object occurs in the line, if it occurs exactly once.
+    /// Puts what the source calls a piece of heap or stack memory into the title, if both accesses call it the same.
+    fn name_memory(&self, finding: &mut Finding) {
+        let [first, second, ..] = finding.events.as_slice() else { return };
+        if first.object != second.object {
+            return;
+        }
+        let Some(unnamed) = places::unnamed(&first.object) else { return };
+        let expression = |side: &Side| {
+            let source = side.source.as_ref()?;
+            let (_, lines) = self.excerpt(source.file.as_deref()?, source.line?, 0, 0)?;
+            // An access in a function that was called there is one to what that function was called on.
+            let innermost =
+                side.stack.first().is_none_or(|frame| (&frame.file, frame.line) == (&source.file, source.line));
+            expression::at(lines.first()?, side.column?, !innermost)
+        };
+        let (Some(name), Some(other)) = (expression(first), expression(second)) else { return };
+        if expression::last(name) == expression::last(other) {
+            finding.title = finding.title.replacen(&spoken(&first.object), &format!("`{name}` ({unnamed})"), 1);
+        }
+    }
+
+    /// Where the name of the side's object occurs in the line: the only occurrence, or the one nearest to the column of the
+    /// access. A line without the name is marked at the column.
     fn highlight(&self, side: &Side) -> Option<[u32; 2]> {
         let source = side.source.as_ref()?;
         let (_, lines) = self.excerpt(source.file.as_deref()?, source.line?, 0, 0)?;
-        let (name, line) = (identifier(&side.object)?, lines.first()?);
+        let line = lines.first()?;
         // Look for the member as the source spells it, then for the variable that contains it.
         let path = side.object.split(['+', '#', '[']).next().and_then(|path| path.rsplit("::").next());
-        path.into_iter().chain([name]).find_map(|name| only(name, line))
+        let names = identifier(&side.object).map(|name| path.into_iter().chain([name]));
+        let named = names.into_iter().flatten().find_map(|name| nearest(name, line, side.column));
+        named.or_else(|| expression::word_at(line, side.column?))
     }
 }
 
-/// The columns of a name that occurs exactly once in a source line.
-fn only(name: &str, line: &str) -> Option<[u32; 2]> {
+/// The columns of a name in a source line: of its only occurrence, or of the one nearest to a column.
+fn nearest(name: &str, line: &str, column: Option<u32>) -> Option<[u32; 2]> {
     let part_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     // Within a string literal it is only a word: an odd number of quotes comes before.
     let quoted = |at: usize| line[..at].replace("\\\"", "").matches('"').count() % 2 == 1;
-    let mut whole = line.match_indices(name).filter(|(at, _)| {
+    let whole = line.match_indices(name).filter(|(at, _)| {
         !part_of_word(line[..*at].chars().next_back())
             && !part_of_word(line[at + name.len()..].chars().next())
             && !quoted(*at)
     });
-    let (at, _) = whole.next().filter(|_| whole.next().is_none())?;
+    let all: Vec<usize> = whole.map(|(at, _)| at).collect();
+    let at = match (all.as_slice(), column) {
+        (&[one], _) => one,
+        (several, Some(column)) => *several.iter().min_by_key(|at| (**at as u32 + 1).abs_diff(column))?,
+        _ => return None,
+    };
     let from = line[..at].chars().count() as u32 + 1;
     Some([from, from + name.chars().count() as u32])
 }
@@ -163,5 +197,6 @@ mod tests {
         assert_eq!(marked(&mut report, "heap3", "main/heap3@a.c:1"), None);
         assert_eq!(marked(&mut report, "use(shop.price, shop.name);", "shop.price"), Some([5, 15]));
         assert_eq!(marked(&mut report, "use(shop->price);", "shop.price"), Some([5, 9]));
+        assert_eq!(nearest("sum", "sum = sum + 1;", Some(7)), Some([7, 10]));
     }
 }

@@ -137,16 +137,16 @@ fn keys_go_through_findings_and_steps() {
 
     let inspector = |b: &mut Browser| b.text(".inspector");
     browser.key("j");
-    assert!(inspector(&mut browser).starts_with("event 21 · main: fork main.1"), "{}", inspector(&mut browser));
+    assert!(inspector(&mut browser).starts_with("event 21 · main: starts main.1"), "{}", inspector(&mut browser));
     browser.key("j");
     browser.key("j");
-    assert!(inspector(&mut browser).contains("main.2: lock m"), "{}", inspector(&mut browser));
+    assert!(inspector(&mut browser).contains("main.2: locks m"), "{}", inspector(&mut browser));
     assert_eq!(browser.count(".band.selected"), 2, "the same step is marked in both panels");
     browser.key("k");
-    assert!(inspector(&mut browser).contains("main: fork main.2"));
+    assert!(inspector(&mut browser).contains("main: starts main.2"));
     browser.eval("document.querySelector('.observed .viewport').focus()");
     browser.key("End");
-    assert!(inspector(&mut browser).starts_with("event 30 · main.2: read queue.head"), "{}", inspector(&mut browser));
+    assert!(inspector(&mut browser).starts_with("event 30 · main.2: reads queue.head"), "{}", inspector(&mut browser));
     browser.key("ArrowUp");
     assert!(inspector(&mut browser).contains("event 29"));
     assert_eq!(
@@ -176,7 +176,7 @@ fn pointing_at_a_step_marks_it_in_both_interleavings() {
     browser.hover(at[0].as_f64().unwrap(), at[1].as_f64().unwrap());
     assert_eq!(browser.count(".observed .step.linked"), 1);
     assert_eq!(browser.count(".possible .step.linked"), 1);
-    assert!(browser.text(".inspector").contains("main.1: lock a"));
+    assert!(browser.text(".inspector").contains("main.1: locks a"));
     browser.hover(2.0, 2.0);
     assert_eq!(browser.count(".step.linked"), 0);
     browser.assert_clean();

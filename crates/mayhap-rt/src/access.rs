@@ -28,7 +28,7 @@ use crate::hook::Hook;
 use crate::sched::{Grant, Token};
 use crate::thread::Thread;
 use crate::tls;
-use crate::{calls, fast_path, protocol, ring, sched, signals, sites};
+use crate::{calls, cancelling, fast_path, judge, protocol, ring, sched, signals, sites, sys};
 
 /// Handles nearly every access: the thread holds the token and has some of its slice left, and the site has its number.
 /// Everything else is for `otherwise`, which starts from the beginning. This path has one branch for each check and calls nothing.
@@ -36,7 +36,7 @@ use crate::{calls, fast_path, protocol, ring, sched, signals, sites};
 unsafe fn append(site: u32, address: u64, otherwise: impl FnOnce()) {
     let Some(thread) = tls::active() else { return otherwise() };
     let left = thread.own.left.load(Ordering::Relaxed);
-    if site == 0 || thread.own.busy.load(Ordering::Relaxed) != 0 || left <= 1 {
+    if site == 0 || thread.own.busy.load(Ordering::Relaxed) != 0 || left <= 1 || thread.values.are_wanted() {
         return otherwise();
     }
     let last = sites::last(site);
@@ -78,32 +78,61 @@ pub(crate) fn is_branched(thread: &Thread) -> bool {
 }
 
 #[inline(always)]
-unsafe extern "C" fn read<const SIZE: u8>(address: u64, pc: u64) {
+unsafe extern "C-unwind" fn read<const SIZE: u8>(address: u64, pc: u64) {
     // SAFETY: as the caller vouches.
     unsafe { append(sites::cached(pc), address, || read_otherwise::<SIZE>(address, pc)) }
 }
 
 #[inline(always)]
-unsafe extern "C" fn write<const SIZE: u8>(address: u64, pc: u64) {
+unsafe extern "C-unwind" fn write<const SIZE: u8>(address: u64, pc: u64) {
     // SAFETY: as the caller vouches.
     unsafe { append(sites::cached(pc), address, || write_otherwise::<SIZE>(address, pc)) }
 }
 
 #[inline(never)]
-unsafe extern "C" fn read_otherwise<const SIZE: u8>(address: u64, pc: u64) {
+unsafe extern "C-unwind" fn read_otherwise<const SIZE: u8>(address: u64, pc: u64) {
+    if cancelling::is_possible() {
+        return cancelling::deferred(|| read_slowly::<SIZE>(address, pc));
+    }
+    read_slowly::<SIZE>(address, pc);
+}
+
+#[inline(always)]
+fn read_slowly<const SIZE: u8>(address: u64, pc: u64) {
     let Some(hook) = Hook::enter_access(may_pass_before_read(), READ, pc, address) else { return };
+    judge::accesses(address, SIZE, false, pc);
     let site = sites::number(hook.token(), pc, SiteKind::Read, SIZE);
     if !is_repeat(hook.thread(), site, address) {
         put(hook.token(), hook.thread(), site, address, sites::last(site), is_branched(hook.thread()));
+        put_found(&hook, address, SIZE);
         has_read(hook.thread());
+        hook.thread().values.announce(address, SIZE, false);
+    }
+}
+
+/// Where a run is made step by step, writes what a read of up to eight bytes is about to find: no other thread can change it before.
+pub(crate) fn put_found(hook: &Hook, address: u64, size: u8) {
+    let mut value = 0u64;
+    if sched::in_turns() && size <= 8 && sys::peek(address, (&raw mut value).cast(), size.into()) {
+        ring::record(hook.token(), Tag::Found, 0, &[value]);
     }
 }
 
 #[inline(never)]
-unsafe extern "C" fn write_otherwise<const SIZE: u8>(address: u64, pc: u64) {
+unsafe extern "C-unwind" fn write_otherwise<const SIZE: u8>(address: u64, pc: u64) {
+    if cancelling::is_possible() {
+        return cancelling::deferred(|| write_slowly::<SIZE>(address, pc));
+    }
+    write_slowly::<SIZE>(address, pc);
+}
+
+#[inline(always)]
+fn write_slowly<const SIZE: u8>(address: u64, pc: u64) {
     let Some(hook) = Hook::enter_access(true, WRITE, pc, address) else { return };
+    judge::accesses(address, SIZE, true, pc);
     let site = sites::number(hook.token(), pc, SiteKind::Write, SIZE);
     put(hook.token(), hook.thread(), site, address, sites::last(site), is_branched(hook.thread()));
+    hook.thread().values.announce(address, SIZE, true);
 }
 
 /// How many additional hooks a repeated read counts as.
@@ -145,7 +174,7 @@ fn is_writing(thread: &Thread) -> bool {
 }
 
 /// Reads and then writes the same place: clang's compound accesses.
-unsafe extern "C" fn read_write<const SIZE: u8>(address: u64, pc: u64) {
+unsafe extern "C-unwind" fn read_write<const SIZE: u8>(address: u64, pc: u64) {
     // A site has one kind. The write gets a separate site: the last byte of the call instruction.
     // SAFETY: as the caller vouches.
     unsafe {
@@ -293,7 +322,7 @@ hooks! {
 }
 
 /// A constructor or destructor sets the virtual table pointer; setting it to what it was is no write.
-unsafe extern "C" fn write_pointer(address: u64, value: u64, pc: u64) {
+unsafe extern "C-unwind" fn write_pointer(address: u64, value: u64, pc: u64) {
     // SAFETY: the program is about to write there.
     if unsafe { (address as *const u64).read() } != value {
         // SAFETY: as the caller vouches.

@@ -82,7 +82,7 @@ unsafe extern "C" fn lock_released(_file: *const c_char, _line: c_int, lock: Obj
     tell(Tag::AnyRelease, lock);
 }
 
-/// Races on some memory are meant: accesses there are told as atomic ones.
+/// Races on some memory are meant: accesses there are recorded as atomic ones.
 fn meant(place: Object, bytes: u64) {
     let pc = tls::caller();
     if let Some(hook) = Hook::enter() {

@@ -7,8 +7,8 @@ use libc::c_int;
 use mayhap_wire::ring::{AtomicForm, AtomicKind, Tag, atomic_word};
 
 use crate::hook::Hook;
-use crate::replay;
 use crate::tls::{self, exports};
+use crate::{cancelling, replay};
 
 /// What an atomic operation turned out to do, with the values before and after it (their low halves if they are wider than a word).
 struct Done<T> {
@@ -24,6 +24,14 @@ struct Done<T> {
 #[inline(always)]
 fn atomic<T>(address: u64, size: u8, operate: impl FnOnce() -> Done<T>) -> T {
     let pc = tls::caller();
+    if cancelling::is_possible() {
+        return cancelling::deferred(|| atomic_at(pc, address, size, operate));
+    }
+    atomic_at(pc, address, size, operate)
+}
+
+#[inline(always)]
+fn atomic_at<T>(pc: u64, address: u64, size: u8, operate: impl FnOnce() -> Done<T>) -> T {
     let hook = Hook::enter_for(Tag::Atomic, pc, address).map(|(hook, _)| hook);
     let done = operate();
     if let Some(hook) = &hook {
@@ -49,7 +57,7 @@ macro_rules! widths {
                     unsafe { <$atomic>::from_ptr(p) }
                 }
 
-                unsafe extern "C" fn load(p: *mut $type, order: c_int) -> $type {
+                unsafe extern "C-unwind" fn load(p: *mut $type, order: c_int) -> $type {
                     // SAFETY: the program's own place.
                     let place = unsafe { at(p) };
                     atomic(p as u64, $size, || {
@@ -59,7 +67,7 @@ macro_rules! widths {
                     })
                 }
 
-                unsafe extern "C" fn store(p: *mut $type, value: $type, order: c_int) {
+                unsafe extern "C-unwind" fn store(p: *mut $type, value: $type, order: c_int) {
                     // SAFETY: the program's own place.
                     let place = unsafe { at(p) };
                     atomic(p as u64, $size, || {
@@ -103,7 +111,7 @@ macro_rules! widths {
                     })
                 }
 
-                unsafe extern "C" fn compare_in_place(p: *mut $type, expected: *mut $type, new: $type, success: c_int,
+                unsafe extern "C-unwind" fn compare_in_place(p: *mut $type, expected: *mut $type, new: $type, success: c_int,
                     failure: c_int) -> c_int {
                     // SAFETY: the program's own places; `expected` is the caller's own copy.
                     unsafe {
@@ -115,7 +123,7 @@ macro_rules! widths {
                     }
                 }
 
-                unsafe extern "C" fn compare_value(p: *mut $type, expected: $type, new: $type, success: c_int,
+                unsafe extern "C-unwind" fn compare_value(p: *mut $type, expected: $type, new: $type, success: c_int,
                     failure: c_int) -> $type {
                     // SAFETY: the program's own place.
                     unsafe { compare(p, expected, new, (success, failure)).0 }
@@ -140,7 +148,7 @@ macro_rules! widths {
     };
     (@updates $type:ty: $($name:ident $method:ident $form:ident),*) => {
         $(
-            unsafe extern "C" fn $name(p: *mut $type, value: $type, order: c_int) -> $type {
+            unsafe extern "C-unwind" fn $name(p: *mut $type, value: $type, order: c_int) -> $type {
                 // SAFETY: the program's own place.
                 unsafe { update(p, order, AtomicForm::$form, |place| place.$method(value, Ordering::SeqCst)) }
             }
@@ -176,7 +184,7 @@ exports! {
     __tsan_atomic_signal_fence => signal_fence;
 }
 
-unsafe extern "C" fn thread_fence(order: c_int) {
+unsafe extern "C-unwind" fn thread_fence(order: c_int) {
     let pc = tls::caller();
     fence(Ordering::SeqCst);
     if let Some(hook) = Hook::enter() {

@@ -2,8 +2,8 @@
 //!
 //! Entering a function pushes where it was called from, leaving it pops; nothing is recorded then. A change is recorded when
 //! something is recorded that has a stack; a call in which nothing is recorded never appears. The ring's units are those of
-//! accesses, whose address is a depth: at a site of kind [`SiteKind::Call`] the frames below that depth stay and the call is put
-//! on top; at [`SiteKind::Return`] only the frames below it stay.
+//! accesses, whose address is a depth ([`call_frame`]): at a site of kind [`SiteKind::Call`] the frames below that depth stay and the call is put
+//! on top, with the stack pointer of its entry; at [`SiteKind::Return`] only the frames below it stay.
 //!
 //! Each frame carries the stack pointer of its entry. It identifies frames that were left by a jump: those
 //! that still run have higher ones. Code that runs on another stack (a signal handler's own, a coroutine) is on top of whatever
@@ -13,6 +13,7 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use mayhap_wire::call_frame;
 use mayhap_wire::ring::{CALL, MAX_FRAMES, SiteKind};
 
 use crate::sched::Token;
@@ -58,8 +59,18 @@ impl Calls {
         self.stack[1].store(end, Ordering::Relaxed);
     }
 
+    /// From where to where the thread's own stack is.
+    pub(crate) fn stack(&self) -> core::ops::Range<u64> {
+        self.stack[0].load(Ordering::Relaxed)..self.stack[1].load(Ordering::Relaxed)
+    }
+
     fn is_on_stack(&self, address: u64) -> bool {
-        (self.stack[0].load(Ordering::Relaxed)..self.stack[1].load(Ordering::Relaxed)).contains(&address)
+        self.stack().contains(&address)
+    }
+
+    /// How far an address is from the end of the thread's own stack; 0 if it is not on it.
+    fn distance(&self, address: u64) -> u64 {
+        if self.is_on_stack(address) { self.stack[1].load(Ordering::Relaxed) - address } else { 0 }
     }
 
     /// Where the stack was when the innermost function that is kept began.
@@ -67,6 +78,24 @@ impl Calls {
         let depth = self.depth.load(Ordering::Relaxed) as usize;
         self.frames[depth.min(MAX_FRAMES)].address.load(Ordering::Relaxed)
     }
+}
+
+/// Where the functions that a thread is in were called from, innermost first.
+pub(crate) fn callers(thread: &Thread) -> impl Iterator<Item = u64> + '_ {
+    let depth = (thread.calls.depth.load(Ordering::Relaxed) as usize).min(MAX_FRAMES);
+    (1..=depth).rev().map(|frame| thread.calls.frames[frame].pc.load(Ordering::Relaxed))
+}
+
+/// Whether an address lies on the thread's own stack, but in no function that the thread is in.
+pub(crate) fn has_left(thread: &Thread, address: u64) -> bool {
+    thread.calls.is_on_stack(address) && address < thread.calls.top()
+}
+
+/// Where the function was called from whose part of the stack an address lies in, if the thread is in one that reaches so far.
+pub(crate) fn caller_of(thread: &Thread, address: u64) -> Option<u64> {
+    let depth = (thread.calls.depth.load(Ordering::Relaxed) as usize).min(MAX_FRAMES);
+    let frame = thread.calls.frames[1..=depth].iter().find(|frame| frame.address.load(Ordering::Relaxed) < address)?;
+    Some(frame.pc.load(Ordering::Relaxed))
 }
 
 /// The thread leaves a function.
@@ -135,6 +164,13 @@ unsafe extern "C" fn leave(address: u64) {
 #[cold]
 #[inline(never)]
 fn leave_otherwise(thread: &Thread, address: u64) {
+    // A function may jump to the hook as the last thing that it does: its own part of the stack is gone then, and the hook returns to its caller.
+    let depth = thread.calls.depth.load(Ordering::Relaxed) as usize;
+    // SAFETY: the stack pointer of the hook, where its return address lies.
+    let returns_to = unsafe { (address as *const u64).read() };
+    if (1..=MAX_FRAMES).contains(&depth) && thread.calls.frames[depth].pc.load(Ordering::Relaxed) == returns_to {
+        return pop(thread);
+    }
     // The functions that it had called began below.
     unwind(thread, address - 1);
     if thread.calls.depth.load(Ordering::Relaxed) > 0 {
@@ -173,19 +209,20 @@ fn record_frames_now(token: Token<'_>, thread: &Thread) {
     let calls = &thread.calls;
     let depth = calls.depth.load(Ordering::Relaxed);
     let known = calls.known.load(Ordering::Relaxed).min(depth);
-    let put = |pc, kind, depth| {
+    let put = |pc, kind, depth: u32, distance| {
         let site = sites::number(token, pc, kind, 0);
-        ring::put(token, site, depth, sites::last(site));
+        ring::put(token, site, call_frame::address(depth.into(), distance), sites::last(site));
     };
     let mut at = known;
     while at < depth
         && let Some(frame) = calls.frames.get(at as usize + 1)
     {
-        put(frame.pc.load(Ordering::Relaxed) | CALL, SiteKind::Call, at.into());
+        let distance = calls.distance(frame.address.load(Ordering::Relaxed));
+        put(frame.pc.load(Ordering::Relaxed) | CALL, SiteKind::Call, at, distance);
         at += 1;
     }
     if known == depth || depth as usize > MAX_FRAMES {
-        put(RETURN, SiteKind::Return, depth.into());
+        put(RETURN, SiteKind::Return, depth, 0);
     }
     calls.known.store(depth, Ordering::Relaxed);
     thread.own.unrecorded_frames.store(0, Ordering::Relaxed);

@@ -16,14 +16,17 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use libc::{EINTR, EINVAL, ETIMEDOUT, c_int, c_uint, c_void, clockid_t, pthread_condattr_t, sem_t, timespec};
 use mayhap_wire::ring::Tag;
 
+use crate::blocking;
 use crate::hook::{Hook, Suspended};
+use crate::inputs::Deadline;
 use crate::lock::Lock;
 use crate::locks;
 use crate::openmp;
 use crate::real::real;
 use crate::replay::{self, conditions as scheduled};
+use crate::sched::parking;
 use crate::tls::{self, exports};
-use crate::waits::{release, renew};
+use crate::waits::{self, release, renew};
 
 type Object = *mut c_void;
 
@@ -166,6 +169,7 @@ fn wake(condition: Object) -> Option<(u64, u64)> {
         let found = (waiter.thread, waiter.pc);
         // SAFETY: its thread takes the lock before it gives the semaphore's memory up.
         unsafe { libc_::sem_post(waiter.semaphore.get()) };
+        parking::unpark(core::ptr::from_ref(waiter) as u64, 1);
         Some(found)
     })
 }
@@ -232,6 +236,9 @@ fn waiting(
     if deadline.is_some_and(|(_, time)| unsafe { !(0..1_000_000_000).contains(&(*time).tv_nsec) }) {
         return EINVAL;
     }
+    if deadline.is_some() {
+        hook.record(Tag::Tried, pc, &[1]);
+    }
     let thread = u64::from(hook.thread().identity.owner.load(Ordering::Relaxed) - 1);
     // SAFETY: a semaphore is plain data.
     let semaphore = UnsafeCell::new(unsafe { core::mem::zeroed() });
@@ -249,6 +256,12 @@ fn waiting(
         }
     }
     hook.record(Tag::Blocked, pc, &[condition as u64, Tag::WaitEnd as u64]);
+    let is_woken = || waiter.woken.load(Ordering::Relaxed).then_some(());
+    if hook.parked(core::ptr::from_ref(&waiter) as u64, deadline.is_some(), is_woken).is_some() {
+        // The thread that notified took this one out of the list; it has left the list's lock when this one takes it.
+        locked(|| ());
+        return locks::retake(&mut hook, mutex, pc);
+    }
     let mut wait = Waiting { suspended: Some(hook.suspend()), waiter: &waiter, mutex };
     let in_time = until_posted(&waiter, deadline);
     let Some(suspended) = wait.suspended.take() else { return EINVAL };
@@ -262,11 +275,13 @@ fn waiting(
 /// Sleeps until the waiter's semaphore is raised; `false` if time ran out first. Signal handlers do not end the wait.
 fn until_posted(waiter: &Waiter, deadline: Option<(clockid_t, *const timespec)>) -> bool {
     let semaphore = waiter.semaphore.get();
+    // SAFETY: the caller's own time.
+    let deadline = deadline.map(|(clock, time)| (clock, blocking::real_moment(unsafe { *time })));
     loop {
         // SAFETY: the semaphore lives until the wait has ended; the time is the caller's own.
         let result = unsafe {
             match deadline {
-                Some((clock, time)) => libc_::sem_clockwait(semaphore, clock, time),
+                Some((clock, time)) => libc_::sem_clockwait(semaphore, clock, &time),
                 None => libc_::sem_wait(semaphore),
             }
         };
@@ -329,7 +344,14 @@ impl Drop for Elsewhere {
     }
 }
 
-fn waiting_elsewhere(hook: Hook, condition: Object, mutex: Object, pc: u64, call: impl FnOnce() -> c_int) -> c_int {
+/// A wait that a library does, between giving a lock up and having it again.
+pub(crate) fn waiting_elsewhere(
+    hook: Hook,
+    condition: Object,
+    mutex: Object,
+    pc: u64,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
     hook.record(Tag::Release, pc, &[mutex as u64]);
     hook.record(Tag::WaitBegin, pc, &[condition as u64]);
     let mut wait = Elsewhere { suspended: Some(hook.suspend()), condition, mutex, pc, woken: 0 };
@@ -345,7 +367,7 @@ unsafe extern "C-unwind" fn init(c: Object, attributes: *const c_void) -> c_int 
 
 unsafe extern "C-unwind" fn destroy(c: Object) -> c_int {
     // SAFETY: the caller's own arguments.
-    renew(c, || unsafe { libc_::pthread_cond_destroy(c) })
+    waits::destroy(c, || unsafe { libc_::pthread_cond_destroy(c) })
 }
 
 unsafe extern "C-unwind" fn wait(c: Object, m: Object) -> c_int {
@@ -355,6 +377,8 @@ unsafe extern "C-unwind" fn wait(c: Object, m: Object) -> c_int {
 
 unsafe extern "C-unwind" fn timedwait(c: Object, m: Object, t: *const timespec) -> c_int {
     let clock = if properties(c) & MONOTONIC != 0 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME };
+    let deadline = Deadline::new(clock, t);
+    let t = deadline.get();
     // SAFETY: the caller's own arguments.
     waiting(c, m, Some((clock, t)), || unsafe { libc_::pthread_cond_timedwait(c, m, t) })
 }
@@ -363,6 +387,8 @@ unsafe extern "C-unwind" fn clockwait(c: Object, m: Object, k: clockid_t, t: *co
     if k != libc::CLOCK_REALTIME && k != libc::CLOCK_MONOTONIC {
         return EINVAL;
     }
+    let deadline = Deadline::new(k, t);
+    let t = deadline.get();
     // SAFETY: the caller's own arguments.
     waiting(c, m, Some((k, t)), || unsafe { libc_::pthread_cond_clockwait(c, m, k, t) })
 }

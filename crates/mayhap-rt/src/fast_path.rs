@@ -31,7 +31,7 @@ pub(crate) fn lead_to(header: *mut Header) {
     FAST_PATH.ring.store(header, Ordering::Release);
 }
 
-/// The words of the protocol; `None` while no ring is in use.
+/// Returns the words of the protocol; `None` while no ring is in use.
 pub(crate) fn words() -> Option<Words<'static>> {
     Some(Words { fast_path: &FAST_PATH.owner, head: &ring::header()?.head.0, token: &sched::OWNER })
 }

@@ -7,8 +7,9 @@ use libc::{c_int, c_void, size_t};
 use mayhap_wire::ring::Tag;
 
 use crate::hook::Hook;
-use crate::openmp;
+use crate::judge::{self, Family};
 use crate::tls::{self, exports};
+use crate::{openmp, sys};
 
 type Block = *mut c_void;
 
@@ -59,27 +60,36 @@ mod cxx {
 
     exports! {
         _Znwm => new;
-        _Znam => new;
+        _Znam => new_array;
         _ZnwmRKSt9nothrow_t => new_or_null;
-        _ZnamRKSt9nothrow_t => new_or_null;
+        _ZnamRKSt9nothrow_t => new_array_or_null;
         _ZnwmSt11align_val_t => new_aligned;
-        _ZnamSt11align_val_t => new_aligned;
-        _ZdlPv => release;
-        _ZdaPv => release;
-        _ZdlPvm => release;
-        _ZdaPvm => release;
-        _ZdlPvRKSt9nothrow_t => release;
-        _ZdaPvRKSt9nothrow_t => release;
-        _ZdlPvSt11align_val_t => release;
-        _ZdaPvSt11align_val_t => release;
-        _ZdlPvmSt11align_val_t => release;
-        _ZdaPvmSt11align_val_t => release;
+        _ZnamSt11align_val_t => new_array_aligned;
+        _ZdlPv => delete;
+        _ZdaPv => delete_array;
+        _ZdlPvm => delete;
+        _ZdaPvm => delete_array;
+        _ZdlPvRKSt9nothrow_t => delete;
+        _ZdaPvRKSt9nothrow_t => delete_array;
+        _ZdlPvSt11align_val_t => delete_aligned;
+        _ZdaPvSt11align_val_t => delete_array_aligned;
+        _ZdlPvmSt11align_val_t => delete_aligned;
+        _ZdaPvmSt11align_val_t => delete_array_aligned;
     }
 
     /// Without memory the library's own function decides: it calls the new-handler and throws.
     unsafe extern "C-unwind" fn new(bytes: size_t) -> Block {
         // SAFETY: no precondition.
-        match born(bytes, || unsafe { __libc_malloc(bytes) }) {
+        match born(Family::New, SMALLEST, bytes, || unsafe { __libc_malloc(bytes) }) {
+            // SAFETY: no precondition.
+            block if block.is_null() => unsafe { libc_real::_Znwm(bytes) },
+            block => block,
+        }
+    }
+
+    unsafe extern "C-unwind" fn new_array(bytes: size_t) -> Block {
+        // SAFETY: no precondition.
+        match born(Family::NewArray, SMALLEST, bytes, || unsafe { __libc_malloc(bytes) }) {
             // SAFETY: no precondition.
             block if block.is_null() => unsafe { libc_real::_Znwm(bytes) },
             block => block,
@@ -88,16 +98,50 @@ mod cxx {
 
     unsafe extern "C" fn new_or_null(bytes: size_t) -> Block {
         // SAFETY: no precondition.
-        born(bytes, || unsafe { __libc_malloc(bytes) })
+        born(Family::New, SMALLEST, bytes, || unsafe { __libc_malloc(bytes) })
+    }
+
+    unsafe extern "C" fn new_array_or_null(bytes: size_t) -> Block {
+        // SAFETY: no precondition.
+        born(Family::NewArray, SMALLEST, bytes, || unsafe { __libc_malloc(bytes) })
     }
 
     unsafe extern "C-unwind" fn new_aligned(bytes: size_t, alignment: size_t) -> Block {
         // SAFETY: no precondition.
-        match born(bytes, || unsafe { __libc_memalign(alignment, bytes) }) {
+        match born(Family::NewAligned, alignment, bytes, || unsafe { __libc_memalign(alignment, bytes) }) {
             // SAFETY: no precondition.
             block if block.is_null() => unsafe { libc_real::_ZnwmSt11align_val_t(bytes, alignment) },
             block => block,
         }
+    }
+
+    unsafe extern "C-unwind" fn new_array_aligned(bytes: size_t, alignment: size_t) -> Block {
+        // SAFETY: no precondition.
+        match born(Family::NewArrayAligned, alignment, bytes, || unsafe { __libc_memalign(alignment, bytes) }) {
+            // SAFETY: no precondition.
+            block if block.is_null() => unsafe { libc_real::_ZnwmSt11align_val_t(bytes, alignment) },
+            block => block,
+        }
+    }
+
+    unsafe extern "C" fn delete(block: Block) {
+        // SAFETY: the caller's own block.
+        unsafe { release_as(block, Family::New) }
+    }
+
+    unsafe extern "C" fn delete_array(block: Block) {
+        // SAFETY: the caller's own block.
+        unsafe { release_as(block, Family::NewArray) }
+    }
+
+    unsafe extern "C" fn delete_aligned(block: Block) {
+        // SAFETY: the caller's own block.
+        unsafe { release_as(block, Family::NewAligned) }
+    }
+
+    unsafe extern "C" fn delete_array_aligned(block: Block) {
+        // SAFETY: the caller's own block.
+        unsafe { release_as(block, Family::NewArrayAligned) }
     }
 }
 
@@ -113,12 +157,16 @@ pub(crate) unsafe fn untracked_free(block: Block) {
     unsafe { __libc_free(block) }
 }
 
+/// The alignment of a block for which none was asked.
+const SMALLEST: usize = 16;
+
 /// Calls the allocator and records the block. A size of 0 still gives a separate block.
 #[inline]
-fn born(bytes: usize, call: impl FnOnce() -> Block) -> Block {
+fn born(family: Family, alignment: usize, bytes: usize, call: impl FnOnce() -> Block) -> Block {
     let pc = tls::caller();
     let Some(hook) = Hook::enter_outermost() else { return call() };
-    let block = call();
+    let apart = if judge::is_active() { judge::allocate(alignment, bytes, family, pc) } else { core::ptr::null_mut() };
+    let block = if apart.is_null() { call() } else { apart };
     if !block.is_null() {
         hook.record(Tag::Alloc, pc, &[block as u64, bytes as u64]);
     }
@@ -127,22 +175,29 @@ fn born(bytes: usize, call: impl FnOnce() -> Block) -> Block {
 
 unsafe extern "C" fn allocate(bytes: size_t) -> Block {
     // SAFETY: no precondition.
-    born(bytes, || unsafe { __libc_malloc(bytes) })
+    born(Family::C, SMALLEST, bytes, || unsafe { __libc_malloc(bytes) })
 }
 
 unsafe extern "C" fn allocate_zeroed(count: size_t, bytes: size_t) -> Block {
-    // SAFETY: no precondition; a product that overflows yields no block.
-    born(count.wrapping_mul(bytes), || unsafe { __libc_calloc(count, bytes) })
+    // A product that overflows yields no block.
+    let all = count.saturating_mul(bytes);
+    // SAFETY: no precondition.
+    let block = born(Family::C, SMALLEST, all, || unsafe { __libc_calloc(count, bytes) });
+    if judge::is_guarding() && !block.is_null() {
+        // SAFETY: a fresh block of so many bytes.
+        unsafe { sys::fill(block.cast(), 0, all) };
+    }
+    block
 }
 
 unsafe extern "C" fn allocate_aligned(alignment: size_t, bytes: size_t) -> Block {
     // SAFETY: no precondition.
-    born(bytes, || unsafe { __libc_memalign(alignment, bytes) })
+    born(Family::C, alignment, bytes, || unsafe { __libc_memalign(alignment, bytes) })
 }
 
 unsafe extern "C" fn allocate_pages(bytes: size_t) -> Block {
     // SAFETY: no precondition.
-    born(bytes, || unsafe { __libc_memalign(4096, bytes) })
+    born(Family::C, 4096, bytes, || unsafe { __libc_memalign(4096, bytes) })
 }
 
 unsafe extern "C" fn allocate_posix(place: *mut Block, alignment: size_t, bytes: size_t) -> c_int {
@@ -150,7 +205,7 @@ unsafe extern "C" fn allocate_posix(place: *mut Block, alignment: size_t, bytes:
         return libc::EINVAL;
     }
     // SAFETY: no precondition.
-    let block = born(bytes, || unsafe { __libc_memalign(alignment, bytes) });
+    let block = born(Family::C, alignment, bytes, || unsafe { __libc_memalign(alignment, bytes) });
     if block.is_null() {
         return libc::ENOMEM;
     }
@@ -163,7 +218,13 @@ unsafe extern "C" fn reallocate(block: Block, bytes: size_t) -> Block {
     let pc = tls::caller();
     if block.is_null() {
         // SAFETY: no precondition.
-        return born(bytes, || unsafe { __libc_malloc(bytes) });
+        return born(Family::C, SMALLEST, bytes, || unsafe { __libc_malloc(bytes) });
+    }
+    if judge::is_guarding()
+        && let Some(old) = judge::size_of_block(block)
+    {
+        // SAFETY: the caller's own block.
+        return unsafe { moved(block, old, bytes, pc) };
     }
     let Some(hook) = Hook::enter_outermost().filter(|_| !openmp::is_library(pc)) else {
         // SAFETY: the caller's own block.
@@ -183,6 +244,43 @@ unsafe extern "C" fn reallocate(block: Block, bytes: size_t) -> Block {
     moved
 }
 
+/// Moves a block that lies apart, as a judge wants it: what still points to the old one is wrong.
+///
+/// # Safety
+/// The block is the caller's own, of `old` bytes.
+#[cold]
+unsafe fn moved(block: Block, old: usize, bytes: size_t, pc: u64) -> Block {
+    let hook = Hook::enter_outermost();
+    let new = match bytes {
+        0 => core::ptr::null_mut(),
+        _ => match judge::allocate(SMALLEST, bytes, Family::C, pc) {
+            // SAFETY: no precondition.
+            new if new.is_null() => unsafe { __libc_malloc(bytes) },
+            new => new,
+        },
+    };
+    if new.is_null() && bytes > 0 {
+        return new;
+    }
+    let kept = old.min(bytes);
+    if let Some(hook) = hook.as_ref().filter(|_| bytes > 0) {
+        hook.record(Tag::RangeRead, pc, &[block as u64, kept as u64]);
+    }
+    if let Some(hook) = &hook {
+        hook.record(Tag::Free, pc, &[block as u64]);
+    }
+    if bytes > 0 {
+        // SAFETY: both blocks have so many bytes, and they do not overlap.
+        unsafe { sys::copy(block.cast(), new.cast(), kept) };
+    }
+    judge::free(block, Some(Family::C), pc);
+    if let Some(hook) = hook.filter(|_| bytes > 0) {
+        hook.record(Tag::Alloc, pc, &[new as u64, bytes as u64]);
+        hook.record(Tag::RangeWrite, pc, &[new as u64, kept as u64]);
+    }
+    new
+}
+
 unsafe extern "C" fn reallocate_array(block: Block, count: size_t, bytes: size_t) -> Block {
     match count.checked_mul(bytes) {
         // SAFETY: the caller's own block.
@@ -196,13 +294,27 @@ unsafe extern "C" fn reallocate_array(block: Block, count: size_t, bytes: size_t
 }
 
 unsafe extern "C" fn release(block: Block) {
+    // SAFETY: the caller's own block.
+    unsafe { release_as(block, Family::C) }
+}
+
+/// Frees a block by a function of this family.
+#[inline(always)]
+unsafe fn release_as(block: Block, family: Family) {
     let pc = tls::caller();
     if block.is_null() {
+        // Nothing is freed, but with another value something would be.
+        if let Some(hook) = Hook::enter_outermost() {
+            hook.record(Tag::Free, pc, &[0]);
+        }
         return;
     }
     let hook = if openmp::is_library(pc) { None } else { Hook::enter_outermost() };
     if let Some(hook) = &hook {
         hook.record(Tag::Free, pc, &[block as u64]);
+    }
+    if judge::is_guarding() && judge::free(block, hook.is_some().then_some(family), pc) {
+        return;
     }
     // SAFETY: the caller's own block.
     unsafe { __libc_free(block) };

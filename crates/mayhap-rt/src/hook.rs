@@ -8,10 +8,10 @@ use mayhap_wire::ring::{SiteKind, Tag};
 use crate::channels::services;
 use crate::protocol;
 use crate::replay::{self, Decision};
-use crate::sched::{Grant, Token};
+use crate::sched::{Grant, Token, parking};
 use crate::thread::Thread;
 use crate::tls;
-use crate::{access, calls, fast_path, ring, sched, signals, sites, threads};
+use crate::{access, calls, fast_path, judge, ring, sched, signals, sites, threads, values};
 
 pub(crate) static RECORDING: AtomicBool = AtomicBool::new(false);
 
@@ -73,9 +73,18 @@ impl Hook {
             return interrupted();
         }
         match begin(thread) {
-            Some(grant) => Some(Hook::of(thread, grant)),
+            Some(grant) => Some(Hook::of(thread, grant).after_announced(may_pass)),
             None => slow(thread, may_pass),
         }
+    }
+
+    /// Records the values of what was announced before, if it is done.
+    #[inline(always)]
+    fn after_announced(self, is_done: bool) -> Hook {
+        if is_done {
+            values::record(self.token(), self.thread);
+        }
+        self
     }
 
     /// Does what [`Self::enter_if`] does for a plain access. A replay must know the access; it always takes the slow path.
@@ -90,7 +99,7 @@ impl Hook {
             return interrupted();
         }
         match begin(thread) {
-            Some(grant) => Some(Hook::of(thread, grant)),
+            Some(grant) => Some(Hook::of(thread, grant).after_announced(may_pass)),
             None => slow_access(thread, may_pass, kind, pc, address),
         }
     }
@@ -100,6 +109,7 @@ impl Hook {
     pub(crate) fn enter_for(tag: Tag, pc: u64, object: u64) -> Option<(Hook, Decision)> {
         let hook = Hook::enter()?;
         let decision = replay::hold_back(hook.token(), hook.thread, tag as u8, pc, object);
+        judge::operates(tag, object, pc);
         Some((hook, decision))
     }
 
@@ -108,7 +118,7 @@ impl Hook {
     #[inline(always)]
     pub(crate) fn enter_outermost() -> Option<Hook> {
         let Some(thread) = tls::active() else { return Hook::enter() };
-        if thread.own.busy.load(Ordering::Relaxed) != 0 {
+        if (thread.own.busy.load(Ordering::Relaxed) | thread.own.quiet.load(Ordering::Relaxed)) != 0 {
             return None;
         }
         let outside = thread.own.outside.load(Ordering::Relaxed) != 0;
@@ -144,13 +154,27 @@ impl Hook {
         if replay::active() {
             self.follow(tag, pc, following);
         }
+        if judge::is_active() {
+            judge::announces(tag, following, pc);
+        }
         let site = self.site(pc);
         access::put_branch(self.token(), self.thread);
+        if !matches!(tag, Tag::Alloc | Tag::Free | Tag::RangeRead | Tag::RangeWrite) {
+            self.thread.values.want(values::AFTER_SYNC);
+        }
         // Memory, inputs and failures are no events and have no stack.
-        if !matches!(tag, Tag::Alloc | Tag::Renew | Tag::SemInit | Tag::Input | Tag::Channel | Tag::SendEnd) {
+        if !matches!(tag, Tag::Alloc | Tag::SemInit | Tag::Input | Tag::Channel | Tag::Open | Tag::SendEnd) {
             calls::record_frames(self.token(), self.thread);
         }
         ring::record(self.token(), tag, site, following);
+        // Threads that wait for what is given up here can try again, once this thread has done it and passes the token on.
+        let gives_up = matches!(
+            tag,
+            Tag::Release | Tag::AnyRelease | Tag::KeyedRelease | Tag::SemPost | Tag::OnceDone | Tag::StdUnlocked
+        );
+        if gives_up && parking::is_on() {
+            parking::unpark(following.first().copied().unwrap_or(0), usize::MAX);
+        }
     }
 
     /// Has a replay hold a record back, unless it held back the operation that the record is about.
@@ -159,6 +183,7 @@ impl Hook {
         let object = following.first().copied().unwrap_or(0);
         match tag {
             Tag::Alloc => replay::allocated(self.thread, pc, object),
+            Tag::Renew if self.thread.replay.held_back.swap(0, Ordering::Relaxed) == tag as u32 => {}
             Tag::Renew
             | Tag::BarrierInit
             | Tag::WaitBegin
@@ -170,20 +195,27 @@ impl Hook {
             | Tag::Input
             | Tag::Tried
             | Tag::Channel
+            | Tag::Open
             | Tag::SendEnd
             | Tag::SignalSent
             | Tag::SignalTaken
-            | Tag::Unmap
             | Tag::Benign
             | Tag::Heeded
             | Tag::Doubt => {}
-            // What is found ready depends on how fast others are.
-            Tag::Ready if !replay::is_next(self.thread, tag as u8, pc, object) => {}
+            Tag::Free if object == 0 => {}
+            // Most mappings matter to no other thread and are no steps.
+            Tag::Unmap if !replay::is_next(self.thread, tag as u8, pc, object) => {}
+            // What is found ready depends on how fast others are, and so may whether an initialisation is found done.
+            Tag::Ready | Tag::OnceSeen if !replay::is_next(self.thread, tag as u8, pc, object) => {}
             // Rust's library reports these as steps where it had a separate hook, and not at all where it had none.
             Tag::StdLocked | Tag::StdUnlocked | Tag::Parked | Tag::ScopeLeft
                 if !replay::is_next(self.thread, tag as u8, pc, object) => {}
             _ if self.thread.replay.held_back.swap(0, Ordering::Relaxed) == tag as u32 => {}
-            _ => drop(replay::hold_back(self.token(), self.thread, tag as u8, pc, object)),
+            _ => {
+                replay::hold_back(self.token(), self.thread, tag as u8, pc, object);
+                // The next record of this hook, of several ranges say, is another step.
+                self.thread.replay.held_back.store(0, Ordering::Relaxed);
+            }
         }
     }
 
@@ -193,6 +225,32 @@ impl Hook {
         let result = call();
         self.grant = reacquire(self.thread);
         result
+    }
+
+    /// Where the seed decides all, waits for other threads to change `object` until `attempt` has a result. `None` if the thread must wait in the
+    /// kernel: [`Self::blocking`] comes next then, since the token is gone. `limited`: the wait has a time limit.
+    pub(crate) fn parked<R>(
+        &mut self,
+        object: u64,
+        limited: bool,
+        mut attempt: impl FnMut() -> Option<R>,
+    ) -> Option<R> {
+        if !parking::is_on() {
+            return None;
+        }
+        self.thread.own.announced.store(0, Ordering::Relaxed);
+        while parking::park(self.thread, object, limited) {
+            self.grant = sched::ensure(self.thread, sched::in_turns());
+            if let Some(result) = attempt() {
+                return Some(result);
+            }
+        }
+        None
+    }
+
+    /// Runs a call of code without hooks that may wait by raw system calls. Where the seed decides all, those calls give the token up.
+    pub(crate) fn waiting_inside<R>(&mut self, call: impl FnOnce() -> R) -> R {
+        if parking::is_on() { self.exposed(call) } else { self.blocking(call) }
     }
 
     /// Runs a call that is not expected to block and keeps the token, so that what follows is recorded before anything of another thread.
@@ -227,7 +285,7 @@ impl Hook {
 
     /// Ends the hook and lets all waiting threads go first.
     pub(crate) fn give_way(self) {
-        sched::give_way(self.thread);
+        sched::give_way(self.token(), self.thread);
     }
 
     /// Lets the schedule pass the token on after synchronisation.
@@ -283,9 +341,11 @@ fn begin(thread: &'static Thread) -> Option<Grant> {
 #[cold]
 #[inline(never)]
 fn slow_access(thread: &'static Thread, may_pass: bool, kind: u8, pc: u64, address: u64) -> Option<Hook> {
-    let hook = slow(thread, may_pass)?;
+    // A thread that is cancelled anywhere unwinds from here. The personality function refuses that in a function with something to drop,
+    // unless the compiler knows that the call may unwind; `abandon` ends the hook then.
+    let hook = ManuallyDrop::new(slow(thread, may_pass)?);
     replay::hold_back(hook.token(), thread, kind, pc, address);
-    Some(hook)
+    Some(ManuallyDrop::into_inner(hook))
 }
 
 /// Runs `f`, which may take the scheduler's lock, so that no signal handler finds it taken.
@@ -316,7 +376,7 @@ fn slow(thread: &'static Thread, may_pass: bool) -> Option<Hook> {
         end_without_token(thread);
         return None;
     }
-    let hook = Hook::of(thread, sched::ensure(thread, may_pass));
+    let hook = Hook::of(thread, sched::ensure(thread, may_pass)).after_announced(may_pass);
     is_recording().then_some(hook)
 }
 

@@ -2,17 +2,20 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use mayhap_wire::ring::ENVIRONMENT;
+use mayhap_wire::ring::{ENVIRONMENT, TURNS_ENVIRONMENT};
 
 use crate::hook::{self, Hook};
-use crate::{channels, conditions, inline_hooks, modules, process, real, replay, ring, sched, sys, threads, tls};
+use crate::{
+    channels, conditions, inline_hooks, judge, linger, modules, opaque_calls, process, real, replay, ring, sched, sys,
+    threads, tls,
+};
 
 static DONE: AtomicBool = AtomicBool::new(false);
 
 /// Runs when the loader has loaded this library and those it needs.
 #[used]
 #[unsafe(link_section = ".init_array")]
-static CONSTRUCTOR: extern "C" fn() = init;
+static CONSTRUCTOR: extern "C" fn() = start;
 
 /// Runs after the destructors of the program and of the libraries that need this one.
 #[used]
@@ -23,11 +26,21 @@ unsafe extern "C" {
     static environ: *const *const libc::c_char;
 }
 
-/// Starts the runtime. Every instrumented file's constructor calls this too, and gcc's start-up code does before the C library is ready:
-/// then there is no environment yet.
-#[unsafe(export_name = "__tsan_init")]
-extern "C" fn init() {
+/// Every instrumented file's constructor calls this.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __tsan_init() {
+    core::arch::naked_asm!("mov rdi, qword ptr [rsp]", "jmp {inner}", inner = sym init)
+}
+
+extern "C" fn start() {
+    init(0);
+}
+
+/// Starts the runtime. gcc's start-up code calls this before the C library is ready: then there is no environment yet.
+extern "C" fn init(caller: u64) {
     tls::ready();
+    opaque_calls::has_hooks(caller);
     // SAFETY: the C library's variable, which no thread changes while the program starts.
     if unsafe { environ.is_null() } {
         return;
@@ -43,25 +56,48 @@ extern "C" fn init() {
         return;
     }
     real::find_all();
+    load_unwinder();
     open_schedule();
     sys::register_barrier();
     process::prepare();
     threads::prepare();
     conditions::prepare();
     channels::descriptors::inherit();
+    let turns = variable(TURNS_ENVIRONMENT);
+    if !turns.is_null() {
+        sched::open_turns(turns);
+    }
     if let Some(header) = ring::header() {
         sched::configure(header.seed, header.schedule, header.slice);
+        if header.values != 0 && !replay::active() {
+            crate::values::enable();
+        }
+        linger::configure(header.linger);
     }
     inline_hooks::locate();
     hook::start();
     // The main thread gets its record and the token.
-    if let Some(hook) = Hook::enter() {
-        modules::record_all(hook.token());
+    if let Some(mut hook) = Hook::enter() {
+        modules::record_all(&mut hook);
         drop(hook);
     }
 }
 
-/// The value of an environment variable; null without it.
+/// Loads what unwinds stacks while the program has one thread. The C library does so when it is first needed: then other threads may
+/// wait for the loader, and where modules lie would depend on who needs it when.
+fn load_unwinder() {
+    #[cfg(not(feature = "archive"))]
+    {
+        unsafe extern "C" {
+            fn backtrace(buffer: *mut *mut libc::c_void, size: libc::c_int) -> libc::c_int;
+        }
+        let mut frame = core::ptr::null_mut();
+        // SAFETY: there is room for one entry.
+        unsafe { backtrace(&mut frame, 1) };
+    }
+}
+
+/// Returns the value of an environment variable; null without it.
 fn variable(name: &str) -> *const libc::c_char {
     let mut text = [0u8; 64];
     text[..name.len()].copy_from_slice(name.as_bytes());
@@ -74,6 +110,10 @@ fn open_schedule() {
     let path = variable(mayhap_wire::schedule::ENVIRONMENT);
     if !path.is_null() {
         replay::start(path);
+    }
+    let path = variable(mayhap_wire::judgement::ENVIRONMENT);
+    if !path.is_null() {
+        judge::start(path);
     }
 }
 

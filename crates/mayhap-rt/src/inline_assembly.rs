@@ -7,7 +7,6 @@ use mayhap_wire::channel::doubt;
 use mayhap_wire::inline_assembly::{Does, split};
 use mayhap_wire::ring::{AtomicForm, AtomicKind, Tag, atomic_word, order};
 
-use crate::channels::once_at;
 use crate::hook::Hook;
 use crate::{replay, tls};
 
@@ -98,8 +97,10 @@ unsafe extern "C" fn announce(address: u64, what: u32, pc: u64, saved: *const u6
         }
         Does::Change => {
             if let Some(hook) = Hook::enter() {
+                // Another thread may write in between, which is why two such instructions race. One that stores what only others load does
+                // not: the processor stores it whole and after all that came before.
                 hook.record(Tag::RangeRead, pc, &[address, u64::from(size)]);
-                hook.record(Tag::RangeWrite, pc, &[address, u64::from(size)]);
+                record(&hook, pc, address, AtomicKind::Store, AtomicForm::Plain, order::RELEASE, size);
             }
         }
         Does::Fence => {
@@ -108,9 +109,7 @@ unsafe extern "C" fn announce(address: u64, what: u32, pc: u64, saved: *const u6
             }
         }
         Does::Unknown => {
-            if let Some(hook) = Hook::enter()
-                && once_at(pc)
-            {
+            if let Some(hook) = Hook::enter() {
                 hook.record(Tag::Doubt, pc, &[u64::from(doubt::ASSEMBLY)]);
             }
         }

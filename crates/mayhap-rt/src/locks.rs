@@ -7,11 +7,12 @@ use libc::{EBUSY, EOWNERDEAD, ETIMEDOUT, c_int, c_void, clockid_t, timespec};
 use mayhap_wire::ring::Tag;
 
 use crate::hook::Hook;
+use crate::inputs::Deadline;
 use crate::openmp;
 use crate::real::real;
 use crate::replay::{self, Decision};
 use crate::tls::{self, exports};
-use crate::waits::renew;
+use crate::waits::{destroy, renew};
 
 type Lock = *mut c_void;
 
@@ -79,12 +80,12 @@ exports! {
     mtx_destroy => c11_destroy;
 }
 
-/// Takes a lock: `attempt` never blocks and says `EBUSY` if it would have to, then `wait` is asked; `bounded` if not for ever.
+/// Takes a lock: `attempt` never blocks and says `EBUSY` if it would have to, then `wait` is asked; `bounded` if not forever.
 pub(crate) fn take(
     lock: Lock,
     tag: Tag,
     bounded: bool,
-    attempt: impl FnOnce() -> c_int,
+    attempt: impl Fn() -> c_int,
     wait: Option<impl FnOnce() -> c_int>,
 ) -> c_int {
     let pc = tls::caller();
@@ -94,6 +95,7 @@ pub(crate) fn take(
             None => attempt(),
         };
     };
+    let is_timed = bounded && wait.is_some();
     let mut result = attempt();
     if let Decision::Fail(error) = decision {
         if result == EBUSY {
@@ -107,7 +109,8 @@ pub(crate) fn take(
     if let (EBUSY, Some(wait)) = (result, wait) {
         replay::blocked(hook.thread());
         hook.record(Tag::Blocked, pc, &[lock as u64, tag as u64]);
-        result = hook.blocking(wait);
+        let parked = hook.parked(lock as u64, bounded, || Some(attempt()).filter(|&result| result != EBUSY));
+        result = parked.unwrap_or_else(|| hook.blocking(wait));
         replay::unblocked(hook.thread());
     } else {
         replay::tried(hook.thread(), true);
@@ -115,7 +118,7 @@ pub(crate) fn take(
     match result {
         0 | EOWNERDEAD => {
             if bounded {
-                hook.record(Tag::Tried, pc, &[]);
+                hook.record(Tag::Tried, pc, &[is_timed.into()]);
             }
             hook.record(tag, pc, &[lock as u64]);
             hook.sync_point();
@@ -156,7 +159,10 @@ pub(crate) fn retake(hook: &mut Hook, lock: Lock, pc: u64) -> c_int {
     if result == EBUSY {
         hook.record(Tag::Blocked, pc, &[lock as u64, Tag::Acquire as u64]);
         // SAFETY: as above.
-        result = hook.blocking(|| unsafe { libc_::pthread_mutex_lock(lock) });
+        let attempt = || Some(unsafe { libc_::pthread_mutex_trylock(lock) }).filter(|&result| result != EBUSY);
+        let parked = hook.parked(lock as u64, false, attempt);
+        // SAFETY: as above.
+        result = parked.unwrap_or_else(|| hook.blocking(|| unsafe { libc_::pthread_mutex_lock(lock) }));
     }
     if result == 0 || result == EOWNERDEAD {
         hook.record(Tag::Acquire, pc, &[lock as u64]);
@@ -183,24 +189,29 @@ macro_rules! takes {
     (@wait $wait:expr) => { Some(|| unsafe { $wait }) };
 }
 
+/// When a time of the clock on the wall comes.
+fn real_time(t: *const timespec) -> Deadline {
+    Deadline::new(libc::CLOCK_REALTIME, t)
+}
+
 takes! {
     mutex_lock(m) Acquire libc_::pthread_mutex_trylock(m), else libc_::pthread_mutex_lock(m);
     mutex_trylock(m) Acquire libc_::pthread_mutex_trylock(m);
-    mutex_timedlock(m, t: *const timespec) Acquire libc_::pthread_mutex_trylock(m), within libc_::pthread_mutex_timedlock(m, t);
+    mutex_timedlock(m, t: *const timespec) Acquire libc_::pthread_mutex_trylock(m), within libc_::pthread_mutex_timedlock(m, real_time(t).get());
     mutex_clocklock(m, c: clockid_t, t: *const timespec) Acquire
-        libc_::pthread_mutex_trylock(m), within libc_::pthread_mutex_clocklock(m, c, t);
+        libc_::pthread_mutex_trylock(m), within libc_::pthread_mutex_clocklock(m, c, Deadline::new(c, t).get());
     rdlock(l) SharedAcquire libc_::pthread_rwlock_tryrdlock(l), else libc_::pthread_rwlock_rdlock(l);
     wrlock(l) Acquire libc_::pthread_rwlock_trywrlock(l), else libc_::pthread_rwlock_wrlock(l);
     tryrdlock(l) SharedAcquire libc_::pthread_rwlock_tryrdlock(l);
     trywrlock(l) Acquire libc_::pthread_rwlock_trywrlock(l);
     timedrdlock(l, t: *const timespec) SharedAcquire
-        libc_::pthread_rwlock_tryrdlock(l), within libc_::pthread_rwlock_timedrdlock(l, t);
+        libc_::pthread_rwlock_tryrdlock(l), within libc_::pthread_rwlock_timedrdlock(l, real_time(t).get());
     timedwrlock(l, t: *const timespec) Acquire
-        libc_::pthread_rwlock_trywrlock(l), within libc_::pthread_rwlock_timedwrlock(l, t);
+        libc_::pthread_rwlock_trywrlock(l), within libc_::pthread_rwlock_timedwrlock(l, real_time(t).get());
     clockrdlock(l, c: clockid_t, t: *const timespec) SharedAcquire
-        libc_::pthread_rwlock_tryrdlock(l), within libc_::pthread_rwlock_clockrdlock(l, c, t);
+        libc_::pthread_rwlock_tryrdlock(l), within libc_::pthread_rwlock_clockrdlock(l, c, Deadline::new(c, t).get());
     clockwrlock(l, c: clockid_t, t: *const timespec) Acquire
-        libc_::pthread_rwlock_trywrlock(l), within libc_::pthread_rwlock_clockwrlock(l, c, t);
+        libc_::pthread_rwlock_trywrlock(l), within libc_::pthread_rwlock_clockwrlock(l, c, Deadline::new(c, t).get());
     spin_lock(l) Acquire libc_::pthread_spin_trylock(l), else libc_::pthread_spin_lock(l);
     spin_trylock(l) Acquire libc_::pthread_spin_trylock(l);
 }
@@ -227,7 +238,7 @@ unsafe extern "C-unwind" fn mutex_init(lock: Lock, attributes: *const c_void) ->
 
 unsafe extern "C-unwind" fn mutex_destroy(lock: Lock) -> c_int {
     // SAFETY: the caller's own argument.
-    renew(lock, || unsafe { libc_::pthread_mutex_destroy(lock) })
+    destroy(lock, || unsafe { libc_::pthread_mutex_destroy(lock) })
 }
 
 unsafe extern "C-unwind" fn rwlock_init(lock: Lock, attributes: *const c_void) -> c_int {
@@ -237,7 +248,7 @@ unsafe extern "C-unwind" fn rwlock_init(lock: Lock, attributes: *const c_void) -
 
 unsafe extern "C-unwind" fn rwlock_destroy(lock: Lock) -> c_int {
     // SAFETY: the caller's own argument.
-    renew(lock, || unsafe { libc_::pthread_rwlock_destroy(lock) })
+    destroy(lock, || unsafe { libc_::pthread_rwlock_destroy(lock) })
 }
 
 unsafe extern "C-unwind" fn spin_init(lock: Lock, shared: c_int) -> c_int {
@@ -247,7 +258,7 @@ unsafe extern "C-unwind" fn spin_init(lock: Lock, shared: c_int) -> c_int {
 
 unsafe extern "C-unwind" fn spin_destroy(lock: Lock) -> c_int {
     // SAFETY: the caller's own argument.
-    renew(lock, || unsafe { libc_::pthread_spin_destroy(lock) })
+    destroy(lock, || unsafe { libc_::pthread_spin_destroy(lock) })
 }
 
 /// glibc's C11 mutexes are its POSIX mutexes with other results.
@@ -287,7 +298,7 @@ unsafe extern "C-unwind" fn c11_init(lock: Lock, kind: c_int) -> c_int {
 }
 
 unsafe extern "C-unwind" fn c11_destroy(lock: Lock) {
-    renew(lock, || {
+    destroy(lock, || {
         // SAFETY: the caller's own argument.
         unsafe { libc_::mtx_destroy(lock) };
         0

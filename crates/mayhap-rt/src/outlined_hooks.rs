@@ -24,7 +24,7 @@ use crate::hook::{self, Hook};
 use crate::inline_hooks::Registers;
 use crate::thread::Thread;
 use crate::tls;
-use crate::{access, ring, sched, sites};
+use crate::{access, cancelling, judge, opaque_calls, ring, sched, sites};
 
 /// An access in the program's code.
 #[repr(C)]
@@ -62,7 +62,16 @@ pub(crate) fn keep_apart() {
 }
 
 /// Announces accesses of a thread that may have to wait, or whose places have no numbers yet.
-unsafe extern "C" fn together(addresses: *const u64, places: *const Place, count: u32, pc: u64) {
+unsafe extern "C-unwind" fn together(addresses: *const u64, places: *const Place, count: u32, pc: u64) {
+    // SAFETY: as the caller vouches.
+    let slowly = || unsafe { together_slowly(addresses, places, count, pc) };
+    if cancelling::is_possible() { cancelling::deferred(slowly) } else { slowly() }
+}
+
+/// # Safety
+/// The hooks have put as many addresses there, and the assembler as many places.
+#[inline(always)]
+unsafe fn together_slowly(addresses: *const u64, places: *const Place, count: u32, pc: u64) {
     if APART.load(Ordering::Relaxed) != 0 {
         // SAFETY: as below. It may be any of those that would otherwise be announced together.
         return unsafe { announce(&*places, addresses.read(), pc, true) };
@@ -83,12 +92,15 @@ unsafe extern "C" fn together(addresses: *const u64, places: *const Place, count
 /// Announces one access. `first`: every access that was announced before is done, except perhaps a write that the compiler announced
 /// early.
 fn announce(place: &Place, address: u64, pc: u64, first: bool) {
+    // The place lies in the code's own module, which may be gone when the thread has waited.
+    let size = place.what as u8;
     let writes = place.what & what::WRITES != 0;
     let (kind, step) = if writes { (SiteKind::Write, WRITE) } else { (SiteKind::Read, READ) };
     // A write that was announced before the block began, or before a call, is done.
     let is_behind = place.what & (what::BLOCK | what::CALL) != 0;
     let may_pass = first && (writes || is_behind || access::may_pass_before_read());
     let Some(hook) = Hook::enter_access(may_pass, step, pc, address) else { return };
+    judge::accesses(address, size, writes, pc);
     let thread = hook.thread();
     let site = sites::number(hook.token(), pc, kind, place.what as u8);
     access::note_branches();
@@ -105,7 +117,9 @@ fn announce(place: &Place, address: u64, pc: u64, first: bool) {
     }
     let branched = block || place.what & what::CALL != 0 && access::is_branched(thread);
     access::put(hook.token(), thread, site, address, last, branched);
+    thread.values.announce(address, place.what as u8, writes);
     if !writes {
+        access::put_found(&hook, address, place.what as u8);
         access::has_read(thread);
     }
 }
@@ -480,6 +494,8 @@ unsafe extern "C" fn __mayhap_leaving() {
         "mov qword ptr [rdx + {fast_path_owner}], 0",
         "4: pop rdx",
         "mov dword ptr [rax + {outside}], 1",
+        "cmp byte ptr [rip + {opaque}], 0",
+        "jne 3f",
         "cmp dword ptr [rip + {waiting}], 0",
         "je 2f",
         "mov ecx, dword ptr [rip + {owner}]",
@@ -488,15 +504,10 @@ unsafe extern "C" fn __mayhap_leaving() {
         "2: pop rcx",
         "pop rax",
         "ret",
-        // Another thread waits.
+        // Another thread waits, or the call may be one of a library that orders threads.
         "3: push rbp; mov rbp, rsp",
-        "push rdx",
-        "push rsi",
-        "push rdi",
-        "push r8",
-        "push r9",
-        "push r10",
-        "push r11",
+        "push rdx; push rsi; push rdi",
+        "push r8; push r9; push r10; push r11",
         "sub rsp, 128 + 8",
         // Before jumps the stack is aligned differently than before calls.
         "and rsp, -16",
@@ -508,6 +519,7 @@ unsafe extern "C" fn __mayhap_leaving() {
         "movups xmmword ptr [rsp + 80], xmm5",
         "movups xmmword ptr [rsp + 96], xmm6",
         "movups xmmword ptr [rsp + 112], xmm7",
+        "mov rdi, qword ptr [rbp + 24]",
         "call {give_up}",
         "movups xmm0, xmmword ptr [rsp]",
         "movups xmm1, xmmword ptr [rsp + 16]",
@@ -533,13 +545,20 @@ unsafe extern "C" fn __mayhap_leaving() {
         owner = sym sched::OWNER,
         waiting = sym sched::WAITING,
         apart = sym APART,
+        opaque = sym opaque_calls::ANY,
         give_up = sym give_up,
     )
 }
 
-/// Gives the token to a thread that waits for it.
-unsafe extern "C" fn give_up() {
-    if let Some(thread) = tls::active() {
+/// Records the call at `pc` that follows, if it may order threads, and gives the token to a thread that waits for it.
+unsafe extern "C" fn give_up(pc: u64) {
+    if opaque_calls::ANY.load(Ordering::Relaxed) != 0 {
+        opaque_calls::calls(pc);
+    }
+    if let Some(thread) = tls::active()
+        && sched::WAITING.load(Ordering::Relaxed) != 0
+        && sched::OWNER.load(Ordering::Relaxed) == thread.identity.owner.load(Ordering::Relaxed)
+    {
         hook::while_busy(thread, || sched::offer(thread));
     }
 }

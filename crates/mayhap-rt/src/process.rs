@@ -2,30 +2,43 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use libc::{c_int, c_void};
-use mayhap_wire::ring::state;
+use libc::{c_char, c_int, c_uint, c_void};
+use mayhap_wire::channel::doubt;
+use mayhap_wire::ring::{Tag, state};
 
 use crate::channels::file_locks;
+use crate::hook::Hook;
 use crate::real::{real, real_address};
 use crate::tls::{self, exports};
-use crate::{calls, conditions, hook, inline_hooks, replay, ring, sched, signals, sys};
+use crate::{calls, cancelling, conditions, hook, inline_hooks, judge, replay, ring, sched, signals, sys};
 
 mod libc_real {
     use super::*;
     real! {
         fn _exit(code: c_int) -> ();
+        fn abort() -> ();
+        fn __assert_fail(what: *const c_char, file: *const c_char, line: c_uint, function: *const c_char) -> ();
     }
 }
 
 exports! {
     _exit => exit_at_once;
     _Exit => exit_at_once;
+    abort => give_up;
+    __assert_fail => fail;
 }
 
 /// Prepares for forks: a child shares the ring's memory but must not write there.
 pub(crate) fn prepare() {
     // SAFETY: the handlers fit; the library keeps them.
-    unsafe { libc::pthread_atfork(None, Some(forked), Some(in_child)) };
+    unsafe { libc::pthread_atfork(Some(forks), Some(forked), Some(in_child)) };
+}
+
+/// What the calling thread has done may reach other threads through the child.
+extern "C" fn forks() {
+    if let Some(hook) = Hook::enter_outermost() {
+        hook.record(Tag::Doubt, 0, &[u64::from(doubt::PROCESS), doubt::RELEASES]);
+    }
 }
 
 extern "C" fn forked() {
@@ -38,6 +51,7 @@ extern "C" fn in_child() {
     hook::stop();
     sched::forget();
     replay::forget();
+    judge::forget();
     conditions::forget();
     file_locks::forget();
     inline_hooks::forget();
@@ -70,6 +84,23 @@ unsafe extern "C" fn exit_at_once(code: c_int) {
     note_fate(state::EXITED_AT_ONCE);
     // SAFETY: no precondition.
     unsafe { libc_real::_exit(code) }
+}
+
+unsafe extern "C" fn give_up() {
+    if is_writer() {
+        replay::exits();
+    }
+    // SAFETY: no precondition.
+    unsafe { libc_real::abort() }
+}
+
+/// An assertion of the program does not hold.
+unsafe extern "C" fn fail(what: *const c_char, file: *const c_char, line: c_uint, function: *const c_char) {
+    if is_writer() {
+        replay::exits();
+    }
+    // SAFETY: the caller's own arguments.
+    unsafe { libc_real::__assert_fail(what, file, line, function) }
 }
 
 /// The `exec` family, some with variable arguments: notes the call, then continues as if the runtime were not there. A call that
@@ -172,6 +203,12 @@ fn prepare_to_jump(_: *const u64) {
     MAY_JUMP.store(true, Ordering::Relaxed);
 }
 
+/// A thread that may be cancelled anywhere leaves as suddenly as one that jumps.
+fn may_be_cancelled(kind: *const u64) {
+    prepare_to_jump(kind);
+    cancelling::chosen(kind);
+}
+
 passing! {
     longjmp find_longjmp jump_away;
     _longjmp find_longjmp_plain jump_away;
@@ -180,6 +217,5 @@ passing! {
     setjmp find_setjmp prepare_to_jump;
     _setjmp find_setjmp_plain prepare_to_jump;
     __sigsetjmp find_sigsetjmp prepare_to_jump;
-    // A thread that may be cancelled anywhere leaves as suddenly.
-    pthread_setcanceltype find_setcanceltype prepare_to_jump;
+    pthread_setcanceltype find_setcanceltype may_be_cancelled;
 }

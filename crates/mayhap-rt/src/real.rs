@@ -60,7 +60,7 @@ mod looked_up {
             Real { name, version: Some(version), found: AtomicPtr::new(core::ptr::null_mut()) }
         }
 
-        /// The function's address.
+        /// Returns the function's address.
         #[inline]
         pub(crate) fn get(&self) -> *mut c_void {
             let found = self.found.load(Ordering::Relaxed);

@@ -106,7 +106,7 @@ unsafe fn put_word(header: *mut Header, at: u64, word: u64) {
     }
 }
 
-/// The address of the unit with this number.
+/// Returns the address of the unit with this number.
 #[inline(always)]
 fn cell(header: *mut Header, number: u64) -> *mut u32 {
     header.cast::<u32>().wrapping_add(DATA_OFFSET / 4).wrapping_add((number & (UNITS - 1)) as usize)

@@ -2,7 +2,7 @@
 //!
 //! Programs bring `std` with them as compiled, without hooks. Of its locks they inline the fast paths, and those are seen as
 //! atomic operations; the waiting is in functions of `std` itself. `mayhap cargo` has the linker put a few of these
-//! functions behind the ones here (`--wrap`, through stubs it writes), which record what happened. Each gets the arguments of the
+//! functions to be called by the ones here (`--wrap`, through stubs it writes), which record what happened. Each gets the arguments of the
 //! function it stands for, all of them integers and pointers in registers, and that function itself in the sixth.
 //!
 //! The raw `futex` system call, which `std` and others wait with, gives the token up like any other call that may block.
@@ -15,6 +15,7 @@ use mayhap_wire::ring::{AtomicKind, Tag, atomic_word, order};
 use crate::channels::services;
 use crate::hook::{self, Hook};
 use crate::replay::{self, conditions as scheduled};
+use crate::sched::parking;
 use crate::thread::Thread;
 use crate::tls::{self, exports};
 use crate::{blocking, sys};
@@ -60,7 +61,8 @@ fn lock(lock: u64, shared: bool, call: impl FnOnce() -> u64) -> u64 {
     let Some(mut hook) = enter() else { return call() };
     replay::refused(hook.thread(), Tag::StdLocked, pc, lock);
     replay::blocked(hook.thread());
-    let result = hook.blocking(call);
+    hook.record(Tag::Blocked, pc, &[lock, Tag::StdLocked as u64]);
+    let result = hook.waiting_inside(call);
     replay::unblocked(hook.thread());
     hook.record(Tag::StdLocked, pc, &[lock, u64::from(shared)]);
     hook.sync_point();
@@ -92,7 +94,7 @@ fn wait(condition: u64, mutex: u64, woken: fn(u64) -> bool, call: impl FnOnce() 
     }
     hook.record(Tag::StdUnlocked, pc, &[mutex]);
     hook.record(Tag::WaitBegin, pc, &[condition]);
-    let result = hook.blocking(call);
+    let result = hook.waiting_inside(call);
     hook.record(Tag::WaitEnd, pc, &[condition, u64::from(woken(result))]);
     hook.record(Tag::StdLocked, pc, &[mutex, 0]);
     result
@@ -292,7 +294,7 @@ unsafe extern "C-unwind" fn barrier_wait(a: u64, b: u64, c: u64, d: u64, e: u64,
     let thread = hook.thread();
     hook.record(Tag::BarrierArrive, pc, &[a]);
     // SAFETY: the caller's own arguments.
-    let result = hook.blocking(|| inside(thread, || unsafe { real(a, b, c, d, e) }));
+    let result = hook.waiting_inside(|| inside(thread, || unsafe { real(a, b, c, d, e) }));
     hook.record(Tag::BarrierLeave, pc, &[a]);
     result
 }
@@ -304,7 +306,12 @@ unsafe extern "C-unwind" fn park(a: u64, b: u64, c: u64, d: u64, e: u64, real: R
     if let Some(thread) = thread {
         thread.own.futex.store(0, Ordering::Relaxed);
     }
-    blocking::leave();
+    if let Some(hook) = Hook::enter() {
+        hook.record(Tag::Blocked, pc, &[0, Tag::Parked as u64]);
+    }
+    if !parking::is_on() {
+        blocking::leave();
+    }
     // SAFETY: the caller's own arguments.
     let result = unsafe { real(a, b, c, d, e) };
     if let Some(hook) = Hook::enter() {
@@ -325,46 +332,37 @@ unsafe extern "C-unwind" fn scope_leave(a: u64, b: u64, c: u64, d: u64, e: u64, 
     unsafe { real(a, b, c, d, e) }
 }
 
-/// The C library's `syscall`: anything but a futex goes to the kernel as if the runtime were not there, because the call may be
-/// one that returns twice.
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-unsafe extern "C" fn syscall() {
-    core::arch::naked_asm!(
-        "cmp rdi, {futex_number}",
-        "jne 3f",
-        "mov r11, qword ptr [rsp]",
-        "mov r10, qword ptr [rip + mayhap_pc@GOTTPOFF]",
-        "mov qword ptr fs:[r10], r11",
-        "jmp {futex}",
-        "3:",
-        "mov rax, rdi",
-        "mov rdi, rsi",
-        "mov rsi, rdx",
-        "mov rdx, rcx",
-        "mov r10, r8",
-        "mov r8, r9",
-        "mov r9, qword ptr [rsp + 8]",
-        "syscall",
-        "cmp rax, -4095",
-        "jae 2f",
-        "ret",
-        "2:",
-        "mov rdi, rax",
-        "jmp {failed}",
-        futex_number = const libc::SYS_futex,
-        futex = sym futex,
-        failed = sym failed,
-    )
+/// Where the seed decides all: a wait for a wake-up of a futex word, and what it returns. `None` if the kernel must wait.
+fn parked_futex(address: usize, op: c_int, expected: u32, limited: bool) -> Option<isize> {
+    if !parking::is_on() || !matches!(op & libc::FUTEX_CMD_MASK, libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET) {
+        return None;
+    }
+    let mut hook = Hook::enter_outermost()?;
+    let mut value = 0u32;
+    if !sys::peek(address as u64, (&raw mut value).cast(), 4) {
+        return None;
+    }
+    if value != expected {
+        return Some(-(libc::EAGAIN as isize));
+    }
+    if hook.parked(address as u64, limited, || Some(())).is_some() {
+        return Some(0);
+    }
+    let _ = hook.suspend();
+    None
 }
 
-extern "C" fn failed(result: i64) -> i64 {
-    // SAFETY: the calling thread's own errno.
-    unsafe { *libc::__errno_location() = -result as c_int };
-    -1
+/// Where the seed decides all: a wake-up of threads that are parked on a futex word; says how many.
+fn unpark_futex(address: usize, op: c_int, most: usize) -> usize {
+    let plain = matches!(op & libc::FUTEX_CMD_MASK, libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET);
+    match Some(()).filter(|()| parking::is_on()).and_then(|()| Hook::enter_outermost()) {
+        Some(_hook) => parking::unpark(address as u64, if plain { most } else { usize::MAX }),
+        None => 0,
+    }
 }
 
-unsafe extern "C" fn futex(number: i64, a: usize, op: usize, c: usize, d: usize, e: usize, f: usize) -> i64 {
+/// A futex call that the program makes itself.
+pub(crate) unsafe fn futex([a, op, c, d, e, f]: [usize; 6]) -> i64 {
     let waits = matches!(
         op as c_int & libc::FUTEX_CMD_MASK,
         libc::FUTEX_WAIT
@@ -377,9 +375,12 @@ unsafe extern "C" fn futex(number: i64, a: usize, op: usize, c: usize, d: usize,
     if let Some(thread) = sleeper {
         thread.own.futex.store(a as u64, Ordering::Relaxed);
         replay::asleep(thread, true);
-        blocking::leave();
     }
     let pc = tls::caller();
+    let parked = if waits { parked_futex(a, op as c_int, c as u32, d != 0) } else { None };
+    if parked.is_none() && sleeper.is_some() {
+        blocking::leave();
+    }
     let wakes = matches!(
         op as c_int & libc::FUTEX_CMD_MASK,
         libc::FUTEX_WAKE
@@ -391,16 +392,18 @@ unsafe extern "C" fn futex(number: i64, a: usize, op: usize, c: usize, d: usize,
     if wakes {
         services::wakes(pc, a as u64);
     }
-    // SAFETY: the caller's own arguments.
-    let result = unsafe { sys::call(number, [a, op, c, d, e, f]) };
+    let woken = if wakes { unpark_futex(a, op as c_int, c) } else { 0 };
+    let result = match parked {
+        Some(result) => result,
+        None if woken > 0 && woken >= c => woken as isize,
+        // SAFETY: the caller's own arguments.
+        None => unsafe { sys::call(libc::SYS_futex, [a, op, c, d, e, f]) },
+    };
     if let Some(thread) = sleeper {
         replay::asleep(thread, false);
         if result == 0 {
             services::woken(pc, a as u64);
         }
     }
-    match result {
-        result @ -4095..0 => failed(result as i64),
-        result => result as i64,
-    }
+    sys::returned(result) as i64
 }

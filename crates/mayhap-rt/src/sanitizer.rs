@@ -146,7 +146,7 @@ silent! {
     __tsan_testonly_barrier_wait
 }
 
-/// The names under which a program finds what stands behind the sanitizer's own functions: these are the ones in front.
+/// The names under which a program finds what the sanitizer's own functions call: these come first.
 #[cfg(not(feature = "archive"))]
 macro_rules! intercepted {
     ($($name:ident $target:literal;)*) => {

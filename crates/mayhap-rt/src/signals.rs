@@ -157,6 +157,8 @@ unsafe extern "C-unwind" fn arrive(signal: c_int, info: *mut siginfo_t, context:
     let (pointer, handlers) = (fast_path::own_pointer(), thread.own.handlers.load(Ordering::Relaxed));
     let outside = protocol::handler_begins(words, thread.observed(), pointer);
     thread.own.handlers.store(handlers + 1, Ordering::Relaxed);
+    // What the interrupted code announced may not be done yet.
+    thread.values.forget();
     thread.own.patience.store(PATIENCE, Ordering::Relaxed);
     if RESTARTS.get(signal as usize).is_none_or(|restarts| restarts.load(Ordering::Relaxed) == 0) {
         thread.own.interrupted.store(1, Ordering::Relaxed);
@@ -216,6 +218,13 @@ pub(crate) fn deliver(thread: &Thread) {
     if thread.kept.any.load(Ordering::Relaxed) != 0 {
         deliver_now(thread);
     }
+}
+
+/// Delivers the last signals of a thread that ends. A handler that ran after the end would wait for the token, and a thread that joins
+/// this one may have it.
+pub(crate) fn deliver_last(thread: &Thread) {
+    deliver(thread);
+    sys::block_signals(u64::MAX);
 }
 
 #[cold]

@@ -38,7 +38,7 @@ pub(crate) fn cached(pc: u64) -> u32 {
     if cached.key.load(Ordering::Relaxed) == pc { cached.number.load(Ordering::Relaxed) } else { 0 }
 }
 
-/// The address that the site of this number accessed last. Sites that are always recorded in words share one.
+/// Returns the address that the site of this number accessed last. Sites that are always recorded in words share one.
 #[inline(always)]
 pub(crate) fn last(number: u32) -> &'static AtomicU64 {
     &LAST[if number <= unit::MAX_SITE { number as usize } else { 0 }]
@@ -62,7 +62,7 @@ fn slot(pc: u64) -> usize {
     (pc ^ (pc >> 12)) as usize % CACHE
 }
 
-/// The number of the site at `pc`; the ring learns of it if it is new.
+/// Returns the number of the site at `pc`; the ring learns of it if it is new.
 #[inline(always)]
 pub(crate) fn number(token: Token<'_>, pc: u64, kind: SiteKind, size: u8) -> u32 {
     let cached = &CACHED[slot(pc)];

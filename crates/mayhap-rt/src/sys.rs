@@ -35,6 +35,13 @@ pub(crate) fn futex_wake(word: &AtomicU32) {
     unsafe { call(libc::SYS_futex, [word.as_ptr() as usize, op, 1, 0, 0, 0]) };
 }
 
+/// Wakes all sleepers on `word`.
+pub(crate) fn futex_wake_all(word: &AtomicU32) {
+    let op = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
+    // SAFETY: waking has no precondition.
+    unsafe { call(libc::SYS_futex, [word.as_ptr() as usize, op, i32::MAX as usize, 0, 0, 0]) };
+}
+
 /// Sends the calling thread a signal with everything that is known of it.
 ///
 /// # Safety
@@ -49,13 +56,23 @@ pub(crate) unsafe fn send_to_self(signal: u32, info: *const u64) {
     }
 }
 
-/// The kernel's number of the calling thread.
+/// Returns the kernel's number of the calling thread.
 pub(crate) fn thread_id() -> u32 {
     // SAFETY: no precondition.
     unsafe { call(libc::SYS_gettid, [0; 6]) as u32 }
 }
 
-/// The number of this process.
+/// What the C library's functions return where the kernel returned this.
+pub(crate) extern "C" fn returned(result: isize) -> isize {
+    if (-4095..0).contains(&result) {
+        // SAFETY: the calling thread's own errno.
+        unsafe { *libc::__errno_location() = -result as libc::c_int };
+        return -1;
+    }
+    result
+}
+
+/// Returns the number of this process.
 pub(crate) fn process_id() -> u32 {
     // SAFETY: no precondition.
     unsafe { call(libc::SYS_getpid, [0; 6]) as u32 }
@@ -70,10 +87,15 @@ pub(crate) fn sleep(ns: u64) {
 
 /// Blocks these signals (a bit each) and no others for the calling thread; returns those blocked before.
 pub(crate) fn block_signals(mask: u64) -> u64 {
+    change_blocked(libc::SIG_SETMASK, mask)
+}
+
+/// Changes which signals the calling thread blocks, in one of the ways that `sigprocmask` knows; returns which it blocked before.
+pub(crate) fn change_blocked(how: libc::c_int, mask: u64) -> u64 {
     let (new, mut old) = ([mask], [0u64]);
     // SAFETY: the kernel reads one word and writes the other.
     unsafe {
-        let how = libc::SIG_SETMASK as usize;
+        let how = how as usize;
         call(libc::SYS_rt_sigprocmask, [how, new.as_ptr() as usize, old.as_mut_ptr() as usize, 8, 0, 0]);
     }
     old[0]
@@ -131,9 +153,9 @@ fn thread_exists(thread: u32) -> bool {
     result != -(libc::ESRCH as isize)
 }
 
-/// The state letter of a thread of this process in `/proc`, `b'X'` if it is gone, `b'?'` if it is unknown.
-pub(crate) fn thread_state(thread: u32) -> u8 {
-    let mut path = *b"/proc/self/task/\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+/// Reads a file that the kernel has about a thread of this process; `None` if it cannot be opened.
+fn task_file<'a>(thread: u32, name: &[u8], text: &'a mut [u8; 256]) -> Option<&'a [u8]> {
+    let mut path = *b"/proc/self/task/\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
     let mut at = b"/proc/self/task/".len();
     let mut digits = [0u8; 10];
     let (mut n, mut rest) = (0, thread);
@@ -149,28 +171,82 @@ pub(crate) fn thread_state(thread: u32) -> u8 {
         path[at] = digits[i];
         at += 1;
     }
-    for &byte in b"/stat" {
+    for &byte in name {
         path[at] = byte;
         at += 1;
     }
-    let mut text = [0u8; 256];
     // SAFETY: the path ends in zero and the kernel writes at most `text.len()` bytes.
     let read = unsafe {
         let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
         let file = call(libc::SYS_open, [path.as_ptr() as usize, flags, 0, 0, 0, 0]);
         if file < 0 {
-            return if thread_exists(thread) { b'?' } else { b'X' };
+            return None;
         }
         let read = call(libc::SYS_read, [file as usize, text.as_mut_ptr() as usize, text.len(), 0, 0, 0]);
         call(libc::SYS_close, [file as usize, 0, 0, 0, 0, 0]);
         read
     };
+    Some(&text[..read.clamp(0, 256) as usize])
+}
+
+/// The state letter of a thread of this process in `/proc`, `b'X'` if it is gone, `b'?'` if it is unknown.
+pub(crate) fn thread_state(thread: u32) -> u8 {
+    let mut text = [0u8; 256];
+    let Some(text) = task_file(thread, b"/stat", &mut text) else {
+        return if thread_exists(thread) { b'?' } else { b'X' };
+    };
     // The name in brackets may hold anything: the state follows the last bracket.
-    let text = &text[..read.clamp(0, 256) as usize];
     match text.iter().rposition(|&b| b == b')') {
         Some(close) if close + 2 < text.len() => text[close + 2],
         _ => b'?',
     }
+}
+
+/// Whether a thread is gone, or sleeps in a system call that no time ends. Not if the kernel does not say.
+pub(crate) fn waits_for_good(thread: u32) -> bool {
+    let mut text = [0u8; 256];
+    let Some(text) = task_file(thread, b"/syscall", &mut text) else { return !thread_exists(thread) };
+    let mut words = text.split(|&byte| matches!(byte, b' ' | b'\n'));
+    let number = words.next().and_then(|word| core::str::from_utf8(word).ok()?.parse::<i64>().ok());
+    let Some(number) = number.filter(|&number| number >= 0) else { return false };
+    let mut arguments = [0u64; 6];
+    for (argument, word) in arguments.iter_mut().zip(words) {
+        let digits = word.strip_prefix(b"0x").and_then(|digits| core::str::from_utf8(digits).ok());
+        *argument = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok()).unwrap_or(1);
+    }
+    // A time that is a number is negative if there is none, one that is a pointer is null.
+    match number {
+        libc::SYS_nanosleep | libc::SYS_clock_nanosleep => false,
+        libc::SYS_poll => (arguments[2] as i32) < 0,
+        libc::SYS_epoll_wait | libc::SYS_epoll_pwait => (arguments[3] as i32) < 0,
+        libc::SYS_ppoll | libc::SYS_rt_sigtimedwait => arguments[2] == 0,
+        libc::SYS_futex | libc::SYS_semtimedop | libc::SYS_epoll_pwait2 => arguments[3] == 0,
+        libc::SYS_select | libc::SYS_pselect6 | libc::SYS_recvmmsg => arguments[4] == 0,
+        libc::SYS_mq_timedreceive | libc::SYS_mq_timedsend => arguments[4] == 0,
+        _ => true,
+    }
+}
+
+/// Fills memory without `memset`, which the runtime stands in front of: its hook would take this for the program's own access.
+///
+/// # Safety
+/// The memory may be written.
+pub(crate) unsafe fn fill(to: *mut u8, byte: u8, bytes: usize) {
+    // SAFETY: the caller's promise; the direction flag is clear between functions.
+    unsafe {
+        asm!("rep stosb", inout("rdi") to => _, inout("rcx") bytes => _, in("al") byte, options(nostack, preserves_flags))
+    };
+}
+
+/// Copies memory without `memcpy`, for the same reason.
+///
+/// # Safety
+/// The one may be read, the other written, and they do not overlap.
+pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
+    // SAFETY: as above.
+    unsafe {
+        asm!("rep movsb", inout("rsi") from => _, inout("rdi") to => _, inout("rcx") bytes => _, options(nostack, preserves_flags))
+    };
 }
 
 #[cfg(test)]

@@ -6,10 +6,12 @@
 use core::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
 use libc::c_void;
+use mayhap_wire::ring::source;
 
 use crate::calls::Calls;
 use crate::protocol::Observed;
 use crate::signals::Kept;
+use crate::values::Values;
 
 /// The runtime's record of a thread. Records are used again for later threads, and their memory is never given back. Memory of
 /// zeros is a valid record. Whatever its group, the creator resets a record before its next thread runs.
@@ -31,6 +33,8 @@ pub(crate) struct Thread {
     pub(crate) origin: Origin,
     /// The signals that wait for the end of the hook under way. Only the thread itself and its signal handlers write them.
     pub(crate) kept: Kept,
+    /// The accesses whose values are recorded. Only the thread itself writes them.
+    pub(crate) values: Values,
     /// The functions that the thread is in. Only the thread itself writes them.
     pub(crate) calls: Calls,
 }
@@ -91,6 +95,9 @@ pub(crate) struct Own {
     /// Not 0: the thread is in a function of Rust's library that calls others that the runtime stands in front of
     /// (see [`crate::rust`]).
     pub(crate) inside: AtomicU32,
+    /// Not 0: the thread is in a call of the C library outside of any hook. What the library does there for itself, such as allocating a stack,
+    /// is not recorded: whether it does depends on the moment.
+    pub(crate) quiet: AtomicU32,
     /// The innermost `pthread_once` under way (see [`crate::waits`]).
     pub(crate) once: AtomicPtr<c_void>,
     /// The word that the last raw futex call waited on (see [`crate::rust`]).
@@ -103,6 +110,8 @@ pub(crate) struct Own {
     pub(crate) interrupted: AtomicU32,
     /// How many rounds of destructors have run (see [`crate::threads`]).
     pub(crate) rounds: AtomicU32,
+    /// Not 0: the thread may be cancelled anywhere (see [`crate::cancelling`]).
+    pub(crate) cancellable: AtomicU32,
 }
 
 /// **Written by the thread itself**, except where a field names others. Used in a replay only (see [`crate::replay`]).
@@ -123,6 +132,8 @@ pub(crate) struct Replay {
     pub(crate) held_back: AtomicU32,
     /// The step that the thread waits for, plus 1.
     pub(crate) waits_for: AtomicU32,
+    /// Of each source, where the thread's next recorded answer may be at the earliest.
+    pub(crate) inputs: [AtomicU32; source::COUNT],
 }
 
 /// **Written by any thread under the scheduler's lock**.
@@ -134,6 +145,18 @@ pub(crate) struct Queue {
     pub(crate) priority: AtomicU32,
     /// The next thread in the queue.
     pub(crate) next: AtomicPtr<Thread>,
+    /// Not 0: the thread is in the queue.
+    pub(crate) queued: AtomicU32,
+    /// Not 0: the thread has been in the queue. A futex word for the thread's creator.
+    pub(crate) arrived: AtomicU32,
+    /// Not 0: the thread has done its last step. The thread itself writes it, under the token.
+    pub(crate) ended: AtomicU32,
+    /// The object that the thread is parked on (see [`crate::sched::parking`]); 0 if it is not parked.
+    pub(crate) parked_on: AtomicU64,
+    /// When the thread's sleep ends, in nanoseconds of sleep that was skipped before; 0 if it does not sleep. The thread itself writes it, under the token.
+    pub(crate) sleeps_until: AtomicU64,
+    /// How many threads had parked before it did.
+    pub(crate) parked_at: AtomicU64,
 }
 
 /// **Written by the holder of the token**, which may be another thread.
@@ -167,4 +190,8 @@ pub(crate) struct Origin {
     pub(crate) argument: AtomicPtr<c_void>,
     /// The signals to block once the thread has its record.
     pub(crate) mask: AtomicU64,
+    /// Of a thread of the program's own logic, the record of the thread that runs it.
+    pub(crate) carrier: AtomicPtr<c_void>,
+    /// Not 0: the thread's creation is recorded. A futex word.
+    pub(crate) known: AtomicU32,
 }

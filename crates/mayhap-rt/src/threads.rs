@@ -5,21 +5,25 @@
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-use libc::{EBUSY, ETIMEDOUT, c_int, c_void, pthread_attr_t, pthread_t, timespec};
+use libc::{c_int, c_void, pthread_attr_t, pthread_t, timespec};
 use mayhap_wire::ring::{Tag, state};
 
 use crate::hook::{self, Hook};
+use crate::inputs::Deadline;
 use crate::real::real;
 use crate::replay::{self, Decision};
-use crate::sched::Token;
+use crate::sched::{Token, parking};
 use crate::thread::Thread;
 use crate::tls::{self, exports};
-use crate::{access, openmp, ring, sched, sys};
+use crate::{access, judge, openmp, ring, sched, signals, sys};
 
 type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
 /// The most threads that a trace can number.
 const MAX_THREADS: u32 = u16::MAX as u32 - 1;
+
+/// The most threads that a trace may have for logical ones to be among them: analyses keep a clock for each.
+const MAX_LOGICAL: u32 = 400;
 
 /// The bits of a thread's life.
 const ENDED: u32 = 1;
@@ -93,22 +97,31 @@ fn new_record() -> Option<&'static Thread> {
         }
     };
     thread.identity.owner.store(number + 1, Ordering::Relaxed);
+    thread.identity.tid.store(0, Ordering::Relaxed);
+    thread.origin.start.store(0, Ordering::Relaxed);
     thread.queue.priority.store(sched::new_priority(), Ordering::Relaxed);
+    parking::begins(thread);
     thread.own.left.store(0, Ordering::Relaxed);
     thread.own.outside.store(0, Ordering::Relaxed);
     thread.own.handlers.store(0, Ordering::Relaxed);
     thread.own.rounds.store(0, Ordering::Relaxed);
+    thread.own.cancellable.store(0, Ordering::Relaxed);
     thread.guarded.pthread.store(0, Ordering::Relaxed);
     thread.own.branch.store(0, Ordering::Relaxed);
     thread.own.announced.store(0, Ordering::Relaxed);
     thread.own.repeat_at.store(0, Ordering::Relaxed);
+    thread.values.reset();
     thread.own.unrecorded_frames.store(0, Ordering::Relaxed);
     thread.calls.clear();
     thread.replay.thread_slot.store(0, Ordering::Relaxed);
     thread.replay.children.store(0, Ordering::Relaxed);
     thread.replay.in_step.store(0, Ordering::Relaxed);
+    for next in &thread.replay.inputs {
+        next.store(0, Ordering::Relaxed);
+    }
     thread.own.team.store(core::ptr::null_mut(), Ordering::Relaxed);
     thread.own.starts.store(core::ptr::null_mut(), Ordering::Relaxed);
+    thread.origin.carrier.store(core::ptr::null_mut(), Ordering::Relaxed);
     Some(thread)
 }
 
@@ -120,6 +133,35 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Thread> {
         // SAFETY: as above.
         at = unsafe { thread.shared.all_next.load(Ordering::Relaxed).as_ref() };
         Some(thread)
+    })
+}
+
+/// Threads other than the calling one that were created and have not ended.
+fn others() -> impl Iterator<Item = &'static Thread> {
+    let me = sys::thread_id();
+    all().filter(move |thread| {
+        let tid = thread.identity.tid.load(Ordering::Relaxed);
+        // A thread that was just created has no number yet; a logical one that has not begun has no function either.
+        let is_thread = tid != 0 || thread.origin.start.load(Ordering::Relaxed) != 0;
+        thread.shared.life.load(Ordering::Relaxed) & (ENDED | FREE) == 0 && is_thread && tid != me
+    })
+}
+
+/// Whether the program has had more than one thread.
+pub(crate) fn were_others() -> bool {
+    COUNT.load(Ordering::Relaxed) > 1
+}
+
+/// Whether some other thread has not ended.
+pub(crate) fn others_live() -> bool {
+    others().next().is_some()
+}
+
+/// Whether every other thread waits for something, and not for a time.
+pub(crate) fn others_rest() -> bool {
+    others().all(|thread| {
+        let tid = thread.identity.tid.load(Ordering::Relaxed);
+        tid != 0 && sys::waits_for_good(tid)
     })
 }
 
@@ -178,16 +220,79 @@ pub(crate) fn begin(token: Token<'_>, thread: &'static Thread) {
             libc::pthread_attr_destroy(&mut attributes);
         }
     }
-    let (low, number) = (low as u64, thread.identity.owner.load(Ordering::Relaxed) - 1);
+    let low = low as u64;
     let end = low + size as u64;
     // Above where the first thread's own frames begin lie arguments and environment, whose size changes.
     // SAFETY: the loader sets the variable before anything else runs.
     let start = unsafe { __libc_stack_end } as u64;
     let first_frame = if (low..end).contains(&start) { start } else { end };
+    begin_on(token, thread, low, end, first_frame);
+}
+
+/// Records that the calling thread begins on this stack.
+fn begin_on(token: Token<'_>, thread: &'static Thread, low: u64, end: u64, first_frame: u64) {
+    let number = thread.identity.owner.load(Ordering::Relaxed) - 1;
     replay::begins(thread, first_frame);
     thread.calls.on_stack(low, end);
+    judge::stack_begins(low, end);
     let tid = u64::from(thread.identity.tid.load(Ordering::Relaxed));
     ring::record(token, Tag::Begin, number, &[low, end, tid, first_frame]);
+}
+
+/// A thread of the program's own logic, such as a task: whichever thread runs it, what it does is recorded as of a thread of its own, since another
+/// one could have run it. The calling thread creates it; `None` if there are too many.
+pub(crate) fn create_logical(hook: &Hook, pc: u64) -> Option<&'static Thread> {
+    if COUNT.load(Ordering::Relaxed) >= MAX_LOGICAL {
+        return None;
+    }
+    let child = new_record()?;
+    replay::adopts(hook.thread(), child);
+    hook.thread().replay.children.fetch_add(1, Ordering::Relaxed);
+    hook.record(Tag::Fork, pc, &[u64::from(child.identity.owner.load(Ordering::Relaxed) - 1)]);
+    Some(child)
+}
+
+/// The calling thread, which is in no hook, becomes a logical one, with a stack that nothing else uses. Returns what it was.
+pub(crate) fn become_logical(logical: &'static Thread, stack: core::ops::Range<u64>) -> Option<&'static Thread> {
+    let before = tls::active()?;
+    hook::while_busy(before, || sched::leave(before));
+    logical.own.busy.store(1, Ordering::Relaxed);
+    logical.identity.tid.store(sys::thread_id(), Ordering::Relaxed);
+    logical.own.team.store(before.own.team.load(Ordering::Relaxed), Ordering::Relaxed);
+    logical.origin.carrier.store(core::ptr::from_ref(before).cast_mut().cast(), Ordering::Relaxed);
+    tls::set(logical);
+    if hook::is_recording() {
+        let grant = sched::ensure(logical, true);
+        begin_on(grant.token(), logical, stack.start, stack.end, stack.end);
+    }
+    logical.own.busy.store(0, Ordering::Relaxed);
+    Some(before)
+}
+
+/// The calling thread, if it is a logical one, goes on as the one that runs it.
+pub(crate) fn end_logical_early(pc: u64) {
+    let Some(logical) = tls::active() else { return };
+    // SAFETY: only `become_logical` sets it, and records are never given back.
+    let Some(before) = (unsafe { logical.origin.carrier.load(Ordering::Relaxed).cast::<Thread>().as_ref() }) else {
+        return;
+    };
+    let number = u64::from(logical.identity.owner.load(Ordering::Relaxed) - 1);
+    end_logical(logical, before);
+    if let Some(hook) = Hook::enter() {
+        hook.record(Tag::Join, pc, &[number]);
+    }
+}
+
+/// The calling thread is what it was before it became a logical one, which has ended.
+pub(crate) fn end_logical(logical: &'static Thread, before: &'static Thread) {
+    if let Some(hook) = Hook::enter() {
+        replay::ends(logical);
+        access::put_branch(hook.token(), logical);
+        ring::record(hook.token(), Tag::End, 0, &[]);
+        hook.leave();
+    }
+    tls::set(before);
+    mark(logical, ENDED | FORGOTTEN);
 }
 
 unsafe extern "C-unwind" fn create(
@@ -203,7 +308,7 @@ unsafe extern "C-unwind" fn create(
     });
     let hook = Hook::enter_for(Tag::Fork, pc, 0).map(|(hook, _)| hook);
     let child = hook.as_ref().and_then(|_| new_record());
-    let (Some(hook), Some(child)) = (hook, child) else {
+    let (Some(mut hook), Some(child)) = (hook, child) else {
         // SAFETY: the caller's own arguments.
         return unsafe { libc_real::pthread_create(handle, attributes, start, argument) };
     };
@@ -215,14 +320,22 @@ unsafe extern "C-unwind" fn create(
     // The new thread inherits that signals are blocked: a handler that ran before it has its record would be another thread's.
     let mask = sys::block_signals(u64::MAX);
     child.origin.mask.store(if has_mask(attributes) { u64::MAX } else { mask }, Ordering::Relaxed);
-    // SAFETY: the caller's own arguments; `run` takes the record.
-    let result = unsafe { libc_real::pthread_create(handle, attributes, run, record) };
+    child.origin.known.store(0, Ordering::Relaxed);
+    // A thread in the loader may have the lock that this call needs, and wait for the token.
+    let result = {
+        hook.thread().own.quiet.store(1, Ordering::Relaxed);
+        // SAFETY: the caller's own arguments; `run` takes the record.
+        let result = hook.exposed(|| unsafe { libc_real::pthread_create(handle, attributes, run, record) });
+        hook.thread().own.quiet.store(0, Ordering::Relaxed);
+        result
+    };
     sys::block_signals(mask);
     if result != 0 {
+        parking::ends(child);
         mark(child, ENDED | FORGOTTEN);
         return result;
     }
-    // The child waits for the token before it does anything, and this thread has it.
+    // The child waits before it does anything until its creation is recorded.
     // SAFETY: the call succeeded, so the handle is set.
     child.guarded.pthread.store(unsafe { *handle } as usize, Ordering::Relaxed);
     let mut detached = libc::PTHREAD_CREATE_JOINABLE;
@@ -235,8 +348,21 @@ unsafe extern "C-unwind" fn create(
     }
     hook.thread().replay.children.fetch_add(1, Ordering::Relaxed);
     hook.record(Tag::Fork, pc, &[u64::from(child.identity.owner.load(Ordering::Relaxed) - 1)]);
+    child.origin.known.store(1, Ordering::Release);
+    sys::futex_wake(&child.origin.known);
+    parking::await_arrival(child);
     hook.sync_point();
     0
+}
+
+/// How long a new thread sleeps before it looks again by itself whether its creation is recorded, in nanoseconds.
+const DOZE: u64 = 20_000_000;
+
+/// Waits until the creation of the calling thread is recorded.
+fn wait_until_known(thread: &Thread) {
+    while hook::is_recording() && thread.origin.known.load(Ordering::Acquire) == 0 {
+        sys::futex_wait(&thread.origin.known, 0, Some(DOZE));
+    }
 }
 
 /// Whether the attributes say which signals a new thread blocks.
@@ -252,6 +378,7 @@ unsafe extern "C-unwind" fn run(record: *mut c_void) -> *mut c_void {
     // SAFETY: `create` passed a record, and records are never given back.
     let thread = unsafe { &*record.cast::<Thread>() };
     enrol(thread);
+    wait_until_known(thread);
     if hook::is_recording() {
         let grant = sched::ensure(thread, true);
         begin(grant.token(), thread);
@@ -291,15 +418,29 @@ unsafe extern "C" fn destroy(record: *mut c_void) {
 fn end(thread: &'static Thread) {
     // A thread cancelled at an arbitrary moment may have been inside a hook.
     hook::abandon(thread);
+    signals::deliver_last(thread);
     if let Some(hook) = Hook::enter() {
         release_robust(&hook);
+        end_stack(&hook);
         replay::ends(thread);
         access::put_branch(hook.token(), thread);
         ring::record(hook.token(), Tag::End, 0, &[]);
+        parking::ends(thread);
         hook.leave();
     }
     tls::finish();
     mark(thread, ENDED);
+}
+
+/// What lies on the stack of a thread that ends is gone, and so are its thread-local variables, which lie there too.
+fn end_stack(hook: &Hook) {
+    let stack = hook.thread().calls.stack();
+    // SAFETY: the loader sets the variable before anything else runs.
+    let is_first = stack.contains(&(unsafe { __libc_stack_end } as u64));
+    if !stack.is_empty() && !is_first {
+        hook.record(Tag::Unmap, 0, &[stack.start, stack.end - stack.start]);
+        judge::stack_ended(stack.start, stack.end, 0);
+    }
 }
 
 /// A thread that ends with robust mutexes held gives them up: the kernel does, by the list that the C library keeps for it.
@@ -332,8 +473,14 @@ fn release_robust(hook: &Hook) {
     }
 }
 
+/// Waits until the thread has done its last step; `false` if that must be waited for in the kernel.
+fn has_ended(hook: &mut Hook, thread: &Thread, limited: bool) -> bool {
+    let ended = || parking::has_ended(thread).then_some(());
+    ended().is_some() || hook.parked(parking::end_of(thread), limited, ended).is_some()
+}
+
 /// Runs a join of any kind, and records it if it joined.
-fn joining(handle: pthread_t, pc: u64, blocks: bool, call: impl FnOnce() -> c_int) -> c_int {
+fn joining(handle: pthread_t, pc: u64, [blocks, limited]: [bool; 2], call: impl FnOnce() -> c_int) -> c_int {
     let Some(mut hook) = Hook::enter() else { return call() };
     // The thread is looked up now: a handle may be used again as soon as its thread has been joined.
     let child = by_handle(handle);
@@ -346,12 +493,17 @@ fn joining(handle: pthread_t, pc: u64, blocks: bool, call: impl FnOnce() -> c_in
         let child = u64::from(child.identity.owner.load(Ordering::Relaxed) - 1);
         hook.record(Tag::Blocked, pc, &[child, Tag::Join as u64]);
     }
-    let result = if blocks { hook.blocking(call) } else { call() };
+    let result = match child {
+        _ if !blocks => call(),
+        // A thread that has done its last step is not waited for long.
+        Some(child) if parking::is_on() && has_ended(&mut hook, child, limited) => call(),
+        _ => hook.blocking(call),
+    };
     if let (0, Some(child)) = (result, child) {
         hook.record(Tag::Join, pc, &[u64::from(child.identity.owner.load(Ordering::Relaxed) - 1)]);
         mark(child, FORGOTTEN);
         hook.sync_point();
-    } else if let (Some(child), EBUSY | ETIMEDOUT) = (child, result) {
+    } else if let Some(child) = child.filter(|_| result != 0) {
         let child = u64::from(child.identity.owner.load(Ordering::Relaxed) - 1);
         hook.record(Tag::Failed, pc, &[child, result as u64, Tag::Join as u64]);
     }
@@ -361,19 +513,20 @@ fn joining(handle: pthread_t, pc: u64, blocks: bool, call: impl FnOnce() -> c_in
 unsafe extern "C-unwind" fn join(handle: pthread_t, value: *mut *mut c_void) -> c_int {
     let pc = tls::caller();
     // SAFETY: the caller's own arguments.
-    joining(handle, pc, true, || unsafe { libc_real::pthread_join(handle, value) })
+    joining(handle, pc, [true, false], || unsafe { libc_real::pthread_join(handle, value) })
 }
 
 unsafe extern "C-unwind" fn try_join(handle: pthread_t, value: *mut *mut c_void) -> c_int {
     let pc = tls::caller();
     // SAFETY: the caller's own arguments.
-    joining(handle, pc, false, || unsafe { libc_real::pthread_tryjoin_np(handle, value) })
+    joining(handle, pc, [false, false], || unsafe { libc_real::pthread_tryjoin_np(handle, value) })
 }
 
 unsafe extern "C-unwind" fn timed_join(handle: pthread_t, value: *mut *mut c_void, time: *const timespec) -> c_int {
     let pc = tls::caller();
+    let time = Deadline::new(libc::CLOCK_REALTIME, time);
     // SAFETY: the caller's own arguments.
-    joining(handle, pc, true, || unsafe { libc_real::pthread_timedjoin_np(handle, value, time) })
+    joining(handle, pc, [true, true], || unsafe { libc_real::pthread_timedjoin_np(handle, value, time.get()) })
 }
 
 unsafe extern "C-unwind" fn detach(handle: pthread_t) -> c_int {

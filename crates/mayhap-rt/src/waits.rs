@@ -6,9 +6,12 @@ use libc::{EAGAIN, EBUSY, ETIMEDOUT, c_int, c_uint, c_void, clockid_t, timespec}
 use mayhap_wire::ring::{AtomicKind, Tag, atomic_word, order};
 
 use crate::hook::Hook;
+use crate::inputs::Deadline;
+use crate::judge;
 use crate::openmp;
 use crate::real::real;
 use crate::replay::{self, Decision};
+use crate::sched::{gates, parking};
 use crate::tls::{self, exports};
 
 type Object = *mut c_void;
@@ -57,9 +60,30 @@ exports! {
 pub(crate) fn renew(object: Object, call: impl FnOnce() -> c_int) -> c_int {
     let pc = tls::caller();
     let Some(hook) = openmp::own_call(pc, Hook::enter) else { return call() };
+    renewed(&hook, object, pc, call)
+}
+
+/// Ends an object's life.
+pub(crate) fn destroy(object: Object, call: impl FnOnce() -> c_int) -> c_int {
+    let pc = tls::caller();
+    let Some(hook) = openmp::own_call(pc, Hook::enter) else { return call() };
+    let result = renewed(&hook, object, pc, call);
+    // What is still in use cannot be destroyed, and must not be.
+    if (result == 0 || result == EBUSY) && judge::is_active() {
+        judge::destroyed(object as u64, pc);
+    }
+    result
+}
+
+fn renewed(hook: &Hook, object: Object, pc: u64, call: impl FnOnce() -> c_int) -> c_int {
+    // Most of these matter to no other thread and are no steps.
+    if replay::is_next(hook.thread(), Tag::Renew as u8, pc, object as u64) {
+        replay::hold_back(hook.token(), hook.thread(), Tag::Renew as u8, pc, object as u64);
+    }
     let result = call();
     if result == 0 {
         hook.record(Tag::Renew, pc, &[object as u64]);
+        judge::revived(object as u64);
     }
     result
 }
@@ -74,13 +98,14 @@ pub(crate) fn release(object: Object, tag: Tag, call: impl FnOnce() -> c_int) ->
     result
 }
 
-/// The calling thread's error number.
+/// Returns the calling thread's error number.
 fn errno() -> c_int {
     // SAFETY: the thread's own.
     unsafe { *libc::__errno_location() }
 }
 
-fn lower(s: Object, attempt: impl FnOnce() -> c_int, wait: Option<impl FnOnce() -> c_int>) -> c_int {
+/// Lowers a semaphore, waiting if it may; `limited`: not for as long as it takes.
+fn lower(s: Object, limited: bool, attempt: impl Fn() -> c_int, wait: Option<impl FnOnce() -> c_int>) -> c_int {
     let pc = tls::caller();
     let Some((mut hook, decision)) = Hook::enter_for(Tag::SemWait, pc, s as u64) else {
         return match wait {
@@ -88,6 +113,7 @@ fn lower(s: Object, attempt: impl FnOnce() -> c_int, wait: Option<impl FnOnce() 
             None => attempt(),
         };
     };
+    let is_timed = wait.is_some();
     let mut result = attempt();
     if let Decision::Fail(error) = decision {
         if result != 0 && errno() == EAGAIN {
@@ -105,9 +131,13 @@ fn lower(s: Object, attempt: impl FnOnce() -> c_int, wait: Option<impl FnOnce() 
         && matches!(errno(), EAGAIN | EBUSY)
     {
         hook.record(Tag::Blocked, pc, &[s as u64, Tag::SemWait as u64]);
-        result = hook.blocking(wait);
+        let parked = hook.parked(s as u64, limited, || Some(attempt()).filter(|&result| result == 0));
+        result = parked.unwrap_or_else(|| hook.blocking(wait));
     }
     if result == 0 {
+        if limited {
+            hook.record(Tag::Tried, pc, &[is_timed.into()]);
+        }
         hook.record(Tag::SemWait, pc, &[s as u64]);
         hook.sync_point();
     } else if matches!(errno(), EAGAIN | ETIMEDOUT) {
@@ -127,27 +157,29 @@ unsafe extern "C-unwind" fn semaphore_init(s: Object, shared: c_int, value: c_ui
 
 unsafe extern "C-unwind" fn semaphore_destroy(s: Object) -> c_int {
     // SAFETY: the caller's own arguments.
-    renew(s, || unsafe { libc_::sem_destroy(s) })
+    destroy(s, || unsafe { libc_::sem_destroy(s) })
 }
 
 unsafe extern "C-unwind" fn semaphore_wait(s: Object) -> c_int {
     // SAFETY: the caller's own arguments.
-    lower(s, || unsafe { libc_::sem_trywait(s) }, Some(|| unsafe { libc_::sem_wait(s) }))
+    lower(s, false, || unsafe { libc_::sem_trywait(s) }, Some(|| unsafe { libc_::sem_wait(s) }))
 }
 
 unsafe extern "C-unwind" fn semaphore_trywait(s: Object) -> c_int {
     // SAFETY: the caller's own arguments.
-    lower(s, || unsafe { libc_::sem_trywait(s) }, None::<fn() -> c_int>)
+    lower(s, true, || unsafe { libc_::sem_trywait(s) }, None::<fn() -> c_int>)
 }
 
 unsafe extern "C-unwind" fn semaphore_timedwait(s: Object, t: *const timespec) -> c_int {
+    let t = Deadline::new(libc::CLOCK_REALTIME, t);
     // SAFETY: the caller's own arguments.
-    lower(s, || unsafe { libc_::sem_trywait(s) }, Some(|| unsafe { libc_::sem_timedwait(s, t) }))
+    lower(s, true, || unsafe { libc_::sem_trywait(s) }, Some(|| unsafe { libc_::sem_timedwait(s, t.get()) }))
 }
 
 unsafe extern "C-unwind" fn semaphore_clockwait(s: Object, k: clockid_t, t: *const timespec) -> c_int {
+    let t = Deadline::new(k, t);
     // SAFETY: the caller's own arguments.
-    lower(s, || unsafe { libc_::sem_trywait(s) }, Some(|| unsafe { libc_::sem_clockwait(s, k, t) }))
+    lower(s, true, || unsafe { libc_::sem_trywait(s) }, Some(|| unsafe { libc_::sem_clockwait(s, k, t.get()) }))
 }
 
 unsafe extern "C-unwind" fn semaphore_post(s: Object) -> c_int {
@@ -162,13 +194,17 @@ unsafe extern "C-unwind" fn barrier_init(b: Object, attributes: *const c_void, c
     let result = unsafe { libc_::pthread_barrier_init(b, attributes, count) };
     if let (0, Some(hook)) = (result, hook) {
         hook.record(Tag::BarrierInit, pc, &[b as u64, u64::from(count)]);
+        gates::begin(b as u64, count);
     }
     result
 }
 
 unsafe extern "C-unwind" fn barrier_destroy(b: Object) -> c_int {
-    // SAFETY: the caller's own arguments.
-    renew(b, || unsafe { libc_::pthread_barrier_destroy(b) })
+    destroy(b, || {
+        gates::end(b as u64);
+        // SAFETY: the caller's own arguments.
+        unsafe { libc_::pthread_barrier_destroy(b) }
+    })
 }
 
 unsafe extern "C-unwind" fn barrier_wait(b: Object) -> c_int {
@@ -178,12 +214,37 @@ unsafe extern "C-unwind" fn barrier_wait(b: Object) -> c_int {
         return unsafe { libc_::pthread_barrier_wait(b) };
     };
     hook.record(Tag::BarrierArrive, pc, &[b as u64]);
-    // SAFETY: the caller's own arguments.
-    let result = hook.blocking(|| unsafe { libc_::pthread_barrier_wait(b) });
+    let kept = gates::at(b as u64).filter(|_| parking::is_on());
+    let result = match kept {
+        Some(gate) => pass_gate(&mut hook, b, gate),
+        // SAFETY: the caller's own arguments.
+        None => hook.blocking(|| unsafe { libc_::pthread_barrier_wait(b) }),
+    };
     if result == 0 || result == libc::PTHREAD_BARRIER_SERIAL_THREAD {
         hook.record(Tag::BarrierLeave, pc, &[b as u64]);
     }
     result
+}
+
+/// Waits at a barrier that the runtime keeps; returns what the C library would.
+fn pass_gate(hook: &mut Hook, b: Object, gate: &'static gates::Gate) -> c_int {
+    let (before, opens) = gate.arrive();
+    if opens {
+        parking::unpark(b as u64, usize::MAX);
+        return libc::PTHREAD_BARRIER_SERIAL_THREAD;
+    }
+    let opened = || gate.has_opened(before).then_some(());
+    if hook.parked(b as u64, false, opened).is_none() {
+        hook.blocking(|| gate.wait(before));
+    }
+    0
+}
+
+/// Where the seed decides all, waits while another thread runs the initialisation. Says whether the C library can then be asked without
+/// blocking.
+fn await_initialisation(hook: &mut Hook, control: Object) -> bool {
+    let idle = || (!gates::is_running(control as u64)).then_some(());
+    parking::is_on() && (idle().is_some() || hook.parked(control as u64, false, idle).is_some())
 }
 
 /// A `pthread_once` under way in a thread: what to run, and whether this thread ran it.
@@ -206,7 +267,8 @@ unsafe extern "C-unwind" fn once(control: Object, function: Once) -> c_int {
     current.store((&raw mut call).cast(), Ordering::Relaxed);
     wait_if_seen(&hook, pc, control);
     // SAFETY: the caller's own control; `run_once` finds the function in this thread's record.
-    let result = hook.blocking(|| unsafe { libc_::pthread_once(control, run_once) });
+    let real = || unsafe { libc_::pthread_once(control, run_once) };
+    let result = if await_initialisation(&mut hook, control) { hook.exposed(real) } else { hook.blocking(real) };
     current.store(call.outer.cast(), Ordering::Relaxed);
     if result == 0 && !call.ran {
         hook.record(Tag::OnceSeen, pc, &[control as u64]);
@@ -231,6 +293,7 @@ struct OnceEnd {
 impl Drop for OnceEnd {
     fn drop(&mut self) {
         if let Some(hook) = Hook::enter() {
+            gates::has_run(self.control as u64);
             hook.record(Tag::OnceDone, self.pc, &[self.control as u64]);
         }
     }
@@ -244,6 +307,7 @@ unsafe extern "C-unwind" fn run_once() {
     let (function, control, pc) = unsafe { ((*call).function, (*call).control, (*call).pc) };
     // Another thread may have tried before and thrown.
     if let Some(hook) = Hook::enter() {
+        gates::runs(control as u64);
         hook.record(Tag::OnceSeen, pc, &[control as u64]);
     }
     let end = OnceEnd { control, pc };
@@ -267,7 +331,11 @@ unsafe extern "C-unwind" fn guard_acquire(guard: Object) -> c_int {
     };
     wait_if_seen(&hook, pc, guard);
     // SAFETY: the caller's own argument.
-    let result = hook.blocking(|| unsafe { libc_::__cxa_guard_acquire(guard) });
+    let real = || unsafe { libc_::__cxa_guard_acquire(guard) };
+    let result = if await_initialisation(&mut hook, guard) { real() } else { hook.blocking(real) };
+    if result != 0 {
+        gates::runs(guard as u64);
+    }
     // Done by another thread, or to be done after another thread threw.
     hook.record(Tag::OnceSeen, pc, &[guard as u64]);
     result
@@ -277,6 +345,7 @@ unsafe extern "C-unwind" fn guard_release(guard: Object) {
     let pc = tls::caller();
     let hook = Hook::enter();
     if let Some(hook) = &hook {
+        gates::has_run(guard as u64);
         hook.record(Tag::OnceDone, pc, &[guard as u64]);
         // Compiled code looks at the guard's first byte before it calls any function.
         hook.record(Tag::Atomic, pc, &[guard as u64, atomic_word(AtomicKind::Store, order::RELEASE, 1)]);
@@ -289,6 +358,7 @@ unsafe extern "C-unwind" fn guard_abort(guard: Object) {
     let pc = tls::caller();
     let hook = Hook::enter();
     if let Some(hook) = &hook {
+        gates::has_run(guard as u64);
         hook.record(Tag::OnceDone, pc, &[guard as u64]);
     }
     // SAFETY: the caller's own argument.

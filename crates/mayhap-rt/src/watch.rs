@@ -10,8 +10,10 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::protocol::{self, Progress, Stopped};
+use crate::sched::parking;
 use crate::thread::Thread;
-use crate::{fast_path, replay, sys};
+use crate::{fast_path, replay, ring, sys};
+use mayhap_wire::ring::state;
 
 /// Nanoseconds of CPU time after which the one instruction after a hook has run, including page faults.
 const ENOUGH: u64 = 10_000_000;
@@ -27,8 +29,16 @@ static SEEN: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 pub(crate) fn revoke(holder: &Thread) -> bool {
     let Some(words) = fast_path::words() else { return false };
     let tid = holder.identity.tid.load(Ordering::Relaxed);
+    // Where the seed decides all, a thread in code without hooks keeps the token until it sleeps or takes long.
+    let outside = holder.own.outside.load(Ordering::Acquire) != 0;
+    if parking::is_on() && outside && !has_gone_on(tid, protocol::progress(words, holder.observed()), Stopped::Before) {
+        return false;
+    }
     let taken = protocol::revoke(words, holder.observed(), |progress, stopped| has_gone_on(tid, progress, stopped));
     if taken {
+        if parking::is_on() {
+            ring::set_state(state::KERNEL_DECIDED);
+        }
         replay::settle(holder);
     }
     taken

@@ -8,8 +8,10 @@
 //! **What is checked.** The ring must hold exactly the accesses that were made, each once, in the order in which they were made; and
 //! no two threads may write the ring without the one's writes happening before the other's, which `loom` checks at each cell.
 //!
-//! **How much is explored.** Without a signal, all interleavings, or those with up to four preemptions where the watchdog looks twice;
-//! with a signal at each of the holder's instruction boundaries in turn, those with up to two (see [`preemptions`]).
+//! **How much is explored.** Without a signal, all interleavings, or those with up to four preemptions where the watchdog looks twice.
+//! With a signal at each of the holder's instruction boundaries in turn: those with up to two preemptions for both hooks, and
+//! up to three for each hook alone ([`Stretch`], [`preemptions`]). So with a signal the exploration is not complete: an error that
+//! needs four switches of threads at the wrong moments, besides the signal, would be missed. The test prints the counts.
 //!
 //! **What is assumed.** A light and a heavy fence together order as two sequentially consistent fences do, as in C++'s proposal for
 //! asymmetric fences (P1202). Between two instructions of an inline hook, which is assembly, the compiler moves nothing: each boundary
@@ -63,6 +65,17 @@ enum Pause {
     Computes,
     /// It leaves instrumented code.
     Leaves,
+}
+
+/// What the holder does. A signal doubles its steps, so one hook alone can be explored further than both.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stretch {
+    /// It runs both hooks, with the pause between them.
+    Whole,
+    /// It runs the first hook and pauses.
+    UpToPause,
+    /// The first hook and its access are done. It pauses and runs the second hook.
+    FromPause,
 }
 
 /// A bug in the protocol, or none.
@@ -131,21 +144,22 @@ struct Shared {
 }
 
 impl Shared {
-    fn new() -> Shared {
+    fn new(stretch: Stretch) -> Shared {
+        let is_begun = stretch == Stretch::FromPause;
         Shared {
             fast_path: AtomicU64::new(HOLDER_POINTER),
-            head: AtomicU64::new(0),
+            head: AtomicU64::new(u64::from(is_begun)),
             token: AtomicU32::new(HOLDER),
             holder: Own::new(HOLDER, 0),
             // It is in a hook, and waits for the token.
             waiter: Own::new(WAITER, 1),
-            ring: std::array::from_fn(|_| UnsafeCell::new(0)),
+            ring: std::array::from_fn(|at| UnsafeCell::new(u32::from(is_begun && at == 0))),
             memory: AtomicU32::new(0),
             asleep: AtomicU32::new(0),
             computed: AtomicU32::new(0),
             lock: Mutex::new(()),
             free: Condvar::new(),
-            accesses: std::sync::Mutex::default(),
+            accesses: std::sync::Mutex::new(if is_begun { vec![1] } else { Vec::new() }),
         }
     }
 
@@ -322,11 +336,14 @@ impl Runner<'_> {
     }
 }
 
-fn run_holder(shared: &Shared, pause: Pause, signal_at: usize, planted: Planted) -> usize {
+fn run_holder(shared: &Shared, pause: Pause, stretch: Stretch, signal_at: usize, planted: Planted) -> usize {
     let own = &shared.holder;
     let (pointer, opens) = (HOLDER_POINTER, pause != Pause::Leaves);
-    let mut holder = Runner { shared, own, pointer, kept: None, handlers: 0, opens, signal_at, boundary: 0, planted };
-    holder.inline_hook(1, false);
+    let kept = (stretch == Stretch::FromPause).then_some(1);
+    let mut holder = Runner { shared, own, pointer, kept, handlers: 0, opens, signal_at, boundary: 0, planted };
+    if stretch != Stretch::FromPause {
+        holder.inline_hook(1, false);
+    }
     holder.boundary();
     match pause {
         Pause::Sleeps => {
@@ -338,7 +355,9 @@ fn run_holder(shared: &Shared, pause: Pause, signal_at: usize, planted: Planted)
         Pause::Computes => shared.computed.store(1, Ordering::Release),
         Pause::Leaves => protocol::leave_code(&shared.fast_path, own.observed(), HOLDER_POINTER),
     }
-    holder.inline_hook(2, pause == Pause::Computes);
+    if stretch != Stretch::UpToPause {
+        holder.inline_hook(2, pause == Pause::Computes);
+    }
     holder.boundary
 }
 
@@ -435,28 +454,30 @@ struct Seen {
 }
 
 /// How often a thread may be preempted in the interleavings that are explored; `None`: all interleavings. More would take longer than a
-/// test may; `MAYHAP_PREEMPTIONS=all` or a number explores more.
-fn preemptions(pause: Pause, signal_at: usize) -> Option<usize> {
-    match std::env::var("MAYHAP_PREEMPTIONS") {
-        Ok(bound) => bound.parse().ok(),
-        Err(_) if signal_at > 0 => Some(2),
-        Err(_) if pause == Pause::Computes => Some(4),
-        Err(_) => None,
+/// test may: each further preemption makes about six times as many. `MAYHAP_PREEMPTIONS=all` or a number explores more.
+fn preemptions(pause: Pause, stretch: Stretch, signal_at: usize) -> Option<usize> {
+    match (std::env::var("MAYHAP_PREEMPTIONS"), pause, stretch) {
+        (Ok(bound), ..) => bound.parse().ok(),
+        (Err(_), Pause::Computes, Stretch::Whole) if signal_at == 0 => Some(4),
+        (Err(_), ..) if signal_at == 0 => None,
+        // Where the holder computes, the watchdog looks twice.
+        (Err(_), Pause::Computes, _) | (Err(_), _, Stretch::Whole) => Some(2),
+        (Err(_), ..) => Some(3),
     }
 }
 
 /// Explores the interleavings with the signal at one boundary of the holder; 0: no signal.
-fn explore(pause: Pause, signal_at: usize, planted: Planted) -> Seen {
+fn explore(pause: Pause, stretch: Stretch, signal_at: usize, planted: Planted) -> Seen {
     let counts: Arc<[AtomicUsize; 3]> = Arc::default();
     let seen = counts.clone();
     sync::NO_HEAVY_FENCE.set(planted == Planted::NoHeavyFence);
     let mut builder = loom::model::Builder::new();
     builder.max_branches = 10_000;
-    builder.preemption_bound = preemptions(pause, signal_at);
+    builder.preemption_bound = preemptions(pause, stretch, signal_at);
     builder.check(move || {
         let relaxed = std::sync::atomic::Ordering::Relaxed;
         // `loom` runs the threads of a model on one.
-        let shared = Rc::new(Shared::new());
+        let shared = Rc::new(Shared::new(stretch));
         let waiter = {
             let (shared, seen) = (shared.clone(), seen.clone());
             loom::thread::spawn(move || {
@@ -465,7 +486,7 @@ fn explore(pause: Pause, signal_at: usize, planted: Planted) -> Seen {
                 }
             })
         };
-        let boundaries = run_holder(&shared, pause, signal_at, planted);
+        let boundaries = run_holder(&shared, pause, stretch, signal_at, planted);
         waiter.join().unwrap();
         shared.check();
         seen[0].fetch_add(1, relaxed);
@@ -476,23 +497,26 @@ fn explore(pause: Pause, signal_at: usize, planted: Planted) -> Seen {
     Seen { interleavings, taken, boundaries }
 }
 
-/// Explores one way to pause, without a signal and with one at each boundary.
+/// Explores one way to pause without a signal, and each stretch with a signal at each boundary of the holder.
 fn explore_all(pause: Pause) {
-    let quiet = explore(pause, 0, Planted::Nothing);
+    let quiet = explore(pause, Stretch::Whole, 0, Planted::Nothing);
     assert!(quiet.taken > 0, "the waiter never got the token");
-    let (mut interleavings, mut boundaries) = (quiet.interleavings, quiet.boundaries);
-    let mut signal_at = 1;
-    while signal_at <= boundaries {
-        let seen = explore(pause, signal_at, Planted::Nothing);
-        interleavings += seen.interleavings;
-        boundaries = boundaries.max(seen.boundaries);
-        signal_at += 1;
+    let most = |signal_at, stretch| match preemptions(pause, stretch, signal_at) {
+        Some(bound) => format!("with up to {bound} preemptions"),
+        None => "which are all".to_string(),
+    };
+    println!("{pause:?}: {} interleavings, {}", quiet.interleavings, most(0, Stretch::Whole));
+    for stretch in [Stretch::Whole, Stretch::UpToPause, Stretch::FromPause] {
+        let (mut interleavings, mut boundaries, mut signal_at) = (0, 1, 1);
+        while signal_at <= boundaries {
+            let seen = explore(pause, stretch, signal_at, Planted::Nothing);
+            interleavings += seen.interleavings;
+            boundaries = boundaries.max(seen.boundaries);
+            signal_at += 1;
+        }
+        let most = most(1, stretch);
+        println!("{pause:?}, signal, {stretch:?}: {interleavings} interleavings at {boundaries} boundaries, {most}");
     }
-    println!(
-        "{pause:?}: {interleavings} interleavings, {} of them without a signal, {} signal positions",
-        quiet.interleavings,
-        signal_at - 1
-    );
 }
 
 #[test]
@@ -513,7 +537,7 @@ fn order_is_kept_when_the_holder_leaves_instrumented_code() {
 /// The model must find this bug in one of the situations.
 fn finds(planted: Planted, situations: impl IntoIterator<Item = (Pause, usize)>) {
     for (pause, signal_at) in situations {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| explore(pause, signal_at, planted))) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| explore(pause, Stretch::Whole, signal_at, planted))) {
             let text = panic.downcast_ref::<String>().map_or("", String::as_str).lines().next().unwrap_or("");
             return println!("{planted:?} is found when the holder {pause:?}, signal at {signal_at}: {text}");
         }

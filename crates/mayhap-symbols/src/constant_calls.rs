@@ -6,19 +6,21 @@
 //! instruction or the stack pointer, `mov` of an immediate, `mov` between registers. Where jumps arrive, it is a constant if it is
 //! one on every way there (the greatest solution, by iteration; which way was taken is a branch of its own); what a call may
 //! change is forgotten after it; a function with jumps through tables is given up. Calls of
-//! the module's own functions say nothing: such a function may end in a jump to the hook, which then sees the return
-//! address of a call with other arguments. Unknown counts as decided by a value, which only adds branches.
+//! other functions than hooks say nothing: such a function may end in a jump to the hook, which then sees the return
+//! address of a call with other arguments. Nor is an address constant if the thread comes to it by a call that may not return for
+//! other values ([`super::safe_calls`]), or by a division. Unknown counts as decided by a value, which only adds branches.
 //!
-//! A function that calls no hook which tells basic blocks (compiled by somebody else, with `-fsanitize=thread` alone) may have come to any of
+//! A function that calls no hook which reports basic blocks (compiled elsewhere, with `-fsanitize=thread` alone) may have come to any of
 //! its accesses and operations by a decision: there, none is constant.
 
 use std::collections::{HashMap, HashSet};
 
-use iced_x86::{
-    Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, OpAccess, OpKind, Register,
-};
-use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget, SymbolKind};
+use iced_x86::{Code, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};
+use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 
+use crate::instructions::is_zero_of_itself;
+use crate::machine_code::{CLOBBERED, callee, decode, is_harmless, is_hook, slots, tells};
+use crate::safe_calls::{SafeCalls, is_safe};
 use crate::symbols::Symbols;
 
 /// The return addresses, among `pcs`, of calls whose first argument is constant.
@@ -44,8 +46,8 @@ fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> HashSet<u64> {
     let code = |start, size| file.sections().find_map(|section| section.data_range(start, size).ok().flatten());
     let code_at = |start, size| code(start, size).unwrap_or_default();
     let mut functions = HashMap::new();
-    let mut own = HashSet::new();
-    let (mut harmless, mut telling) = (slots(&file, |name| name == HARMLESS), slots(&file, tells));
+    let (mut hooks, mut safe) = (slots(&file, is_hook), slots(&file, is_safe));
+    let (mut harmless, mut telling) = (slots(&file, is_harmless), slots(&file, tells));
     // The cold part of a function is a symbol of its own and jumps back into the middle of the other part.
     let mut arrivals = HashSet::new();
     for symbol in file.symbols().chain(file.dynamic_symbols()) {
@@ -54,14 +56,17 @@ fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> HashSet<u64> {
         }
         let (start, size) = (symbol.address(), symbol.size());
         functions.insert(start, size);
-        if symbol.name() == Ok(HARMLESS) {
+        if symbol.name().is_ok_and(is_harmless) {
             harmless.insert(start);
         }
         if symbol.name().is_ok_and(tells) {
             telling.insert(start);
         }
-        if !symbol.name().is_ok_and(|name| HOOKS.iter().any(|hook| name.starts_with(hook))) {
-            own.insert(start);
+        if symbol.name().is_ok_and(is_hook) {
+            hooks.insert(start);
+        }
+        if symbol.name().is_ok_and(is_safe) {
+            safe.insert(start);
         }
         if symbol.name().is_ok_and(|name| name.contains(".cold"))
             && let Some(code) = code(start, size)
@@ -69,6 +74,7 @@ fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> HashSet<u64> {
             arrivals.extend(targets(&decode(code, start)).unwrap_or_default());
         }
     }
+    let mut calls = SafeCalls::new(&functions, &code_at, safe, &telling);
     for (&start, &size) in &functions {
         // A return address may be the function's end, if it ends in the call.
         let from = wanted.partition_point(|&pc| pc <= start);
@@ -77,72 +83,26 @@ fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> HashSet<u64> {
             && let Some(code) = code(start, size)
         {
             let instructions = decode(code, start);
-            let places = Places { arrivals: &arrivals, own: &own, harmless: &harmless };
-            // Through the table of the linker, or not.
-            let called = |at: u64| {
-                let stub = decode(code_at(at, STUB), at);
-                let jump = stub.iter().find(|jump| jump.flow_control() == FlowControl::IndirectBranch);
-                jump.filter(|jump| jump.is_ip_rel_memory_operand()).map_or(at, Instruction::ip_rel_memory_address)
-            };
-            if instructions.iter().filter_map(callee).any(|to| telling.contains(&to) || telling.contains(&called(to))) {
-                in_function(&instructions, &wanted[from..to], &places, &mut constant);
+            if calls.tells_blocks(&instructions) {
+                let places = Places { arrivals: &arrivals, hooks: &hooks, harmless: &harmless };
+                in_function(&instructions, &wanted[from..to], &places, &mut calls, &mut constant);
             }
         }
     }
     constant
 }
 
-/// The hook that changes no register.
-const HARMLESS: &str = "__mayhap_entered";
-
-/// Whether a hook of this name says that a basic block was entered.
-fn tells(name: &str) -> bool {
-    name.starts_with("__sanitizer_cov_trace_pc") || name.starts_with("__mayhap_access") || name == HARMLESS
-}
-
-/// What a call calls, or where the address of that stands.
-fn callee(instruction: &Instruction) -> Option<u64> {
-    match instruction.flow_control() {
-        FlowControl::Call => Some(instruction.near_branch_target()),
-        FlowControl::IndirectCall if instruction.is_ip_rel_memory_operand() => {
-            Some(instruction.ip_rel_memory_address())
-        }
-        _ => None,
-    }
-}
-
-/// How many bytes of the linker's table stand for a function.
-const STUB: u64 = 16;
-
-/// Where the file has the addresses of functions with such names.
-fn slots(file: &object::File<'_>, wanted: impl Fn(&str) -> bool) -> HashSet<u64> {
-    let symbols = file.dynamic_symbol_table();
-    let name = |target| match target {
-        RelocationTarget::Symbol(index) => symbols.as_ref()?.symbol_by_index(index).ok()?.name().ok(),
-        _ => None,
-    };
-    let relocations = file.dynamic_relocations().into_iter().flatten();
-    relocations.filter(|(_, there)| name(there.target()).is_some_and(&wanted)).map(|(at, _)| at).collect()
-}
-
 /// What is known of places in a file.
 struct Places<'a> {
     /// Where jumps of other parts of a function arrive.
     arrivals: &'a HashSet<u64>,
-    /// Functions of the file itself.
-    own: &'a HashSet<u64>,
-    /// [`HARMLESS`], or where its address stands.
+    /// The runtime's functions, or where their addresses stand.
+    hooks: &'a HashSet<u64>,
+    /// Hooks that change no register, or where their addresses stand.
     harmless: &'a HashSet<u64>,
 }
 
-/// How the functions begin that are the runtime's, also where it is linked into the program.
-const HOOKS: [&str; 6] = ["__tsan_", "__mayhap_", "pthread_", "mtx_", "cnd_", "sem_"];
-
-fn decode(code: &[u8], start: u64) -> Vec<Instruction> {
-    Decoder::with_ip(64, code, start, DecoderOptions::NONE).into_iter().collect()
-}
-
-/// Where the jumps of a function lead; `None` if one of them goes through a table.
+/// Returns where the jumps of a function lead; `None` if one of them goes through a table.
 fn targets(instructions: &[Instruction]) -> Option<HashSet<u64>> {
     let mut targets = HashSet::new();
     for instruction in instructions {
@@ -157,55 +117,56 @@ fn targets(instructions: &[Instruction]) -> Option<HashSet<u64>> {
     Some(targets)
 }
 
-/// Registers that a call may change, by the platform's convention.
-const CLOBBERED: [Register; 9] = [
-    Register::RAX,
-    Register::RCX,
-    Register::RDX,
-    Register::RSI,
-    Register::RDI,
-    Register::R8,
-    Register::R9,
-    Register::R10,
-    Register::R11,
-];
-
-fn in_function(instructions: &[Instruction], wanted: &[u64], places: &Places<'_>, constant: &mut HashSet<u64>) {
+fn in_function(
+    instructions: &[Instruction],
+    wanted: &[u64],
+    places: &Places<'_>,
+    calls: &mut SafeCalls<'_>,
+    constant: &mut HashSet<u64>,
+) {
     let Some(targets) = targets(instructions) else { return };
     let mut info = InstructionInfoFactory::new();
     // What every way to a jump's target knows there; no way found yet: everything.
-    let mut at: HashMap<u64, Known> = targets.into_iter().map(|target| (target, [true; 16])).collect();
+    let mut at: HashMap<u64, Known> = targets.into_iter().map(|target| (target, [true; KNOWN])).collect();
     loop {
         let mut changed = false;
         let mut found = Vec::new();
-        let mut known = [false; 16];
+        let mut known = [false; KNOWN];
+        known[QUIET] = true;
         for instruction in instructions {
             if let Some(others) = at.get(&instruction.ip()) {
                 meet(&mut known, others);
             }
             if places.arrivals.contains(&instruction.ip()) {
-                known = [false; 16];
+                known = [false; KNOWN];
             }
             match instruction.flow_control() {
                 FlowControl::Next => step(instruction, &mut info, &mut known),
                 _ if callee(instruction).is_some_and(|to| places.harmless.contains(&to)) => {}
                 FlowControl::Call | FlowControl::IndirectCall => {
-                    let own = instruction.is_call_near() && places.own.contains(&instruction.near_branch_target());
-                    if known[Register::RDI.number()] && !own && wanted.binary_search(&instruction.next_ip()).is_ok() {
+                    let is_wanted = wanted.binary_search(&instruction.next_ip()).is_ok();
+                    if is_wanted
+                        && known[QUIET]
+                        && known[Register::RDI.number()]
+                        && calls.is_any(instruction, places.hooks)
+                    {
                         found.push(instruction.next_ip());
                     }
+                    let gets_nothing = callee(instruction).is_some() && known[BARE..].iter().all(|bare| *bare);
+                    known[QUIET] = is_wanted || (known[QUIET] && (gets_nothing || calls.returns(instruction)));
                     for register in CLOBBERED {
                         known[register.number()] = false;
                     }
+                    known[BARE..].fill(true);
                 }
                 FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch => {
                     changed |= at.get_mut(&instruction.near_branch_target()).is_some_and(|there| meet(there, &known));
                     if instruction.flow_control() == FlowControl::UnconditionalBranch {
-                        known = [true; 16]; // nobody gets to the next instruction from here
+                        known = [true; KNOWN]; // no path leads to the next instruction from here
                     }
                 }
-                FlowControl::Return => known = [true; 16],
-                _ => known = [false; 16],
+                FlowControl::Return => known = [true; KNOWN],
+                _ => known = [false; KNOWN],
             }
         }
         if !changed {
@@ -214,8 +175,17 @@ fn in_function(instructions: &[Instruction], wanted: &[u64], places: &Places<'_>
     }
 }
 
-/// Per register: it holds a constant.
-type Known = [bool; 16];
+/// Per register: it holds a constant. Then, that every call since the last hook returns whatever it is given. Then, per register for
+/// arguments: it gives the next call nothing but a number of the code.
+type Known = [bool; KNOWN];
+
+const KNOWN: usize = BARE + ARGUMENTS.len();
+const QUIET: usize = 16;
+const BARE: usize = 17;
+
+/// Registers for arguments, by the platform's convention.
+const ARGUMENTS: [Register; 6] =
+    [Register::RDI, Register::RSI, Register::RDX, Register::RCX, Register::R8, Register::R9];
 
 /// Keeps what both know; `true` if that is less than before.
 fn meet(known: &mut Known, other: &Known) -> bool {
@@ -226,7 +196,7 @@ fn meet(known: &mut Known, other: &Known) -> bool {
     *known != before
 }
 
-fn step(instruction: &Instruction, info: &mut InstructionInfoFactory, known: &mut [bool; 16]) {
+fn step(instruction: &Instruction, info: &mut InstructionInfoFactory, known: &mut Known) {
     let holds_constant = match instruction.code() {
         Code::Lea_r64_m => {
             let base = instruction.memory_base();
@@ -242,14 +212,24 @@ fn step(instruction: &Instruction, info: &mut InstructionInfoFactory, known: &mu
         }
         _ => false,
     };
+    let is_number = is_zero_of_itself(instruction)
+        || (holds_constant && instruction.mnemonic() == Mnemonic::Mov) && instruction.op1_kind() != OpKind::Register;
     for used in info.info(instruction).used_registers() {
         let writes = matches!(
             used.access(),
             OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite
         );
         if writes && used.register().is_gpr() {
-            known[used.register().full_register().number()] = false;
+            let register = used.register().full_register();
+            known[register.number()] = false;
+            if let Some(argument) = ARGUMENTS.iter().position(|other| *other == register) {
+                known[BARE + argument] = is_number;
+            }
         }
+    }
+    // Dividing by zero ends the program.
+    if matches!(instruction.mnemonic(), Mnemonic::Div | Mnemonic::Idiv) {
+        known[QUIET] = false;
     }
     if holds_constant {
         known[instruction.op0_register().full_register().number()] = true;
@@ -262,9 +242,14 @@ mod tests {
 
     fn constants(code: &[u8], wanted: &[u64]) -> Vec<u64> {
         let mut constant = HashSet::new();
-        let (own, harmless) = (HashSet::from([0x5000]), HashSet::from([0x2000, 0x3000]));
-        let places = Places { arrivals: &HashSet::new(), own: &own, harmless: &harmless };
-        in_function(&decode(code, 0x1000), wanted, &places, &mut constant);
+        let instructions = decode(code, 0x1000);
+        // All functions but one are hooks.
+        let hooks: HashSet<u64> = instructions.iter().filter_map(callee).filter(|to| *to != 0x5000).collect();
+        let harmless = HashSet::from([0x2000, 0x3000]);
+        let places = Places { arrivals: &HashSet::new(), hooks: &hooks, harmless: &harmless };
+        let (functions, nothing) = (HashMap::new(), |_, _| &[][..]);
+        let mut calls = SafeCalls::new(&functions, &nothing, hooks.clone(), &harmless);
+        in_function(&instructions, wanted, &places, &mut calls, &mut constant);
         let mut constant: Vec<u64> = constant.into_iter().collect();
         constant.sort_unstable();
         constant
@@ -295,6 +280,32 @@ mod tests {
             0xe8, 0xf4, 0x3f, 0x00, 0x00, //             1007 call 5000
         ];
         assert_eq!(constants(&code, &[0x100c]), Vec::<u64>::new());
+    }
+
+    #[test]
+    fn nothing_is_constant_after_a_call_that_may_not_return() {
+        let code = [
+            0xe8, 0xfb, 0x3f, 0x00, 0x00, //             1000 call 5000
+            0x48, 0x8d, 0x3d, 0x10, 0x00, 0x00, 0x00, // 1005 lea rdi,[rip+16]
+            0xe8, 0x00, 0x00, 0x00, 0x00, //             100c call
+            0x48, 0x8d, 0x3d, 0x10, 0x00, 0x00, 0x00, // 1011 lea rdi,[rip+16]
+            0xe8, 0x00, 0x00, 0x00, 0x00, //             1018 call: the one before was a branch
+            0xbf, 0x07, 0x00, 0x00, 0x00, //             101d mov edi,7
+            0xe8, 0xd9, 0x3f, 0x00, 0x00, //             1022 call 5000: gets only a number of the code
+            0x48, 0x8d, 0x3d, 0x10, 0x00, 0x00, 0x00, // 1027 lea rdi,[rip+16]
+            0xe8, 0x00, 0x00, 0x00, 0x00, //             102e call
+        ];
+        assert_eq!(constants(&code, &[0x1011, 0x101d, 0x1033]), [0x101d, 0x1033]);
+    }
+
+    #[test]
+    fn nothing_is_constant_after_a_division() {
+        let code = [
+            0xf7, 0xf9, //                               1000 idiv ecx
+            0x48, 0x8d, 0x3d, 0x10, 0x00, 0x00, 0x00, // 1002 lea rdi,[rip+16]
+            0xe8, 0x00, 0x00, 0x00, 0x00, //             1009 call
+        ];
+        assert_eq!(constants(&code, &[0x100e]), Vec::<u64>::new());
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub struct OpenMp {
     pub gcc: bool,
     /// LLVM's is part of the program itself.
     pub llvm: bool,
-    /// gcc's is part of it, behind the functions of the runtime.
+    /// gcc's is part of it, after the functions of the runtime.
     pub wrapped: bool,
 }
 

@@ -1,7 +1,7 @@
 //! What code and memory are called: functions, files and lines, variables and their members; and what machine code says.
 //!
 //! In: the files that a program had loaded, and addresses in them. Out: places in the source, names of data, and facts about
-//! instructions, such as which calls have a constant argument.
+//! instructions, such as which calls have a constant argument and which writes store a constant.
 //!
 //! This is the only crate that reads object files, debug information and machine code. It must never know recordings, traces or
 //! what names are wanted for.
@@ -9,15 +9,24 @@
 
 pub mod archive;
 mod constant_calls;
+mod constant_stores;
 mod files;
+mod instructions;
+mod locals;
+mod machine_code;
 mod members;
 mod module;
+mod opaque;
 mod rust_code;
 pub mod rust_sites;
+mod safe_calls;
+mod sums;
 mod symbols;
 
 pub use constant_calls::constant_calls;
+pub use constant_stores::{Constants, constants};
 pub use files::{OpenMp, build_id, is_library};
 pub use module::Module;
+pub use opaque::Libraries;
 pub use rust_code::rust_library;
-pub use symbols::{Place, Symbols};
+pub use symbols::{Allocated, Place, Symbols};

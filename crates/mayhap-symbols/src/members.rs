@@ -20,15 +20,15 @@ const LARGEST: u64 = 512 << 20;
 /// Types inside types that are followed.
 const DEEPEST: usize = 64;
 
-type Slice<'a> = EndianSlice<'a, LittleEndian>;
-type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
+pub(crate) type Slice<'a> = EndianSlice<'a, LittleEndian>;
+pub(crate) type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
 
 /// A type, by its place in [`Members::types`].
-type TypeId = usize;
+pub(crate) type TypeId = usize;
 
 #[derive(Clone, Debug, Default)]
 enum Shape {
-    /// Nothing that has parts, or parts that nobody names.
+    /// Nothing that has parts, or parts without names.
     #[default]
     Whole,
     /// Another name, or a qualifier.
@@ -74,25 +74,21 @@ pub(crate) struct Members {
 impl Members {
     /// Reads a file's debug information, as far as there is any.
     pub(crate) fn of(bytes: &[u8]) -> Members {
-        let Ok(file) = object::File::parse(bytes) else { return Members::default() };
-        let size = file.section_by_name(".debug_info").map_or(0, |section| section.size());
-        if size == 0 || size > LARGEST {
-            return Members::default();
-        }
-        let load = |id: gimli::SectionId| -> Result<Cow<'_, [u8]>, gimli::Error> {
-            let section = file.section_by_name(id.name());
-            Ok(section.and_then(|section| section.uncompressed_data().ok()).unwrap_or_default())
-        };
-        let Ok(sections) = gimli::DwarfSections::load(load) else { return Members::default() };
+        let Some(sections) = sections(bytes) else { return Members::default() };
         let dwarf = sections.borrow(|section| EndianSlice::new(section, LittleEndian));
-        Reader { dwarf: &dwarf, members: Members::default(), known: HashMap::new() }.read()
+        Reader::new(&dwarf).read()
     }
 
-    /// What the bytes `offset` behind the start of the variable at `address` are called. `symbol` is the variable's name; `None`
+    /// The bytes of a type.
+    pub(crate) fn size(&self, kind: TypeId) -> u64 {
+        self.types.get(kind).map_or(0, |kind| kind.size)
+    }
+
+    /// What the bytes at `offset` from the start of the variable at `address` are called. `symbol` is the variable's name; `None`
     /// where nothing is known of it.
     pub(crate) fn name(&self, symbol: &str, address: u64, offset: u64) -> Option<String> {
         let variable = self.variables.get(&address)?;
-        // C compilers put the function's name before that of a variable inside it, or a number behind.
+        // C compilers put the function's name before that of a variable inside it, or a number after it.
         let before = symbol.strip_suffix(variable.name.as_str()).and_then(|before| before.strip_suffix('.'));
         let behind = symbol.strip_prefix(variable.name.as_str());
         let mut name = match (before, &variable.function) {
@@ -100,7 +96,7 @@ impl Members {
             (_, Some(function)) if behind.is_some_and(|behind| behind.is_empty() || behind.starts_with('.')) => {
                 format!("{function}::{}", variable.name)
             }
-            // LLVM puts a number behind what it took out of a value.
+            // LLVM appends a number to what it took out of a value.
             _ => match symbol.rsplit_once('.') {
                 Some((name, number))
                     if name.ends_with(&variable.name) && number.bytes().all(|b| b.is_ascii_digit()) =>
@@ -115,7 +111,7 @@ impl Members {
     }
 
     /// Appends the names of the parts that lead to the byte at `offset` of a value; `None` where it has no such byte.
-    fn part(&self, name: &mut String, kind: TypeId, mut offset: u64) -> Option<()> {
+    pub(crate) fn part(&self, name: &mut String, kind: TypeId, mut offset: u64) -> Option<()> {
         let mut at = self.types.get(kind)?;
         for _ in 0..DEEPEST {
             at = match &at.shape {
@@ -150,21 +146,45 @@ impl Members {
     }
 }
 
+/// The sections with debug information, if there are any and they are not too large.
+pub(crate) fn sections(bytes: &[u8]) -> Option<gimli::DwarfSections<Cow<'_, [u8]>>> {
+    let file = object::File::parse(bytes).ok()?;
+    let size = file.section_by_name(".debug_info").map_or(0, |section| section.size());
+    if size == 0 || size > LARGEST {
+        return None;
+    }
+    let load = |id: gimli::SectionId| -> Result<Cow<'_, [u8]>, gimli::Error> {
+        let section = file.section_by_name(id.name());
+        Ok(section.and_then(|section| section.uncompressed_data().ok()).unwrap_or_default())
+    };
+    gimli::DwarfSections::load(load).ok()
+}
+
+/// All units of the debug information, in their order.
+pub(crate) fn units<'a>(dwarf: &Dwarf<Slice<'a>>) -> Vec<Unit<Slice<'a>>> {
+    let mut units = Vec::new();
+    let mut headers = dwarf.units();
+    while let Ok(Some(header)) = headers.next() {
+        units.extend(dwarf.unit(header));
+    }
+    units
+}
+
 /// Goes through the debug information of a file.
-struct Reader<'a> {
-    dwarf: &'a Dwarf<Slice<'a>>,
-    members: Members,
+pub(crate) struct Reader<'d, 'a> {
+    pub(crate) dwarf: &'d Dwarf<Slice<'a>>,
+    pub(crate) members: Members,
     /// Types by where they stand.
     known: HashMap<usize, TypeId>,
 }
 
-impl<'a> Reader<'a> {
+impl<'d, 'a> Reader<'d, 'a> {
+    pub(crate) fn new(dwarf: &'d Dwarf<Slice<'a>>) -> Self {
+        Reader { dwarf, members: Members::default(), known: HashMap::new() }
+    }
+
     fn read(mut self) -> Members {
-        let mut units = Vec::new();
-        let mut headers = self.dwarf.units();
-        while let Ok(Some(header)) = headers.next() {
-            units.extend(self.dwarf.unit(header));
-        }
+        let units = units(self.dwarf);
         for unit in &units {
             // A unit that cannot be read leaves its variables without parts.
             let _ = self.read_unit(&units, unit);
@@ -197,12 +217,12 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn text(&self, unit: &Unit<Slice<'a>>, entry: &Entry<'a>, name: gimli::DwAt) -> Option<String> {
+    pub(crate) fn text(&self, unit: &Unit<Slice<'a>>, entry: &Entry<'a>, name: gimli::DwAt) -> Option<String> {
         let value = self.dwarf.attr_string(unit, entry.attr_value(name)?).ok()?;
         Some(value.to_string_lossy().into_owned())
     }
 
-    /// The fixed address of a variable.
+    /// Returns the fixed address of a variable.
     fn address(&self, unit: &Unit<Slice<'a>>, entry: &Entry<'a>) -> Option<u64> {
         let AttributeValue::Exprloc(expression) = entry.attr_value(gimli::DW_AT_location)? else { return None };
         let mut operations = expression.operations(unit.encoding());
@@ -216,7 +236,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The name of a variable and where its type stands; a definition may refer to its declaration.
-    fn declared<'u>(
+    pub(crate) fn declared<'u>(
         &self,
         units: &'u [Unit<Slice<'a>>],
         unit: &'u Unit<Slice<'a>>,
@@ -237,7 +257,13 @@ impl<'a> Reader<'a> {
     }
 
     /// The type that stands there.
-    fn kind(&mut self, units: &[Unit<Slice<'a>>], unit: &Unit<Slice<'a>>, offset: UnitOffset, depth: usize) -> TypeId {
+    pub(crate) fn kind(
+        &mut self,
+        units: &[Unit<Slice<'a>>],
+        unit: &Unit<Slice<'a>>,
+        offset: UnitOffset,
+        depth: usize,
+    ) -> TypeId {
         let place = offset.to_debug_info_offset(&unit.header).map_or(usize::MAX, |offset| offset.0);
         if let Some(&known) = self.known.get(&place) {
             return known;
@@ -384,7 +410,7 @@ fn extent(entry: &Entry<'_>) -> Option<(u64, Option<u64>)> {
     Some((number(gimli::DW_AT_data_member_location).unwrap_or(0), None))
 }
 
-/// The lengths of an array's dimensions.
+/// Returns the lengths of an array's dimensions.
 fn lengths(unit: &Unit<Slice<'_>>, offset: UnitOffset) -> Option<Vec<u64>> {
     let mut entries = unit.entries_at_offset(offset).ok()?;
     let outermost = entries.next_dfs().ok()??.depth();
@@ -402,8 +428,8 @@ fn lengths(unit: &Unit<Slice<'_>>, offset: UnitOffset) -> Option<Vec<u64>> {
     Some(lengths)
 }
 
-/// The entry that another one refers to.
-fn refer<'u, 'a>(
+/// Returns the entry that another one refers to.
+pub(crate) fn refer<'u, 'a>(
     units: &'u [Unit<Slice<'a>>],
     unit: &'u Unit<Slice<'a>>,
     entry: &Entry<'a>,

@@ -1,9 +1,9 @@
 //! Which places of a Rust program lie in code without hooks: the standard library as it comes compiled.
 //!
-//! Such code guards its own data by locks of its own that nobody sees, so what it tells by calling interposed functions would look
-//! like races. A function has hooks if it calls `__tsan_func_entry`, as the compiler makes every function do that accesses
+//! Such code guards its own data by its own locks, which are not visible, so what it does through interposed functions would
+//! look like races. A function has hooks if it calls `__tsan_func_entry`, as the compiler makes every function do that accesses
 //! memory or calls another. Instrumented code moves memory by functions of the runtime, not of the C library. What files
-//! are read into and written from is the caller's memory, whoever calls.
+//! are read into and written from is the caller's memory, no matter which function calls.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -40,7 +40,7 @@ pub fn rust_library(symbols: &Symbols, pcs: &[u64]) -> (HashSet<u64>, HashSet<u6
     (moves, silent)
 }
 
-/// The Rust functions of a file: starts and ends.
+/// Returns the Rust functions of a file: starts and ends.
 fn functions(file: &object::File<'_>) -> BTreeMap<u64, u64> {
     let text = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0);
     let rust = text.filter(|symbol| symbol.name().is_ok_and(is_rust));
@@ -99,7 +99,7 @@ impl<'a> Code<'a> {
     }
 
     /// A function calls the hook at function entry, directly or through the stub. Where that hook is nowhere to be found
-    /// nothing can be told, and all have hooks.
+    /// nothing is known, and all have hooks.
     fn has_hooks(&self, start: u64, end: u64) -> bool {
         let Some(bytes) = self.bytes(start, end) else { return true };
         let calls = |(i, window): (usize, &[u8])| match *window {

@@ -1,4 +1,4 @@
-//! What an atomic operation of a Rust program means, told by the functions inlined around it.
+//! What an atomic operation of a Rust program means, judged by the functions inlined around it.
 //!
 //! Rust's locks are atomics: of `std`'s and `parking_lot`'s locks a program inlines the fast paths, so the debug
 //! information of the operation's place names the method it belongs to (`<std::sys::sync::mutex::futex::Mutex>::lock`).

@@ -4,14 +4,16 @@
 //! module offsets, which at least do not change from run to run.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use object::{Object, ObjectSymbol, SymbolKind};
 
 use crate::files::is_library;
 
-use crate::members::Members;
+use crate::locals::Function;
+use crate::members::{Members, TypeId};
 use crate::module::Module;
 
 /// The symbols of all modules of a run.
@@ -25,8 +27,25 @@ struct Loaded {
     loader: Option<addr2line::Loader>,
     /// Data symbols by address in the file: start, end, name.
     data: Vec<(u64, u64, String)>,
-    /// What parts of the data are called, once somebody asks.
+    /// What parts of the data are called, once it is asked for.
     members: OnceCell<Members>,
+    /// The functions whose variables were asked for, and the file's bytes from then on.
+    functions: RefCell<Vec<Arc<Function>>>,
+    bytes: OnceCell<Vec<u8>>,
+}
+
+/// The type of heap memory.
+#[derive(Clone)]
+pub struct Allocated {
+    function: Arc<Function>,
+    kind: TypeId,
+}
+
+impl Allocated {
+    /// What the byte at `offset` of a block of `size` bytes is called: `Session.refs`, `Session[2].refs`.
+    pub fn part(&self, offset: u64, size: u64) -> Option<String> {
+        self.function.part(self.kind, offset, size)
+    }
 }
 
 /// A place in the source.
@@ -36,14 +55,20 @@ pub struct Place {
     pub function: String,
     /// File and line, `file.c:12`; or module and offset.
     pub line: String,
+    /// The column in that line, counted from 1.
+    pub column: Option<u32>,
 }
 
 impl Place {
     /// It lies in the languages' own code, or in a library of it that is not known any better.
     pub fn is_library(&self) -> bool {
         let line = self.line.as_str();
+        // The runtime stands between the C library and `main`.
         is_library(line)
-            || ["libstdc++.so", "libc++.so", "libc.so", "libpthread.so"].iter().any(|l| line.starts_with(l))
+            || self.function.starts_with("mayhap_rt::")
+            || ["libmayhap_rt.so", "libstdc++.so", "libc++.so", "libc.so", "libpthread.so"]
+                .iter()
+                .any(|l| line.starts_with(l))
     }
 }
 
@@ -85,7 +110,7 @@ impl Symbols {
     pub fn place(&self, pc: u64) -> Place {
         match self.module(pc) {
             Some(loaded) => self.place_of(loaded, pc - loaded.module.base),
-            None => Place { function: String::new(), line: format!("{pc:#x}") },
+            None => Place { line: format!("{pc:#x}"), ..Place::default() },
         }
     }
 
@@ -109,12 +134,14 @@ impl Symbols {
     fn frame(&self, frame: &addr2line::Frame<'_, impl addr2line::gimli::Reader>) -> Place {
         let mut place = Place::default();
         if let Some(function) = &frame.function {
-            place.function = function.demangle().map(|name| name.into_owned()).unwrap_or_default();
+            let name = function.demangle().map(|name| name.into_owned()).unwrap_or_default();
+            place.function = plain_name(&name).unwrap_or(name);
         }
         if let Some(location) = &frame.location
             && let (Some(file), Some(line)) = (location.file, location.line)
         {
             place.line = format!("{}:{line}", self.shown(file));
+            place.column = location.column.filter(|&column| column > 0);
         }
         place
     }
@@ -134,7 +161,7 @@ impl Symbols {
         found.is_some_and(|symbol| demangled(symbol).starts_with("mayhap_rt::signals::arrive"))
     }
 
-    /// The same for an offset in a file by number.
+    /// Returns the same for an offset in a file by number.
     pub fn place_in(&self, file: usize, offset: u64) -> Place {
         self.place_of(&self.modules[file], offset)
     }
@@ -142,14 +169,14 @@ impl Symbols {
     fn place_of(&self, loaded: &Loaded, offset: u64) -> Place {
         let probe = offset.saturating_sub(1);
         let fallback = || format!("{}+{offset:#x}", file_name(&loaded.module.path));
-        let Some(loader) = &loaded.loader else { return Place { function: String::new(), line: fallback() } };
+        let Some(loader) = &loaded.loader else { return Place { line: fallback(), ..Place::default() } };
         let mut place = Place::default();
         if let Ok(mut frames) = loader.find_frames(probe) {
             // Of the inlined functions the innermost that is not the language's own; else the one that all are inlined in.
             while let Ok(Some(frame)) = frames.next() {
                 place = self.frame(&frame);
                 let file = frame.location.as_ref().and_then(|location| location.file);
-                if !file.is_some_and(|file| is_library(file) && !is_cpp(file)) {
+                if !file.is_some_and(is_library) {
                     break;
                 }
             }
@@ -196,9 +223,26 @@ impl Symbols {
         Some(data_of(loaded, address - loaded.module.base))
     }
 
-    /// The same for an offset in a file by number.
+    /// Returns the same for an offset in a file by number.
     pub fn data_in(&self, file: usize, offset: u64) -> String {
         data_of(&self.modules[file], offset)
+    }
+
+    /// What a variable on the stack is called, while the function around the place that returns to `pc` has this stack pointer.
+    pub fn local(&self, pc: u64, stack_pointer: u64, address: u64) -> Option<String> {
+        let loaded = self.module(pc)?;
+        let probe = (pc - loaded.module.base).checked_sub(1)?;
+        loaded.function(probe).name(probe, stack_pointer, address)
+    }
+
+    /// The type of the memory that is allocated at the place that returns to `pc`, if the debug information knows it.
+    pub fn allocated(&self, pc: u64) -> Option<Allocated> {
+        let loaded = self.module(pc)?;
+        let probe = (pc - loaded.module.base).checked_sub(1)?;
+        let line = loaded.loader.as_ref()?.find_location(probe).ok()??.line?;
+        let function = loaded.function(probe);
+        let kind = function.allocated(probe, line.into())?;
+        function.is_unambiguous(kind).then_some(Allocated { function, kind })
     }
 
     /// The module that an address lies in, and its number.
@@ -230,18 +274,25 @@ impl Loaded {
     fn open(module: Module) -> Loaded {
         let loader = if module.changed { None } else { addr2line::Loader::new(&module.path).ok() };
         let data = module.read().map(|bytes| data_symbols(&bytes)).unwrap_or_default();
-        Loaded { module, loader, data, members: OnceCell::new() }
+        Loaded { module, loader, data, members: OnceCell::new(), functions: RefCell::default(), bytes: OnceCell::new() }
+    }
+
+    /// The function that an instruction belongs to.
+    fn function(&self, pc: u64) -> Arc<Function> {
+        let mut functions = self.functions.borrow_mut();
+        if let Some(known) = functions.iter().find(|function| function.contains(pc)) {
+            return known.clone();
+        }
+        let bytes = self.bytes.get_or_init(|| self.module.read().unwrap_or_default());
+        let function = Arc::new(Function::of(bytes, pc));
+        functions.push(function.clone());
+        function
     }
 
     fn members(&self) -> &Members {
         let read = || self.module.read().map(|bytes| Members::of(&bytes)).unwrap_or_default();
         self.members.get_or_init(read)
     }
-}
-
-/// A header of C++'s standard library.
-fn is_cpp(file: &str) -> bool {
-    file.contains("/c++/")
 }
 
 fn data_symbols(bytes: &[u8]) -> Vec<(u64, u64, String)> {
@@ -289,6 +340,28 @@ fn demangled(symbol: &str) -> String {
     }
 }
 
+/// The name in a C++ symbol that could not be demangled, without its arguments: `_ZSt4swapIiE…` is `std::swap`.
+fn plain_name(symbol: &str) -> Option<String> {
+    let mut rest = symbol.strip_prefix("_Z")?;
+    let is_nested = rest.starts_with('N');
+    rest = rest.trim_start_matches(['N', 'K', 'L']);
+    let mut parts = Vec::new();
+    if let Some(after) = rest.strip_prefix("St") {
+        parts.push("std");
+        rest = after;
+    }
+    while let Some(digits) = rest.find(|c: char| !c.is_ascii_digit()).filter(|&digits| digits > 0) {
+        let length: usize = rest[..digits].parse().ok()?;
+        parts.push(rest.get(digits..digits.checked_add(length)?)?);
+        rest = &rest[digits + length..];
+        if !is_nested {
+            break;
+        }
+    }
+    let is_name = parts.last().is_some_and(|last| *last != "std");
+    is_name.then(|| parts.join("::"))
+}
+
 fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned())
 }
@@ -298,13 +371,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn symbols_that_cannot_be_demangled_keep_their_name() {
+        assert_eq!(plain_name("_ZSt4swapIP6ConfigENSt9enable_if").as_deref(), Some("std::swap"));
+        assert_eq!(plain_name("_ZN3foo3BarIiE3bazEv").as_deref(), Some("foo::Bar"));
+        assert_eq!(plain_name("_ZNKSt6vectorIiE4sizeEv").as_deref(), Some("std::vector"));
+        for other in ["std::swap", "_ZSt", "_Z", "_Z99x"] {
+            assert_eq!(plain_name(other), None, "{other}");
+        }
+    }
+
+    #[test]
     fn ways_back_are_left_out_where_that_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let here = folder.path().display().to_string();
         std::fs::create_dir_all(folder.path().join("a/b")).unwrap();
         std::fs::write(folder.path().join("c.h"), "").unwrap();
         assert_eq!(straight(&format!("{here}/a/b/../../c.h")), format!("{here}/c.h"));
-        // There is no such file, so nobody knows.
+        // There is no such file, so nothing is known.
         assert_eq!(straight("/no/such/../file.c"), "/no/such/../file.c");
         assert_eq!(straight("../src/file.c"), "../src/file.c");
         std::os::unix::fs::symlink("a/b", folder.path().join("link")).unwrap();

@@ -1,7 +1,7 @@
 //! Interprets any bytes as a small trace, a target, a model and a schedule, for the kernel to check.
 
 use mayhap_trace::{
-    Columns, ConditionKind, EventId, Flags, MemoryOrder, NONE, ObjectKind, Op, Relations, Tables, Trace, Value,
+    Columns, ConditionKind, EventId, Execution, Flags, MemoryOrder, NONE, ObjectKind, Op, Tables, Trace, Value,
     validate,
 };
 use mayhap_witness::{Checker, Model, Target, Witness};
@@ -75,7 +75,7 @@ impl Question {
     }
 }
 
-/// Two bytes as thread, operation and object.
+/// Returns two bytes as thread, operation and object.
 fn event(bytes: &mut Bytes<'_>, ops: &[Op], columns: &mut Columns) -> Op {
     let (who, what) = (bytes.next() as usize, bytes.next() as usize);
     let op = ops[what % ops.len()];
@@ -172,9 +172,9 @@ fn schedule(bytes: &mut Bytes<'_>, trace: &Trace) -> Vec<EventId> {
 pub fn kernel(bytes: &[u8]) {
     let question = Question::read(bytes);
     let Question { trace, target, model, schedule } = &question;
-    let relations = Relations::derive(trace).expect("a repaired trace is well-formed");
+    let execution = Execution::derive(trace).expect("a repaired trace is well-formed");
     let expected = Judge::new(trace).accepts(target, *model, schedule);
-    let mut checker = Checker::new(trace, &relations);
+    let mut checker = Checker::new(&execution);
     for _ in 0..2 {
         let said = checker.check(target, *model, Witness { schedule: schedule.into() });
         assert_eq!(said.is_ok(), expected, "{question:?}: {said:?}");

@@ -3,7 +3,7 @@
 
 use mayhap_trace::Trace;
 
-/// The trace of a text such as `T1 w x; T2 acq l; T2 r.acq x=1 @main.c:3; T2 br`.
+/// Returns the trace of a text such as `T1 w x; T2 acq l; T2 r.acq x=1 @main.c:3; T2 br`.
 ///
 /// # Panics
 /// If the text is not of this form.

@@ -1,25 +1,23 @@
-//! A small random source whose numbers are fixed for all time: a seed in a report must give the same trace years later.
+//! Random choices of tests.
 
-/// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
+use mayhap_generate::SplitMix64;
+
+/// A source of random choices. They follow from the seed alone.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct Random(SplitMix64);
 
 impl Random {
-    /// The source with this seed.
+    /// Creates the source with this seed.
     pub fn new(seed: u64) -> Self {
-        Random(seed)
+        Random(SplitMix64::new(seed))
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.bits()
     }
 
-    /// A number below `n`; 0 if `n` is 0.
+    /// Returns a number below `n`; 0 if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
         ((u128::from(self.bits()) * n as u128) >> 64) as usize
     }
@@ -29,7 +27,7 @@ impl Random {
         self.below(100) < percent as usize
     }
 
-    /// One of the items.
+    /// Returns one of the items.
     ///
     /// # Panics
     /// If there is none.

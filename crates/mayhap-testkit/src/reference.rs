@@ -282,7 +282,7 @@ fn updated(facts: &Facts, write: usize) -> Option<usize> {
     None
 }
 
-/// All two sections that exclude each other, in both roles.
+/// Returns all two sections that exclude each other, in both roles.
 fn pairs(sections: &[Section]) -> impl Iterator<Item = (&Section, &Section)> {
     sections.iter().flat_map(move |a| sections.iter().filter(|b| a.excludes(b)).map(move |b| (a, b)))
 }

@@ -82,7 +82,7 @@ fn runs(trace: &Trace) -> Vec<Part> {
     parts
 }
 
-/// The STD text of a trace.
+/// Returns the STD text of a trace.
 pub fn std_text(trace: &Trace) -> String {
     let mut text = Vec::new();
     write_events(&mut text, trace.columns(), trace.tables()).expect("names of tests fit the format");

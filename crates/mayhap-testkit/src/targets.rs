@@ -15,6 +15,10 @@ pub fn targets(trace: &Trace, kind: Kind) -> Vec<Target> {
     let accesses = of(&Op::is_access);
     let mut targets = Vec::new();
     match kind {
+        Kind::UseAfterFree => pairs(&accesses, |a, b| {
+            let both = [(a, b), (b, a)];
+            targets.extend(both.map(|(free, access)| Target::UseAfterFree { free, access }));
+        }),
         Kind::Race => pairs(&accesses, |a, b| targets.extend([Target::Race(a, b), Target::UnorderedRace(a, b)])),
         Kind::Deadlock => {
             let acquires = of(&Op::is_acquire);
@@ -24,6 +28,8 @@ pub fn targets(trace: &Trace, kind: Kind) -> Vec<Target> {
                 targets.extend(third.map(|&c| Target::Deadlock(vec![a, b, c])));
             });
         }
+        // A double free is stated as an atomicity violation.
+        Kind::DoubleFree => {}
         Kind::Atomicity => pairs(&accesses, |first, second| {
             targets.extend(accesses.iter().map(|&remote| Target::Atomicity { first, remote, second }));
         }),

@@ -1,7 +1,7 @@
 //! The incremental checker, going back and forth at random, against the checker on the same schedule from the start.
 
 use mayhap_testkit::{Generator, Oracle, Profile, Random, cases};
-use mayhap_trace::{EventId, Relations};
+use mayhap_trace::{EventId, Execution};
 use mayhap_witness::{Checker, IncrementalChecker, Model, Target, Witness};
 
 #[test]
@@ -9,7 +9,7 @@ fn incremental_equals_checking_from_the_start() {
     let (mut accepted, mut rejected) = (0, 0);
     for (name, profile) in Profile::every() {
         for (seed, trace) in Generator::new(profile, 0).take(cases(1000) / 15) {
-            let relations = Relations::derive(&trace).unwrap();
+            let execution = Execution::derive(&trace).unwrap();
             let model = Model::ALL[seed as usize % 5];
             let Ok(oracle) = Oracle::explore(&trace, Model::Sync, 20_000) else { continue };
             let mut targets: Vec<Target> = oracle.all_races().into_iter().map(|(a, b)| Target::Race(a, b)).collect();
@@ -20,8 +20,8 @@ fn incremental_equals_checking_from_the_start() {
             let triplets = oracle.triplets().into_iter();
             targets.extend(triplets.map(|(write, read, other)| Target::Nondeterminism { write, read, other }));
             let mut random = Random::new(seed);
-            let mut incremental = IncrementalChecker::new(&trace, &relations, model);
-            let mut checker = Checker::new(&trace, &relations);
+            let mut incremental = IncrementalChecker::new(&execution, model);
+            let mut checker = Checker::new(&execution);
             for _ in 0..60 {
                 if random.percent(15) {
                     incremental.rewind(random.below(incremental.schedule().len() + 1));

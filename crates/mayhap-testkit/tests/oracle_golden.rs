@@ -28,7 +28,7 @@ impl<'c> Oracles<'c> {
     /// Returns the verdict; a witness must also pass the kernel.
     fn holds(&mut self, model: Model, target: &Target) -> bool {
         let witness = self.get(model).decide(target).expect("golden cases are small");
-        let mut checker = Checker::new(&self.case.trace, &self.case.relations);
+        let mut checker = Checker::new(&self.case.execution);
         let proven = witness.is_some();
         if let Some(witness) = witness {
             let checked = checker.check(target, model, witness);
@@ -143,11 +143,8 @@ fn sequences() {
             if let Some(tables) = &fact.seqcheck {
                 let schedule: Vec<EventId> =
                     tables.linearisation.iter().map(|&n| EventId::from_number(n).unwrap()).collect();
-                let checked = Checker::new(&case.trace, &case.relations).check(
-                    &target,
-                    Model::Branch,
-                    Witness { schedule: schedule.into() },
-                );
+                let checked =
+                    Checker::new(&case.execution).check(&target, Model::Branch, Witness { schedule: schedule.into() });
                 checked.unwrap_or_else(|e| panic!("{}: the published schedule: {e}", case.name));
             }
         }

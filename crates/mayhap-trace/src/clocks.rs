@@ -59,7 +59,7 @@ impl ClockArena {
         self.push(copy)
     }
 
-    /// The least clock above both; `a` or `b` itself where one is above the other.
+    /// Returns the least clock above both; `a` or `b` itself where one is above the other.
     pub fn join(&mut self, a: Clock, b: Clock) -> Clock {
         Clock(self.join_at(a.0, b.0, self.levels - 1))
     }

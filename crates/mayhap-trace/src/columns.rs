@@ -1,11 +1,9 @@
-//! Events as columns, and sources that deliver them piece by piece.
+//! Events as columns.
 
-use crate::error::Error;
-use crate::event::{Event, Op};
+use crate::event::Event;
 use crate::flags::Flags;
 use crate::id::{LocId, NONE, ThreadId, ValueId};
-use crate::names::Tables;
-use crate::summary::Summary;
+use crate::op::Op;
 
 /// How many events sources deliver at a time.
 pub const CHUNK: usize = 1 << 16;
@@ -91,13 +89,27 @@ impl Columns {
         self.flags[index] = flags.bits();
     }
 
-    /// The flags of the event at `index`.
+    /// Gives the event at `index` another value cell.
+    ///
+    /// # Panics
+    /// If `index` is not below [`Self::len`].
+    pub fn set_value(&mut self, index: usize, value: u32) {
+        if self.values.is_empty() {
+            if value == NONE {
+                return;
+            }
+            self.values.resize(self.len(), NONE);
+        }
+        self.values[index] = value;
+    }
+
+    /// Returns the flags of the event at `index`.
     #[inline]
     pub fn flags_at(&self, index: usize) -> Flags {
         self.flags.get(index).and_then(|&bits| Flags::from_bits(bits)).unwrap_or_default()
     }
 
-    /// The value cell of the event at `index`.
+    /// Returns the value cell of the event at `index`.
     #[inline]
     pub fn value_at(&self, index: usize) -> u32 {
         self.values.get(index).copied().unwrap_or(NONE)
@@ -118,11 +130,11 @@ impl Columns {
         }
     }
 
-    /// The event at `index`.
+    /// Returns the event at `index`.
     ///
     /// # Panics
     /// If `index` is not below [`Self::len`].
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, index: usize) -> Event {
         Event {
             thread: ThreadId::at(self.threads[index] as usize),
@@ -209,66 +221,4 @@ fn append_optional<T: Copy>(to: &mut Vec<T>, before: usize, from: &[T], range: s
             to.extend_from_slice(&from[range]);
         }
     }
-}
-
-/// A place where events come from: a file of any format, or a generator.
-///
-/// Ids are dense and grow as the source is read; after each chunk, [`Source::tables`] names every id in it.
-pub trait Source {
-    /// Replaces the contents of `chunk` by the next events. `false`, with an empty chunk, at the end.
-    fn next_chunk(&mut self, chunk: &mut Columns) -> Result<bool, Error>;
-
-    /// The names of all ids delivered so far.
-    fn tables(&self) -> &Tables;
-
-    /// The tables, when the source has been read.
-    fn into_tables(self: Box<Self>) -> Tables;
-
-    /// Bytes that go with the trace without being events of it, piece by piece: the kind of their block, and they. A file
-    /// that is read delivers none here; [`crate::format::native::attachments`] reads them.
-    fn attachment(&mut self) -> Option<(u8, Vec<u8>)> {
-        None
-    }
-
-    /// What is known to be missing from the source, such as the tail of a file that was cut off. Meaningful at the end.
-    fn missing(&self) -> Option<Missing> {
-        None
-    }
-
-    /// What is known about the whole trace, if the source knows: a native file that supports seeking provides it before the
-    /// first event, one that is streamed only at its end.
-    fn summary(&self) -> Option<&Summary> {
-        None
-    }
-
-    /// How far into its input the source has read, if it has one of known length.
-    fn progress(&self) -> Option<Progress> {
-        None
-    }
-
-    /// What the user should know of the input besides its events, such as records that have no meaning here.
-    /// Meaningful at the end.
-    fn notes(&self) -> Vec<String> {
-        Vec::new()
-    }
-}
-
-/// How far a source has read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Progress {
-    /// Bytes of the file, as stored, read so far.
-    pub read: u64,
-    /// Bytes of the file.
-    pub total: u64,
-}
-
-/// What a source could not deliver although the input promised it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Missing {
-    /// Events delivered.
-    pub delivered: u64,
-    /// Events that the input says it should have had, if it says.
-    pub promised: Option<u64>,
-    /// What is wrong, in one sentence.
-    pub reason: String,
 }

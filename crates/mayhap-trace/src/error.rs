@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::id::EventId;
-use crate::names::NameError;
+use crate::name_error::NameError;
 use crate::validate::Violation;
 
 /// Where in the input an error lies.
@@ -61,7 +61,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// An error at a position.
+    /// Creates an error at a position.
     pub fn new(position: Position, kind: impl Into<ErrorKind>) -> Self {
         Error { position, kind: kind.into() }
     }

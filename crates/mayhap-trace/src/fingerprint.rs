@@ -11,10 +11,10 @@ use std::str::FromStr;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::columns::Columns;
-use crate::event::ObjectKind;
 use crate::id::{NONE, ValueId};
 use crate::kinds::ConditionKind;
 use crate::names::{Names, Tables};
+use crate::op::ObjectKind;
 use crate::trace::Trace;
 use crate::values::Value;
 
@@ -41,7 +41,7 @@ impl FromStr for Fingerprint {
 }
 
 impl Trace {
-    /// The fingerprint of this trace. Linear time.
+    /// Returns the fingerprint of this trace. Linear time.
     pub fn fingerprint(&self) -> Fingerprint {
         let mut builder = FingerprintBuilder::default();
         builder.add(self.columns(), self.tables());
@@ -112,7 +112,7 @@ impl FingerprintBuilder {
     }
 }
 
-// What begins a record behind that of an event: no operation has such a code.
+// What begins a record after that of an event: no operation has such a code.
 const FLAGS: u8 = 0xf0;
 const BITS: u8 = 0xf1;
 const POINTER: u8 = 0xf2;

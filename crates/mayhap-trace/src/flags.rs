@@ -15,7 +15,7 @@
 
 use std::fmt;
 
-use crate::event::Op;
+use crate::op::Op;
 
 /// The memory order of an atomic access or a fence.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -108,7 +108,7 @@ impl Flags {
     const ATTEMPT: u16 = 0b11 << 6;
     const KNOWN: u16 = (1 << 10) - 1;
 
-    /// The properties in a column cell; `None` if it has bits without a meaning.
+    /// Returns the properties in a column cell; `None` if it has bits without a meaning.
     #[inline]
     pub const fn from_bits(bits: u16) -> Option<Flags> {
         let valid = bits & !Self::KNOWN == 0 && bits & Self::ORDER != 7 && bits & Self::ATTEMPT != Self::ATTEMPT;

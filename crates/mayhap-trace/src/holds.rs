@@ -33,6 +33,7 @@ pub struct Holds {
 
 impl Holds {
     /// The hold of another thread that keeps `thread` from acquiring `lock` in `mode`.
+    #[inline]
     pub fn blocker(&self, thread: ThreadId, lock: LockId, mode: Mode) -> Option<Hold> {
         let exclusive = self.exclusive.get(lock.index()).copied().flatten().filter(|h| h.thread != thread);
         match mode {
@@ -54,6 +55,7 @@ impl Holds {
     }
 
     /// Takes the lock, which nothing may block. `true` if this opens the section, `false` if it is re-entrant.
+    #[inline]
     pub fn acquire(&mut self, thread: ThreadId, lock: LockId, mode: Mode, event: EventId) -> bool {
         if self.exclusive.len() <= lock.index() {
             self.exclusive.resize(lock.index() + 1, None);
@@ -72,6 +74,7 @@ impl Holds {
     }
 
     /// Gives the lock up by one level. `None` if the thread does not hold it; else the hold and whether the section closed.
+    #[inline]
     pub fn release(&mut self, thread: ThreadId, lock: LockId, mode: Mode) -> Option<(Hold, bool)> {
         let hold = self.hold_mut(thread, lock, mode)?;
         hold.depth -= 1;
@@ -85,6 +88,7 @@ impl Holds {
         Some((hold, hold.depth == 0))
     }
 
+    #[inline]
     fn hold_mut(&mut self, thread: ThreadId, lock: LockId, mode: Mode) -> Option<&mut Hold> {
         match mode {
             Mode::Exclusive => self.exclusive.get_mut(lock.index())?.as_mut().filter(|h| h.thread == thread),

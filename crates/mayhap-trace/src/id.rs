@@ -43,7 +43,7 @@ macro_rules! id {
                 Self::new(cell as usize)
             }
 
-            /// The position in the table.
+            /// Returns the position in the table.
             #[inline]
             pub const fn index(self) -> usize {
                 self.0 as usize

@@ -78,12 +78,20 @@ pub enum VariableKind {
     Memory = 1,
     /// An atomic variable.
     Atomic = 2,
+    /// The life of a lock, a condition or the like: a use reads it, the end frees it.
+    Object = 3,
+    /// The life of a descriptor: a use reads it, the close frees it.
+    Descriptor = 4,
+    /// The life of a library that the program loads: code that runs in it reads it, unloading frees it.
+    Library = 5,
+    /// A variable of a function, which frees it when it returns.
+    Local = 6,
 }
 
 macro_rules! codes {
     ($kind:ident, $($name:ident),*) => {
         impl $kind {
-            /// The kind with this code.
+            /// Returns the kind with this code.
             pub const fn from_code(code: u8) -> Option<Self> {
                 $(if code == Self::$name as u8 { return Some(Self::$name); })*
                 None
@@ -98,10 +106,10 @@ macro_rules! codes {
 }
 
 codes!(LockKind, Unspecified, Mutex, RwLock, SpinLock, Library, File, Loader, Stream, OpenMp, Atomic);
-codes!(VariableKind, Unspecified, Memory, Atomic);
+codes!(VariableKind, Unspecified, Memory, Atomic, Object, Descriptor, Library, Local);
 
 impl ConditionKind {
-    /// The kind with this code; `initial` is the initial count of a semaphore and 0 for all others.
+    /// Returns the kind with this code; `initial` is the initial count of a semaphore and 0 for all others.
     pub const fn from_code(code: u8, initial: u32) -> Option<Self> {
         let kind = match code {
             2 => return Some(ConditionKind::Semaphore { initial }),
@@ -148,7 +156,7 @@ impl<K> Default for Kinds<K> {
 }
 
 impl<K: Copy + Default + PartialEq> Kinds<K> {
-    /// The kind of the object with this index.
+    /// Returns the kind of the object with this index.
     #[inline]
     pub fn get(&self, index: usize) -> K {
         self.0.get(index).copied().unwrap_or_default()

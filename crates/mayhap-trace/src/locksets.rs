@@ -1,6 +1,8 @@
 //! Sets of held locks, interned: events share the few sets a program uses.
 
-use hashbrown::HashMap;
+use std::hash::BuildHasher as _;
+
+use hashbrown::{HashMap, HashTable};
 
 use crate::holds::Mode;
 use crate::id::LockId;
@@ -33,16 +35,23 @@ type Held = (LockId, Mode);
 #[derive(Clone, Debug)]
 pub struct Locksets {
     sets: Vec<Box<[Held]>>,
-    index: HashMap<Box<[Held]>, u32, foldhash::fast::RandomState>,
+    /// Finds a set by its locks. The sets themselves are stored once: deeply nested locks make large ones.
+    index: HashTable<u32>,
+    hasher: foldhash::fast::RandomState,
     /// Successor sets already computed: (set, lock, mode, added?) to set.
     moves: HashMap<(u32, Held, bool), u32, foldhash::fast::RandomState>,
 }
 
 impl Default for Locksets {
     fn default() -> Self {
-        let mut index: HashMap<Box<[Held]>, u32, _> = HashMap::default();
-        index.insert(Box::default(), 0);
-        Locksets { sets: vec![Box::default()], index, moves: HashMap::default() }
+        let mut sets = Locksets {
+            sets: Vec::new(),
+            index: HashTable::new(),
+            hasher: Default::default(),
+            moves: HashMap::default(),
+        };
+        sets.intern(Vec::new());
+        sets
     }
 }
 
@@ -109,13 +118,22 @@ impl Locksets {
             (Ok(at), false) => drop(locks.remove(at)),
             _ => {}
         }
-        let locks = locks.into_boxed_slice();
-        let to = *self.index.entry(locks).or_insert_with_key(|locks| {
-            self.sets.push(locks.clone());
-            self.sets.len() as u32 - 1
-        });
+        let to = self.intern(locks);
         self.moves.insert((set.0, held, add), to);
         LocksetId(to)
+    }
+
+    /// The number of the set with these locks.
+    fn intern(&mut self, locks: Vec<Held>) -> u32 {
+        let (sets, hasher) = (&mut self.sets, &self.hasher);
+        let hash = hasher.hash_one(&*locks);
+        if let Some(&known) = self.index.find(hash, |&set| *sets[set as usize] == *locks) {
+            return known;
+        }
+        let set = sets.len() as u32;
+        sets.push(locks.into_boxed_slice());
+        self.index.insert_unique(hash, set, |&set| hasher.hash_one(&*sets[set as usize]));
+        set
     }
 }
 

@@ -6,32 +6,11 @@ use std::hash::{BuildHasher, Hasher};
 
 use hashbrown::HashTable;
 
-use crate::event::{ObjectKind, Op};
 use crate::id::{CondId, EventId, LocId, LockId, NONE, ThreadId, ValueId, VarId};
 use crate::kinds::{ConditionKind, Kinds, LockKind, VariableKind};
+use crate::name_error::NameError;
+use crate::op::{ObjectKind, Op};
 use crate::values::{Value, Values};
-
-/// Why a name could not enter a table.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum NameError {
-    /// The bytes are not UTF-8.
-    #[error("a name is not valid UTF-8 (byte {at} of the name)")]
-    NotUtf8 {
-        /// Offset of the first bad byte within the name.
-        at: usize,
-    },
-    /// The table has as many names as ids allow.
-    #[error("more than {limit} {what}")]
-    TooMany {
-        /// The table.
-        what: &'static str,
-        /// How many fit.
-        limit: usize,
-    },
-    /// A table that defines ids one by one defined a name twice.
-    #[error("the name `{0}` is defined twice")]
-    Twice(String),
-}
 
 /// One table of distinct names.
 #[derive(Clone, Debug)]
@@ -46,7 +25,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// An empty table; `what` is the plural that error messages use.
+    /// Creates an empty table; `what` is the plural that error messages use.
     pub fn new(what: &'static str, limit: usize) -> Self {
         Names {
             what,
@@ -82,7 +61,7 @@ impl Names {
         }
     }
 
-    /// The same as bytes. Every end is the end of a name, which needs no second look.
+    /// Returns the same as bytes. Every end is the end of a name, which needs no second look.
     #[inline]
     fn bytes(&self, index: usize) -> &[u8] {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };

@@ -11,7 +11,7 @@
 //! many waits as any choice could: a wait that returns later can use every notify that this one leaves.
 //!
 //! Cost: constant for each event but for condition variables, where a wait searches (logarithmic). Memory: constant for
-//! each condition; for a condition variable 12 bytes for each notify, for a semaphore 4 for each that nobody took.
+//! each condition; for a condition variable 12 bytes for each notify, for a semaphore 4 for each that no wait took.
 
 use std::collections::VecDeque;
 

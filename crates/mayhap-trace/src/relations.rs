@@ -10,11 +10,11 @@ use hashbrown::HashMap;
 
 use crate::clocks::{Clock, ClockArena};
 use crate::error::Error;
-use crate::event::Op;
 use crate::holds::Mode;
 use crate::id::{EventId, NONE, ThreadId};
 use crate::kinds::ConditionKind;
 use crate::locksets::{LocksetId, Locksets};
+use crate::op::Op;
 use crate::summary::Bits;
 use crate::trace::Trace;
 use crate::validate::Validator;
@@ -53,7 +53,7 @@ impl Relations {
         self.rank[event.index()] != NONE
     }
 
-    /// The rank of a relevant event among the relevant events of its thread, from 0.
+    /// Returns the rank of a relevant event among the relevant events of its thread, from 0.
     ///
     /// # Panics
     /// In debug builds, if the event is not relevant.
@@ -75,11 +75,8 @@ impl Relations {
         self.starts.len() - 1
     }
 
-    /// The event that belongs to this one: acquire to its release (`None`: never released), release to its acquire, read
-    /// to the write it saw (`None`: the initial value), wait to its notify, fork to the thread's first and join to its
-    /// last event (`None`: it has none).
     #[inline]
-    pub fn partner(&self, event: EventId) -> Option<EventId> {
+    fn partner(&self, event: EventId) -> Option<EventId> {
         EventId::from_cell(self.partner[event.index()])
     }
 
@@ -149,7 +146,7 @@ impl Relations {
         LocksetId::from_cell(self.lockset[event.index()])
     }
 
-    /// The table of locksets.
+    /// Returns the table of locksets.
     #[inline]
     pub fn locksets(&self) -> &Locksets {
         &self.locksets

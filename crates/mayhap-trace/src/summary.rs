@@ -6,9 +6,9 @@
 //! Cost: linear in the events; two bytes and two bits a variable, two bytes and one bit a lock.
 
 use crate::columns::Columns;
-use crate::event::{ObjectKind, Op};
 use crate::id::{LockId, NONE, ThreadId, VarId};
 use crate::names::Tables;
+use crate::op::{ObjectKind, Op};
 
 /// A growing set of dense ids.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -37,6 +37,18 @@ impl Bits {
         if let Some(word) = self.words.get_mut(index / 64) {
             *word &= !(1 << (index % 64));
         }
+    }
+
+    /// The ids in the set, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        let bits = |(i, &word): (usize, &u64)| (0..64).filter(move |b| word >> b & 1 == 1).map(move |b| i * 64 + b);
+        self.words.iter().enumerate().flat_map(bits)
+    }
+
+    /// Puts all ids of another set into this one.
+    pub fn extend(&mut self, other: &Bits) {
+        self.words.resize(self.words.len().max(other.words.len()), 0);
+        self.words.iter_mut().zip(&other.words).for_each(|(word, &also)| *word |= also);
     }
 
     /// How many ids the set holds.

@@ -1,11 +1,13 @@
 //! The trace: columns of events and the tables that name their ids.
 
-use crate::columns::{Columns, Source};
+use crate::columns::Columns;
 use crate::error::{Error, Position};
-use crate::event::{Event, Op};
+use crate::event::Event;
 use crate::flags::Attempt;
 use crate::id::{EventId, NONE};
 use crate::names::{Tables, event_id};
+use crate::op::Op;
+use crate::source::Source;
 
 /// A whole trace in memory: 11 bytes an event plus the name tables.
 ///
@@ -24,7 +26,7 @@ impl Trace {
         Ok(Trace { columns, tables: source.into_tables() })
     }
 
-    /// All events of a source.
+    /// Returns all events of a source.
     pub(crate) fn columns_of(source: &mut dyn Source) -> Result<Columns, Error> {
         let mut columns = Columns::default();
         let mut chunk = Columns::default();
@@ -36,12 +38,12 @@ impl Trace {
         Ok(columns)
     }
 
-    /// A trace from what one source delivered.
+    /// Returns a trace from what one source delivered.
     pub(crate) fn from_columns(columns: Columns, tables: Tables) -> Trace {
         Trace { columns, tables }
     }
 
-    /// A trace from columns whose cells index `tables`.
+    /// Returns a trace from columns whose cells index `tables`.
     ///
     /// # Panics
     /// If a cell does not index its table.
@@ -57,7 +59,7 @@ impl Trace {
         Trace { columns, tables }
     }
 
-    /// The columns and the tables.
+    /// Returns the columns and the tables.
     pub fn into_parts(self) -> (Columns, Tables) {
         (self.columns, self.tables)
     }
@@ -74,7 +76,7 @@ impl Trace {
         self.columns.is_empty()
     }
 
-    /// The event with this id.
+    /// Returns the event with this id.
     ///
     /// # Panics
     /// If `id` is not an event of this trace.
@@ -108,7 +110,7 @@ impl Trace {
         self.columns.iter().enumerate().map(|(i, e)| (EventId::at(i), e))
     }
 
-    /// The columns.
+    /// Returns the columns.
     #[inline]
     pub fn columns(&self) -> &Columns {
         &self.columns

@@ -4,8 +4,8 @@
 //! acquire gets the attempt that says the same, so that the two may be parted later.
 
 use crate::columns::Columns;
-use crate::event::Op;
 use crate::flags::{Attempt, Flags};
+use crate::op::Op;
 use crate::summary::Bits;
 
 /// Hands marks on to their acquires, chunk by chunk.
@@ -18,7 +18,9 @@ pub(crate) struct Tries {
 impl Tries {
     /// Takes the next events.
     pub(crate) fn settle(&mut self, chunk: &mut Columns) {
-        if self.pending.count() == 0 && !chunk.ops.contains(&Op::Try) {
+        // Looks at all of them, since that takes less time than to stop at the first.
+        let has_marks = chunk.ops.iter().fold(false, |found, &op| found | (op == Op::Try));
+        if !has_marks && self.pending.count() == 0 {
             return;
         }
         for i in 0..chunk.len() {

@@ -4,15 +4,40 @@
 //! and continue (an event joined to a dropped one breaks a rule as well); [`repair`] does just that and counts what it
 //! dropped. `begin` and `end` are marks: a recorder may write them early, late or twice.
 
-use crate::event::{Event, Op};
+use crate::event::Event;
 use crate::flags::Flags;
 use crate::holds::{Hold, Holds, Mode};
 use crate::id::{CondId, EventId, LockId, NONE, ThreadId};
 use crate::kinds::ConditionKind;
 use crate::names::Tables;
+use crate::op::Op;
 use crate::pairing::Pairing;
 pub use crate::rules::{Rule, Violation};
 use crate::trace::Trace;
+
+/// A thread that is forked but has no events, and one that has events but is not forked and whose name differs only in letters
+/// (`124` and `T124`): the trace probably means one thread.
+pub fn unmatched_fork(trace: &Trace) -> Option<(&str, &str)> {
+    let tables = trace.tables();
+    let mut forked = vec![false; tables.threads.len()];
+    let mut runs = forked.clone();
+    for (_, event) in trace.events() {
+        runs[event.thread.index()] = true;
+        if let (Op::Fork, Some(child)) = (event.op, event.child()) {
+            forked[child.index()] = true;
+        }
+    }
+    let digits = |name: &'_ str| name.chars().filter(char::is_ascii_digit).collect::<String>();
+    let names = || tables.threads.iter().enumerate();
+    let running: std::collections::HashMap<String, &str> = names()
+        .filter(|&(at, _)| runs[at] && !forked[at])
+        .map(|(_, name)| (digits(name), name))
+        .filter(|(digits, _)| !digits.is_empty())
+        .collect();
+    names()
+        .filter(|&(at, _)| forked[at] && !runs[at])
+        .find_map(|(_, name)| running.get(&digits(name)).map(|running| (name, *running)))
+}
 
 /// What a well-formed step means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,6 +93,11 @@ impl Validator {
         Validator { last_of: Some(last_of), ..Self::default() }
     }
 
+    /// How the waits so far were paired with notifies.
+    pub fn pairing(&self) -> &Pairing {
+        &self.pairing
+    }
+
     /// Checks and takes the next event; on an error nothing is taken.
     #[inline]
     pub fn step(&mut self, tables: &Tables, id: EventId, event: &Event) -> Result<Step, Violation> {
@@ -106,6 +136,7 @@ impl Validator {
         Ok(step)
     }
 
+    #[inline(always)]
     fn step_sync(&mut self, tables: &Tables, id: EventId, event: &Event) -> Result<Step, Violation> {
         if let Some(lock) = event.lock() {
             return self.step_lock(tables, id, event, lock);
@@ -119,20 +150,12 @@ impl Validator {
         }
     }
 
+    #[inline(always)]
     fn step_lock(&mut self, tables: &Tables, id: EventId, event: &Event, lock: LockId) -> Result<Step, Violation> {
         let me = event.thread;
         let mode = if event.op.is_shared() { Mode::Shared } else { Mode::Exclusive };
         if event.op.is_failed_attempt() {
-            // A thread can also be in its own way, but not with a reader's hold in that of a reader.
-            let own = || match mode {
-                Mode::Exclusive => self.holds.holder(lock),
-                Mode::Shared => self.holds.writer(lock),
-            };
-            let hold = self.holds.blocker(me, lock, mode).or_else(own);
-            return match hold {
-                Some(hold) => Ok(Step { relevant: true, partner: Some(hold.acquire) }),
-                None => Err(self.failed_for_no_reason(tables, id, event, lock)),
-            };
+            return self.step_failed(tables, id, event, lock, mode);
         }
         if event.op.is_acquire() {
             if let Some(hold) = self.holds.blocker(me, lock, mode) {
@@ -154,6 +177,27 @@ impl Validator {
         }
     }
 
+    #[inline(never)]
+    fn step_failed(
+        &self,
+        tables: &Tables,
+        id: EventId,
+        event: &Event,
+        lock: LockId,
+        mode: Mode,
+    ) -> Result<Step, Violation> {
+        // A thread can also be in its own way, but not with a reader's hold in that of a reader.
+        let own = || match mode {
+            Mode::Exclusive => self.holds.holder(lock),
+            Mode::Shared => self.holds.writer(lock),
+        };
+        match self.holds.blocker(event.thread, lock, mode).or_else(own) {
+            Some(hold) => Ok(Step { relevant: true, partner: Some(hold.acquire) }),
+            None => Err(self.failed_for_no_reason(tables, id, event, lock)),
+        }
+    }
+
+    #[inline(never)]
     fn step_thread(&mut self, tables: &Tables, id: EventId, event: &Event, child: ThreadId) -> Result<Step, Violation> {
         if let Some((rule, other)) = self.thread_clash(event, child) {
             let verb = if event.op == Op::Fork { "forks" } else { "joins" };
@@ -177,6 +221,7 @@ impl Validator {
         Ok(PLAIN)
     }
 
+    #[inline(never)]
     fn step_condition(
         &mut self,
         tables: &Tables,

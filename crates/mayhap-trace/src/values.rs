@@ -9,7 +9,7 @@ use std::hash::BuildHasher;
 use hashbrown::HashTable;
 
 use crate::id::ValueId;
-use crate::names::NameError;
+use crate::name_error::NameError;
 
 /// A value in memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -30,6 +30,11 @@ pub const FILE_LOCK: u8 = 12;
 /// The lock of a stream of the C library.
 pub const STREAM_LOCK: u8 = 13;
 
+/// A descriptor, as an object with a life.
+pub const DESCRIPTOR: u8 = 14;
+/// An ordinary file.
+pub const FILE: u8 = 15;
+
 /// A signal that any thread of the process may get.
 pub const PROCESS: u64 = u64::MAX;
 /// The amount of whatever is there.
@@ -57,7 +62,7 @@ pub mod flag {
     pub const WAKES: u64 = 32;
 }
 
-/// A key for two numbers of the kernel's.
+/// Returns a key for two numbers of the kernel's.
 pub const fn key(kind: u8, a: u64, b: u64) -> u64 {
     let mut x = a ^ (kind as u64) << 56;
     let mut rounds = 0;
@@ -74,8 +79,18 @@ pub const fn key(kind: u8, a: u64, b: u64) -> u64 {
 pub mod doubt {
     /// Inline assembly that could not be read.
     pub const ASSEMBLY: u8 = 1;
-    /// A thread that nobody was seen to start.
+    /// A thread that no thread was seen to start.
     pub const THREAD: u8 = 2;
+    /// A call of a library without hooks; the address of the function follows.
+    pub const LIBRARY: u8 = 3;
+    /// Another process was waited for, or was started if [`RELEASES`] follows.
+    pub const PROCESS: u8 = 4;
+    /// What came before it may reach other threads.
+    pub const RELEASES: u64 = 1;
+    /// Memory that other processes or the kernel may share; its address follows, its size, and 1 if it has a file.
+    pub const SHARED: u8 = 5;
+    /// Something came from a descriptor of a kind that is not modelled.
+    pub const DESCRIPTOR: u8 = 6;
 }
 
 #[cfg(test)]

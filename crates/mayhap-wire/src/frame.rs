@@ -8,7 +8,7 @@ use crate::{checksum, limits};
 pub const MAGIC: [u8; 8] = *b"\x89MHP\r\n\x1a\n";
 /// The first bytes of a recording that has not been converted to a trace yet. The last byte is the version of the recording format:
 /// no other version reads it.
-pub const RECORDING: [u8; 8] = *b"\x89MHR\r\n\x1a\x02";
+pub const RECORDING: [u8; 8] = *b"\x89MHR\r\n\x1a\x03";
 /// The first bytes of every block.
 pub const BLOCK_MARK: [u8; 4] = *b"MHPB";
 /// The mark within the footer.
@@ -72,7 +72,7 @@ impl FileHeader {
         FileHeader::of_version(crate::VERSION)
     }
 
-    /// The header of a file of some version.
+    /// Returns the header of a file of some version.
     pub fn of_version(version: u16) -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
         bytes[..8].copy_from_slice(&MAGIC);
@@ -121,7 +121,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind with this number.
+    /// Returns the kind with this number.
     pub const fn from_code(code: u8) -> Kind {
         match code {
             1 => Kind::Names,
@@ -137,7 +137,7 @@ impl Kind {
         matches!(self, Kind::Unknown(_))
     }
 
-    /// The number in the file.
+    /// Returns the number in the file.
     pub const fn code(self) -> u8 {
         match self {
             Kind::Names => 1,
@@ -182,7 +182,7 @@ impl BlockHeader {
     /// Bytes in the file: mark, kind, flags, codec, a zero, sequence, items, stored, raw, payload checksum, own checksum.
     pub const SIZE: usize = 32;
 
-    /// The header as bytes of the file.
+    /// Returns the header as bytes of the file.
     pub fn to_bytes(&self) -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
         bytes[..4].copy_from_slice(&BLOCK_MARK);
@@ -273,7 +273,7 @@ impl Footer {
     /// Bytes in the file.
     pub const SIZE: usize = 16;
 
-    /// The footer as bytes of the file.
+    /// Returns the footer as bytes of the file.
     pub fn to_bytes(summary: u64) -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
         bytes[..8].copy_from_slice(&summary.to_le_bytes());

@@ -1,4 +1,4 @@
-//! What the hook before an instruction of inline assembly is told: a word of its size, what it does, and its memory order.
+//! What the hook before an instruction of inline assembly gets: a word of its size, what it does, and its memory order.
 
 /// The hook's name. It changes no register and no flag.
 pub const HOOK: &str = "__mayhap_inline";
@@ -26,7 +26,7 @@ pub enum Does {
 }
 
 impl Does {
-    /// The value with this number.
+    /// Returns the value with this number.
     pub const fn from_code(code: u8) -> Option<Does> {
         Some(match code {
             0 => Does::Load,
@@ -42,7 +42,7 @@ impl Does {
     }
 }
 
-/// The word for an instruction; `entered` if a basic block began before it.
+/// Returns the word for an instruction; `entered` if a basic block began before it.
 pub const fn word(does: Does, size: u8, order: u8, entered: bool) -> u32 {
     size as u32 | (does as u32) << 8 | (order as u32) << 16 | (entered as u32) << 24
 }

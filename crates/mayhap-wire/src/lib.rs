@@ -10,15 +10,18 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod call_frame;
 pub mod channel;
 pub mod events;
 pub mod fast_path;
 pub mod frame;
 pub mod inline_assembly;
+pub mod judgement;
 pub mod limits;
 pub mod properties;
 pub mod ring;
 pub mod schedule;
+mod turns;
 pub mod varint;
 
 pub use frame::{BlockHeader, Codec, FileHeader, Footer, FrameError, Kind};
@@ -31,7 +34,7 @@ pub const VERSION: u16 = 2;
 /// The operations that version 1 has: the first so many codes.
 pub const FIRST_VERSION_OPS: usize = 15;
 
-/// The CRC-32 (IEEE) of `bytes`: the one checksum of the format.
+/// Returns the CRC-32 (IEEE) of `bytes`: the one checksum of the format.
 pub fn checksum(bytes: &[u8]) -> u32 {
     crc32fast::hash(bytes)
 }
@@ -74,13 +77,19 @@ pub mod attachment {
     pub const STDIN: u8 = 19;
     /// The threads that were waiting when the recording ended.
     pub const WAITING: u8 = 20;
+    /// What the recording could not see or left out.
+    pub const DOUBTS: u8 = 21;
+    /// What the program called its threads.
+    pub const THREADS: u8 = 22;
     /// All of them, with what they are for.
-    pub const ALL: [(u8, &str); 5] = [
+    pub const ALL: [(u8, &str); 7] = [
         (STEPS, "the steps that replays follow"),
         (RUN, "how the program was run"),
         (STACKS, "its call stacks"),
         (STDIN, "its standard input"),
         (WAITING, "the threads that were waiting at its end"),
+        (DOUBTS, "what the recording could not see"),
+        (THREADS, "the names of its threads"),
     ];
 }
 

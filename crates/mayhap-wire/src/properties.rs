@@ -1,4 +1,4 @@
-//! The further columns of a block of events, since version 2: flags and values. They stand behind the locations, where some
+//! The further columns of a block of events, since version 2: flags and values. They follow the locations, where some
 //! event of the block has any.
 //!
 //! One byte says which columns follow: 1 flags, 2 values, 3 both. Flags are stored as byte planes, low bytes first. A value
@@ -38,7 +38,7 @@ impl VariableState {
     }
 }
 
-/// Which columns bytes behind the locations announce: none if there are no bytes.
+/// Which columns bytes after the locations announce: none if there are no bytes.
 pub fn which(bytes: &[u8]) -> Result<u8, EventsError> {
     match bytes {
         [] => Ok(0),

@@ -60,7 +60,11 @@ pub struct Header {
     pub recorder: u32,
     /// 1: record what differs from run to run by itself, see [`source`].
     pub inputs: u32,
-    _reserved: [u32; 4],
+    /// 1: record values of plain accesses.
+    pub values: u32,
+    /// Milliseconds that threads get which are still at work when the program ends.
+    pub linger: u32,
+    _reserved: [u32; 2],
     /// How many units were written, and perhaps [`HEAD_INVALID`]. Only the writer stores here, any thread of its process may seal.
     pub head: Line<AtomicU64>,
     /// How many units were read. Only the reader stores here.
@@ -103,6 +107,10 @@ pub mod offset {
     pub const RECORDER: u64 = offset_of!(Header, recorder) as u64;
     /// Of [`Header::inputs`].
     pub const INPUTS: u64 = offset_of!(Header, inputs) as u64;
+    /// Of [`Header::values`].
+    pub const VALUES: u64 = offset_of!(Header, values) as u64;
+    /// Of [`Header::linger`].
+    pub const LINGER: u64 = offset_of!(Header, linger) as u64;
     /// Of [`Header::head`].
     pub const HEAD: u64 = offset_of!(Header, head) as u64;
     /// Of [`Header::tail`].
@@ -135,6 +143,12 @@ pub mod state {
     pub const UNSEEN_ORDER: u32 = 1 << 6;
     /// An OpenMP library reports to the writer what it does.
     pub const OPENMP_TELLS: u32 = 1 << 7;
+    /// No thread could go on, as far as the writer knows; the threads wait in the kernel from there on.
+    pub const STUCK: u32 = 1 << 8;
+    /// The program did not go as the list of turns says.
+    pub const LEFT_TURNS: u32 = 1 << 9;
+    /// The kernel, or code without hooks, decided when a thread goes on.
+    pub const KERNEL_DECIDED: u32 = 1 << 10;
     /// The program reads the clock.
     pub const READS_CLOCK: u32 = 1 << 16;
     /// The program asks the kernel for random bytes.
@@ -165,31 +179,17 @@ pub mod source {
     pub const PROCESS: u8 = 8;
     /// `read`, `pread`, `recv`.
     pub const READ: u8 = 9;
+    /// `std::random_device`.
+    pub const DEVICE: u8 = 10;
+    /// `arc4random` and its like.
+    pub const ARC4: u8 = 11;
+    /// `fgets`, `getline`, `fread`, `fgetc` of streams that are no files.
+    pub const STREAM: u8 = 12;
+    /// Sources are numbered below.
+    pub const COUNT: usize = 16;
 }
 
-/// How the token passes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u32)]
-pub enum Schedule {
-    /// First come, first served, after slices of random length.
-    Free = 0,
-    /// To a random waiting thread, after short slices and at half of all synchronisation.
-    Random = 1,
-    /// Always to the waiting thread of highest random priority; priorities change at random moments.
-    Pct = 2,
-}
-
-impl Schedule {
-    /// The schedule with this number.
-    pub const fn from_code(code: u32) -> Option<Schedule> {
-        match code {
-            0 => Some(Schedule::Free),
-            1 => Some(Schedule::Random),
-            2 => Some(Schedule::Pct),
-            _ => None,
-        }
-    }
-}
+pub use crate::turns::{Schedule, TURN_WEIGHT, TURNS_ENVIRONMENT};
 
 macro_rules! codes {
     ($(#[$top:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $code:literal,)* }) => {
@@ -199,7 +199,7 @@ macro_rules! codes {
         pub enum $name { $($(#[$doc])* $variant = $code,)* }
 
         impl $name {
-            /// The value with this number.
+            /// Returns the value with this number.
             #[inline]
             pub const fn from_code(code: u8) -> Option<$name> {
                 match code { $($code => Some($name::$variant),)* _ => None }
@@ -219,9 +219,9 @@ codes! {
         Branch = 2,
         /// Anything that takes a record: synchronisation, atomics, ranges, allocation.
         Other = 3,
-        /// Calls a function: the address of an access there is the number of frames that stay below the called function.
+        /// Calls a function: the address of an access there is `call_frame::address` of the number of frames that stay below the called function.
         Call = 4,
-        /// Returns: the address of an access there is the number of frames that stay.
+        /// Returns: the address of an access there is `call_frame::address` of the number of frames that stay.
         Return = 5,
     }
 }
@@ -249,7 +249,8 @@ codes! {
         SharedAcquire = 9,
         /// At site `arg` a reader-writer lock is released in the mode in which it is held: [address].
         AnyRelease = 10,
-        /// At site `arg` the synchronisation object at an address begins or ends its life: [address].
+        /// At site `arg` the synchronisation object at an address begins or ends its life:
+        /// [address, 1 if it belongs to the runtime, not to the program].
         Renew = 11,
         /// At site `arg` the thread starts to wait on a condition: [condition].
         WaitBegin = 12,
@@ -281,7 +282,7 @@ codes! {
         RangeWrite = 25,
         /// At site `arg` a block is allocated: [address, bytes].
         Alloc = 26,
-        /// At site `arg` a block is freed: [address].
+        /// At site `arg` a block is freed: [address, 0 if there is none].
         Free = 27,
         /// A module of `arg` bytes of path is loaded: [base, lowest address, end, path...].
         Module = 28,
@@ -306,7 +307,9 @@ codes! {
         Parked = 52,
         /// At site `arg` a thread of a Rust scope ends: [the scope].
         ScopeLeft = 53,
-        /// The next acquire of the current thread is a try-lock or timed lock.
+        /// What lay in memory after the current thread's latest access to an address whose low 31 bits are `arg`: [value].
+        Value = 61,
+        /// The next acquire or wait of the current thread does not wait for as long as it takes: [1 if it waits for some time].
         Tried = 60,
         /// At site `arg` a channel of the kernel or of a library comes into use: [[`crate::channel`] key, kind, bytes of its name, name...].
         Channel = 70,
@@ -336,6 +339,20 @@ codes! {
         Benign = 82,
         /// At site `arg` the program says whether accesses of the current thread are to be looked at: [1 for writes, 1 if so].
         Heeded = 83,
+        /// At site `arg` an object that is no memory is about to be used: [[`crate::channel`] key, its number].
+        Use = 84,
+        /// At site `arg` such an object ends its life: [key, its number].
+        Close = 85,
+        /// At site `arg` such an object begins its life: [key, its number].
+        Open = 86,
+        /// Thread `arg` gets a name: [two words with its bytes, and zeros].
+        ThreadName = 87,
+        /// The current thread begins a step, before which another thread could have come.
+        Step = 91,
+        /// Thread `arg`, which could not go on, can try again.
+        Unparked = 92,
+        /// What the last access of the current thread, a read, finds: [value].
+        Found = 93,
     }
 }
 
@@ -364,7 +381,7 @@ pub enum AtomicForm {
 }
 
 impl AtomicForm {
-    /// The form in the second word of an atomic operation.
+    /// Returns the form in the second word of an atomic operation.
     pub const fn of(word: u64) -> AtomicForm {
         match (word >> 24) as u8 {
             1 => AtomicForm::Exchange,
@@ -373,7 +390,7 @@ impl AtomicForm {
         }
     }
 
-    /// The second word of an atomic operation with this form.
+    /// Returns the second word of an atomic operation with this form.
     pub const fn in_word(self, word: u64) -> u64 {
         word | (self as u64) << 24
     }
@@ -475,7 +492,7 @@ pub mod unit {
     }
 }
 
-/// The word of an access.
+/// Returns the word of an access.
 #[inline(always)]
 pub const fn access_word(site: u32, address: u64) -> u64 {
     ((site as u64) << ADDRESS_BITS) | (address & ((1 << ADDRESS_BITS) - 1))
@@ -503,7 +520,7 @@ pub const fn split_record(word: u64) -> Option<(Tag, usize, u32)> {
     }
 }
 
-/// The word that defines a site.
+/// Returns the word that defines a site.
 pub const fn site_word(pc: u64, kind: SiteKind, size: u8) -> u64 {
     (pc & 0xffff_ffff_ffff) | ((kind as u64) << 48) | ((size as u64) << 56)
 }
@@ -516,7 +533,7 @@ pub const fn split_site(word: u64) -> Option<(u64, SiteKind, u8)> {
     }
 }
 
-/// The second word of an atomic operation.
+/// Returns the second word of an atomic operation.
 pub const fn atomic_word(kind: AtomicKind, order: u8, size: u8) -> u64 {
     kind as u64 | ((order as u64) << 8) | ((size as u64) << 16)
 }

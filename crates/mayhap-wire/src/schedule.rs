@@ -10,15 +10,20 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Tells a schedule from other memory.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"mayhapS1");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"mayhapS2");
 
 /// The environment variable that names the schedule to the program.
 pub const ENVIRONMENT: &str = "MAYHAP_SCHEDULE";
+
+/// How long the variable's value is, with a schedule and without: what lies above a program's stack then has the same size in all runs.
+pub const PATH_LENGTH: usize = 48;
 
 /// [`Step::kind`] of a plain read; records have the number of their [`crate::ring::Tag`].
 pub const READ: u8 = 128;
 /// [`Step::kind`] of a plain write.
 pub const WRITE: u8 = 129;
+/// The kind of a step by which a function returns: from then on the object, a variable of it, is gone.
+pub const RETURN: u8 = 130;
 
 /// [`Step::outcome`] of an operation on a lock that is built from atomics: whether it succeeded at once or in a slow path does
 /// not matter.
@@ -30,6 +35,9 @@ pub const STACK: usize = 48;
 /// Bytes of a value that are shown.
 pub const VALUE: usize = 16;
 
+/// How many tables there are.
+pub const TABLES: usize = 9;
+
 /// The first bytes of the memory. What the runtime changes is atomic.
 #[repr(C, align(64))]
 pub struct Head {
@@ -38,10 +46,10 @@ pub struct Head {
     /// Bytes of the whole memory.
     pub bytes: u64,
     /// Where the tables start, in bytes from the beginning: steps, lanes, modules, allocation sites, blocks, targets, text,
-    /// inputs.
-    pub tables: [u64; 8],
+    /// inputs, shared objects.
+    pub tables: [u64; TABLES],
     /// How many entries the tables have, in the same order; of text, bytes; of inputs, words.
-    pub counts: [u32; 8],
+    pub counts: [u32; TABLES],
     /// A [`goal`].
     pub goal: u32,
     /// The target that goes first when all have arrived.
@@ -60,6 +68,12 @@ pub struct Head {
     pub released: AtomicU32,
     /// Where the run left the schedule: see [`Got`].
     pub got: Got,
+    /// The lane plus 1 whose thread does not go on: it is asked where it is.
+    pub asked: AtomicU32,
+    /// How many return addresses it answered with, plus 1; 0 before it has answered.
+    pub answered: AtomicU32,
+    /// Those return addresses, innermost first; the first is where it was.
+    pub stuck: [AtomicU64; STACK],
 }
 
 /// What a thread did instead of its next step.
@@ -116,6 +130,8 @@ pub mod reason {
     pub const ENDED: u32 = 3;
     /// An atomic operation had another outcome.
     pub const OUTCOME: u32 = 4;
+    /// All threads stand before their accesses, but not to the same memory.
+    pub const ELSEWHERE: u32 = 5;
 }
 
 /// What memory an address belongs to.
@@ -184,9 +200,9 @@ pub struct Lane {
     pub tid: AtomicU32,
     /// Its next step plus 1.
     pub cursor: AtomicU32,
-    /// Its next input, a word of the table of inputs. An input is a word with its source in the low 8 bits and its length in
+    /// Its first input, a word of the table of inputs. An input is a word with its source in the low 8 bits and its length in
     /// bytes above them, a word with the result, and the bytes.
-    pub input: AtomicU32,
+    pub inputs: u32,
     /// Where its inputs end.
     pub inputs_end: u32,
     /// 1: all that the recorded thread ever did is before the goal, so it may end.
@@ -298,4 +314,4 @@ const _: () = assert!(size_of::<Module>() == 24);
 const _: () = assert!(size_of::<AllocationSite>() == 24);
 const _: () = assert!(size_of::<Block>() == 16);
 const _: () = assert!(size_of::<Target>() == 32 + 8 + 16 + VALUE + 8 + 8 * STACK);
-const _: () = assert!(size_of::<Head>() == 192);
+const _: () = assert!(size_of::<Head>() == 640);

@@ -50,7 +50,7 @@ pub const fn zigzag(from: u32, to: u32) -> u32 {
     ((step << 1) ^ (step >> 31)) as u32
 }
 
-/// The number that [`zigzag`] stepped to.
+/// Returns the number that [`zigzag`] stepped to.
 #[inline]
 pub const fn unzigzag(from: u32, step: u32) -> u32 {
     from.wrapping_add((step >> 1) ^ (step & 1).wrapping_neg())
@@ -63,7 +63,7 @@ pub const fn zigzag_long(from: u64, to: u64) -> u64 {
     ((step << 1) ^ (step >> 63)) as u64
 }
 
-/// The number that [`zigzag_long`] stepped to.
+/// Returns the number that [`zigzag_long`] stepped to.
 #[inline]
 pub const fn unzigzag_long(from: u64, step: u64) -> u64 {
     from.wrapping_add((step >> 1) ^ (step & 1).wrapping_neg())

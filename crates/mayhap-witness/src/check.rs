@@ -5,9 +5,9 @@
 //! Cost: linear in the part of the schedule that does not follow the observed run from its beginning; a [`Checker`] keeps
 //! its tables between checks and cleans only what a check touched.
 
-use mayhap_trace::{EventId, Op, Relations, ThreadId, Trace};
+use mayhap_trace::{EventId, Execution, Op, ThreadId};
 
-use crate::checkpoints::Checkpoints;
+use crate::checkpoints::{Checkpoints, Passed};
 use crate::happens_before;
 use crate::state::{Rules, State};
 use crate::{Model, Rejection, Schedule, Target, Why, Witness};
@@ -31,7 +31,7 @@ impl Checked {
         self.model
     }
 
-    /// The schedule.
+    /// Returns the schedule.
     pub fn witness(&self) -> &Witness {
         &self.witness
     }
@@ -41,7 +41,7 @@ impl Checked {
 ///
 /// Only the checker makes one, of the state that its own steps led to. No thread is changed in it, so it depends neither on
 /// the model nor on the target.
-pub(crate) struct Snapshot {
+struct Snapshot {
     /// The relevant events before this place of the trace have run, and no others.
     place: usize,
     /// How many those are.
@@ -49,11 +49,13 @@ pub(crate) struct Snapshot {
     state: State,
 }
 
-impl Snapshot {
-    pub(crate) fn place(&self) -> usize {
+impl Passed for Snapshot {
+    fn place(&self) -> usize {
         self.place
     }
+}
 
+impl Snapshot {
     /// The schedule begins with the steps of the snapshot. `observed` is how far it begins as the observed run did.
     fn begins(&self, schedule: &Schedule, observed: usize) -> bool {
         let before = schedule.ranges().take_while(|range| range.start < self.place);
@@ -64,24 +66,36 @@ impl Snapshot {
 }
 
 /// Checks witnesses of one trace.
+///
+/// It takes an [`Execution`], whose relations are those of its own trace. A trace and the relations of another one do not
+/// compile:
+///
+/// ```compile_fail,E0061
+/// # use mayhap_trace::{Relations, Trace};
+/// # use mayhap_witness::Checker;
+/// let (trace, other) = (Trace::default(), Trace::default());
+/// let relations = Relations::derive(&other).unwrap();
+/// let checker = Checker::new(&trace, &relations);
+/// ```
 pub struct Checker<'a> {
     rules: Rules<'a>,
     state: State,
-    checkpoints: Checkpoints,
+    checkpoints: Checkpoints<Snapshot>,
 }
 
 impl<'a> Checker<'a> {
-    /// A checker for a trace and the relations derived from it.
-    pub fn new(trace: &'a Trace, relations: &'a Relations) -> Self {
+    /// Creates a checker for a trace and what follows from it.
+    pub fn new(execution: &'a Execution<'a>) -> Self {
+        let trace = execution.trace();
         let state = State::new(trace);
         let checkpoints = Checkpoints::new(trace.len(), state.bytes());
-        Checker { rules: Rules::new(trace, relations), checkpoints, state }
+        Checker { rules: Rules::new(execution), checkpoints, state }
     }
 
     /// Accepts the witness, or says what is wrong with it.
     pub fn check(&mut self, target: &Target, model: Model, witness: Witness) -> Result<Checked, Rejection> {
         let whole = |why| Rejection { step: None, event: None, why };
-        target.validate(self.rules.trace, self.rules.relations).map_err(|e| whole(Why::BadTarget(e)))?;
+        target.validate(self.rules.execution).map_err(|e| whole(Why::BadTarget(e)))?;
         let schedule = &witness.schedule;
         let observed = self.observed(schedule);
         let snapshot = self.checkpoints.last_before(observed).filter(|snapshot| snapshot.begins(schedule, observed));
@@ -198,6 +212,10 @@ pub(crate) fn reached<I: Iterator<Item = EventId>>(
             } else {
                 Err(format!("one of events {a} and {b} happens before the other"))
             }
+        }
+        Target::UseAfterFree { free, access } => {
+            place(*free).ok_or_else(|| format!("event {free} does not run"))?;
+            is_next(rules, state, *access)
         }
         Target::Deadlock(requests) => requests.iter().try_for_each(|&request| {
             is_next(rules, state, request)?;

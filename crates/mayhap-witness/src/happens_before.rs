@@ -4,8 +4,9 @@
 //! - program order, fork to first, last to join;
 //! - a release of a lock with later acquires of it (of a shared release: with exclusive ones only);
 //! - a notify with the wait that it is matched with; of a semaphore or token, all earlier notifies with the wait;
-//! - a release write with an acquire read that sees it or a write of its release sequence: the read-modify-writes that
-//!   follow it directly in the variable's order (C++20);
+//! - a release write with an acquire read that sees it or a write of its release sequence: the read-modify-writes, and the
+//!   atomic writes of the same thread, that follow it directly in the variable's order. C++20 has dropped the latter, so
+//!   that a program may race by C++20 and not by C11 and C++17; what is proven is a race by all of them;
 //! - fences: a release fence lends its clock to later atomic writes of its thread, an acquire fence takes over what earlier
 //!   atomic reads of its thread saw. A sequentially consistent fence is both. Consume counts as acquire.
 //!
@@ -57,8 +58,9 @@ struct Clocks<'r, 'a> {
     threads: Vec<ThreadClocks>,
     /// Per lock, what its exclusive releases published, and its shared ones.
     locks: Vec<[Clock; 2]>,
-    /// Per variable, what an acquire read takes over from its last write.
-    published: Vec<Clock>,
+    /// Per variable, what an acquire read takes over from its last write: the clocks of the release sequences that the write is
+    /// in, by the threads at their heads.
+    published: Vec<Vec<(usize, Clock)>>,
     /// Per semaphore or token, what its notifies published.
     posted: Vec<Clock>,
     /// What each notify of another condition published.
@@ -107,7 +109,7 @@ impl<'r, 'a> Clocks<'r, 'a> {
             rules,
             threads: vec![ThreadClocks::default(); tables.threads.len()],
             locks: vec![[Clock::default(), Clock::default()]; tables.locks.len()],
-            published: vec![Clock::default(); tables.variables.len()],
+            published: vec![Vec::new(); tables.variables.len()],
             posted: vec![Clock::default(); tables.conditions.len()],
             notified: HashMap::new(),
         }
@@ -152,24 +154,23 @@ impl<'r, 'a> Clocks<'r, 'a> {
 
     fn read(&mut self, me: usize, variable: usize, order: Option<MemoryOrder>) {
         let ThreadClocks { now, seen, .. } = &mut self.threads[me];
-        match order {
-            Some(order) if order.acquires() => now.join(&self.published[variable]),
-            Some(_) => seen.join(&self.published[variable]),
-            None => {}
-        }
+        let Some(order) = order else { return };
+        let clock = if order.acquires() { now } else { seen };
+        self.published[variable].iter().for_each(|(_, published)| clock.join(published));
     }
 
     fn write(&mut self, id: EventId, me: usize, variable: usize, flags: Flags) {
         let continues = self.is_read_modify_write(id, variable);
         let ThreadClocks { now, fenced, .. } = &self.threads[me];
         let published = &mut self.published[variable];
+        let Some(order) = flags.order() else { return published.clear() };
         if !continues {
-            published.0.clear();
+            published.retain(|&(head, _)| head == me);
         }
-        match flags.order() {
-            Some(order) if order.releases() => published.join(now),
-            Some(_) => published.join(fenced),
-            None => {}
+        let clock = if order.releases() { now } else { fenced };
+        match published.iter_mut().find(|(head, _)| *head == me) {
+            Some((_, mine)) => mine.join(clock),
+            None => published.push((me, clock.clone())),
         }
     }
 
@@ -185,7 +186,7 @@ impl<'r, 'a> Clocks<'r, 'a> {
 
     /// The write is atomic, and its step began with an atomic read of the same variable.
     fn is_read_modify_write(&self, write: EventId, variable: usize) -> bool {
-        let (trace, relations) = (self.rules.trace, self.rules.relations);
+        let (trace, relations) = self.rules.execution.parts();
         let event = trace.event(write);
         let events = relations.thread_events(event.thread);
         let mut rank = relations.rank(write);

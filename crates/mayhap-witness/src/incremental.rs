@@ -7,7 +7,7 @@
 //!
 //! Cost: a step forth or back O(1); a target O(its events), but for races by happens-before O(the schedule).
 
-use mayhap_trace::{EventId, Op, Relations, ThreadId, Trace};
+use mayhap_trace::{EventId, Execution, Op, ThreadId};
 
 use crate::check::reached;
 use crate::state::{LastWrite, Rules, State};
@@ -41,15 +41,16 @@ struct Ran {
 
 impl<'a> IncrementalChecker<'a> {
     /// The state before the first step.
-    pub fn new(trace: &'a Trace, relations: &'a Relations, model: Model) -> Self {
+    pub fn new(execution: &'a Execution<'a>, model: Model) -> Self {
+        let trace = execution.trace();
         IncrementalChecker {
-            rules: Rules::new(trace, relations),
+            rules: Rules::new(execution),
             state: State::new(trace),
             model,
             ran: Vec::new(),
             place: vec![0; trace.len()],
             schedule: Vec::new(),
-            checker: Checker::new(trace, relations),
+            checker: Checker::new(execution),
         }
     }
 
@@ -102,13 +103,13 @@ impl<'a> IncrementalChecker<'a> {
     /// The schedule reaches the target.
     pub fn reaches(&self, target: &Target) -> Result<(), Rejection> {
         let whole = |why| Rejection { step: None, event: None, why };
-        target.validate(self.rules.trace, self.rules.relations).map_err(|e| whole(Why::BadTarget(e)))?;
+        target.validate(self.rules.execution).map_err(|e| whole(Why::BadTarget(e)))?;
         let place = |event: EventId| self.place[event.index()].checked_sub(1).map(|step| step as usize);
         let reached = reached(&self.rules, &self.state, target, &place, || self.schedule.iter().copied());
         reached.map_err(|what| whole(Why::TargetNotReached(what)))
     }
 
-    /// The checker's word on the schedule as a witness of the target.
+    /// Returns the checker's word on the schedule as a witness of the target.
     pub fn checked(&mut self, target: &Target) -> Result<Checked, Rejection> {
         self.reaches(target)?;
         self.checker.check(target, self.model, Witness { schedule: Schedule::from(&self.schedule) })

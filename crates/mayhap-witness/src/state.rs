@@ -9,7 +9,7 @@
 //! | write | – | clean if `t` is not changed, or the value is a constant, or it is independent of its step and `t` was not changed before that step |
 //! | read | – | *same* if the last write is clean and is the observed one or of an equal value (models that compare values); otherwise `t` is changed |
 //! | acquire | no other thread holds the lock (readers share) | – |
-//! | failed acquire | it fails here too: another thread or `t` itself holds the lock; of a shared attempt: another thread holds it alone | – |
+//! | failed acquire | it fails here too: another thread or `t` itself holds the lock; of a shared attempt: holds it alone | – |
 //! | fork, join | join: the thread has finished | the child starts changed if `t` is; `t` becomes changed if the joined thread is |
 //! | wait | fixed pairs: its notify has run; condition variable: an unused notify ran since the wait began; semaphore: the count is positive; token: it is set | uses the notify, the count, the token |
 //! | failed wait | it fails here too: there is nothing to take from the semaphore or token | – |
@@ -21,7 +21,7 @@
 use std::sync::OnceLock;
 
 use mayhap_trace::{
-    CondId, ConditionKind, Event, EventId, Flags, NONE, ObjectKind, Op, Relations, ThreadId, Trace, VarId,
+    CondId, ConditionKind, Event, EventId, Execution, Flags, NONE, ObjectKind, Op, Relations, ThreadId, Trace, VarId,
 };
 
 use crate::{KnownValues, Model, Why};
@@ -154,6 +154,7 @@ impl State {
 
 /// The rules of one trace.
 pub(crate) struct Rules<'a> {
+    pub(crate) execution: &'a Execution<'a>,
     pub(crate) trace: &'a Trace,
     pub(crate) relations: &'a Relations,
     values: OnceLock<KnownValues>,
@@ -162,10 +163,11 @@ pub(crate) struct Rules<'a> {
 }
 
 impl<'a> Rules<'a> {
-    pub(crate) fn new(trace: &'a Trace, relations: &'a Relations) -> Self {
+    pub(crate) fn new(execution: &'a Execution<'a>) -> Self {
+        let (trace, relations) = execution.parts();
         let variables = |(_, kind): (usize, ConditionKind)| kind == ConditionKind::Condition;
         let looks_ahead = !trace.columns().flags.is_empty() || trace.tables().condition_kinds.iter().any(variables);
-        Rules { trace, relations, values: OnceLock::new(), looks_ahead }
+        Rules { execution, trace, relations, values: OnceLock::new(), looks_ahead }
     }
 
     /// Runs one event, or says which rule forbids it and leaves the state as it was. In `data` and `value` only `free`
@@ -301,9 +303,9 @@ impl<'a> Rules<'a> {
 
     /// The write is known to have stored the value that the read returned in the observed run.
     fn is_equal(&self, read: EventId, event: &Event, write: Option<EventId>) -> bool {
-        let values = self.values.get_or_init(|| KnownValues::new(self.trace, self.relations));
+        let values = self.values.get_or_init(|| KnownValues::new(self.execution));
         let stored = values.written(self.trace, VarId::at(event.object as usize), write);
-        stored.is_some() && stored == values.returned(self.trace, self.relations, read)
+        stored.is_some() && stored == values.returned(self.execution, read)
     }
 
     /// A thread that keeps this one from taking the lock.
@@ -319,7 +321,7 @@ impl<'a> Rules<'a> {
         let object = event.object as usize;
         match event.op {
             Op::FailedAcquire => state.locks[object].owner.is_some() || !state.locks[object].readers.is_empty(),
-            Op::FailedSharedAcquire => state.locks[object].owner.is_some_and(|owner| owner != event.thread),
+            Op::FailedSharedAcquire => state.locks[object].owner.is_some(),
             _ => match self.kind(event) {
                 ConditionKind::Semaphore { initial } => i64::from(initial) + state.conditions[object].count == 0,
                 ConditionKind::Token => state.conditions[object].count == 0,
@@ -376,7 +378,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// The next event of a thread.
+    /// Returns the next event of a thread.
     #[inline]
     pub(crate) fn next(&self, state: &State, thread: ThreadId) -> Option<EventId> {
         self.relations.thread_events(thread).get(state.done[thread.index()] as usize).copied()

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mayhap_trace::{EventId, Op, Relations, Trace};
+use mayhap_trace::{EventId, Execution, Flags, Op, Trace};
 
 /// A bad state, stated by events of the trace.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -26,6 +26,13 @@ pub enum Target {
         /// The second local access.
         second: EventId,
     },
+    /// Memory has been freed, and an access of it is next.
+    UseAfterFree {
+        /// The write that stands for the free.
+        free: EventId,
+        /// The access, of any thread.
+        access: EventId,
+    },
     /// The events run in this order, and nothing runs between the two of an adjacent pair.
     Sequence {
         /// At least one event.
@@ -47,6 +54,10 @@ pub enum Target {
 /// The kind of a target.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
+    /// Memory used after it was freed. It comes first: it implies a race, which is then not reported.
+    UseAfterFree,
+    /// Memory that two threads free.
+    DoubleFree,
     /// Data race.
     Race,
     /// Deadlock.
@@ -61,11 +72,21 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 5] = [Kind::Race, Kind::Deadlock, Kind::Atomicity, Kind::Order, Kind::Nondeterminism];
+    pub const ALL: [Kind; 7] = [
+        Kind::UseAfterFree,
+        Kind::DoubleFree,
+        Kind::Race,
+        Kind::Deadlock,
+        Kind::Atomicity,
+        Kind::Order,
+        Kind::Nondeterminism,
+    ];
 
     /// The name on the command line and in JSON.
     pub fn name(self) -> &'static str {
         match self {
+            Kind::UseAfterFree => "use-after-free",
+            Kind::DoubleFree => "double-free",
             Kind::Race => "race",
             Kind::Deadlock => "deadlock",
             Kind::Atomicity => "atomicity",
@@ -88,10 +109,11 @@ impl fmt::Display for TargetError {
 impl std::error::Error for TargetError {}
 
 impl Target {
-    /// The kind.
+    /// Returns the kind.
     pub fn kind(&self) -> Kind {
         match self {
             Target::Race(..) | Target::UnorderedRace(..) => Kind::Race,
+            Target::UseAfterFree { .. } => Kind::UseAfterFree,
             Target::Deadlock(_) => Kind::Deadlock,
             Target::Atomicity { .. } => Kind::Atomicity,
             Target::Sequence { .. } => Kind::Order,
@@ -103,6 +125,7 @@ impl Target {
     pub fn events(&self) -> Vec<EventId> {
         match self {
             Target::Race(a, b) | Target::UnorderedRace(a, b) => vec![*a, *b],
+            Target::UseAfterFree { free, access } => vec![*free, *access],
             Target::Deadlock(requests) => requests.clone(),
             Target::Atomicity { first, remote, second } => vec![*first, *remote, *second],
             Target::Sequence { events, .. } => events.clone(),
@@ -120,7 +143,8 @@ impl Target {
     }
 
     /// Checks that the target makes sense for the trace: its events are there and of the right sort.
-    pub fn validate(&self, trace: &Trace, relations: &Relations) -> Result<(), TargetError> {
+    pub fn validate(&self, execution: &Execution<'_>) -> Result<(), TargetError> {
+        let (trace, relations) = execution.parts();
         let fail = |message: String| Err(TargetError(message));
         for event in self.events() {
             if event.index() >= trace.len() {
@@ -143,6 +167,7 @@ impl Target {
                     return fail(format!("events {a} and {b} are both atomic: atomic accesses do not race"));
                 }
             }
+            Target::UseAfterFree { free, access } => return validate_use(trace, *free, *access),
             Target::Deadlock(requests) => return validate_deadlock(trace, requests),
             Target::Atomicity { first, remote, second } => {
                 let (a, c, b) = (at(*first), at(*remote), at(*second));
@@ -196,6 +221,17 @@ impl Target {
         }
         Ok(())
     }
+}
+
+fn validate_use(trace: &Trace, free: EventId, access: EventId) -> Result<(), TargetError> {
+    let (freed, used) = (trace.event(free), trace.event(access));
+    if freed.op != Op::Write || !freed.flags.has(Flags::FREE) {
+        return Err(TargetError(format!("event {free} frees no memory")));
+    }
+    if !used.op.is_access() || used.object != freed.object || free == access {
+        return Err(TargetError(format!("event {access} is no access of the memory that event {free} frees")));
+    }
+    Ok(())
 }
 
 fn validate_deadlock(trace: &Trace, requests: &[EventId]) -> Result<(), TargetError> {

@@ -3,7 +3,7 @@
 //! A write has the value that stands with it. A read returned the value that stands with it, or that of the write it saw.
 //! The initial value of a variable is that of the first read which saw it. A value that nothing says equals no other.
 
-use mayhap_trace::{EventId, Op, Relations, Trace, ValueId, VarId};
+use mayhap_trace::{EventId, Execution, Op, Trace, ValueId, VarId};
 
 /// The known values of one trace.
 #[derive(Clone, Debug)]
@@ -13,7 +13,8 @@ pub struct KnownValues {
 
 impl KnownValues {
     /// Collects the initial values.
-    pub fn new(trace: &Trace, relations: &Relations) -> Self {
+    pub fn new(execution: &Execution<'_>) -> Self {
+        let (trace, relations) = execution.parts();
         let columns = trace.columns();
         let mut initial = vec![None; if trace.has_values() { trace.tables().variables.len() } else { 0 }];
         for (i, &cell) in columns.values.iter().enumerate() {
@@ -36,7 +37,8 @@ impl KnownValues {
     }
 
     /// The value that a read returned in the observed run.
-    pub fn returned(&self, trace: &Trace, relations: &Relations, read: EventId) -> Option<ValueId> {
+    pub fn returned(&self, execution: &Execution<'_>, read: EventId) -> Option<ValueId> {
+        let (trace, relations) = execution.parts();
         let own = ValueId::from_cell(trace.columns().value_at(read.index()));
         own.or_else(|| self.written(trace, trace.event(read).variable()?, relations.read_from(read)))
     }

@@ -1,7 +1,7 @@
 //! A checker that has passed checkpoints answers as one that has not, on schedules long enough for some.
 
 use mayhap_trace::format::parse_std;
-use mayhap_trace::{EventId, Relations, Trace};
+use mayhap_trace::{EventId, Execution, Relations, Trace};
 use mayhap_witness::{Checker, Model, Schedule, Target, Witness};
 
 const ROUNDS: usize = 20_000;
@@ -28,13 +28,14 @@ fn run(relations: &Relations, trace: &Trace, until: usize, without: u16, from: u
 #[test]
 fn checkpoints_change_no_answer() {
     let trace = long_trace();
-    let relations = Relations::derive(&trace).expect("well-formed");
-    let mut old = Checker::new(&trace, &relations);
+    let execution = Execution::derive(&trace).expect("well-formed");
+    let relations = execution.relations();
+    let mut old = Checker::new(&execution);
     let (mut accepted, mut rejected) = (0, 0);
     let mut compare = |schedule: Vec<EventId>, target: &Target, model: Model| {
         let witness = Witness { schedule: Schedule::from(&schedule) };
         let said = old.check(target, model, witness.clone());
-        assert_eq!(said, Checker::new(&trace, &relations).check(target, model, witness), "{target:?}");
+        assert_eq!(said, Checker::new(&execution).check(target, model, witness), "{target:?}");
         *if said.is_ok() { &mut accepted } else { &mut rejected } += 1;
     };
     // Far first, so that later and shorter schedules find checkpoints before, at and behind their end.
@@ -44,7 +45,7 @@ fn checkpoints_change_no_answer() {
         let own = |round: usize| EventId::at(7 * round + 6);
         let target = Target::Race(own(round), own(round + 1));
         // The first of the two stops before its access, the second runs up to its own.
-        let mut good = run(&relations, &trace, place + 13, (round % 3) as u16, place + 6);
+        let mut good = run(relations, &trace, place + 13, (round % 3) as u16, place + 6);
         compare(good.clone(), &target, Model::Sync);
         compare(good.clone(), &target, Model::Data);
         // Not far enough, an event missing early, one twice, one that takes no part, two out of turn.

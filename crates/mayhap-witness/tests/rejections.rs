@@ -4,7 +4,7 @@ mod common;
 
 use common::{accepts, check, e, es, misses, rejects, runs};
 use mayhap_testkit::trace;
-use mayhap_trace::{EventId, Relations, ThreadId};
+use mayhap_trace::{EventId, Execution, ThreadId};
 use mayhap_witness::{Checker, Model, Target, Why, Witness};
 
 #[test]
@@ -239,8 +239,8 @@ fn nondeterministic_reads_have_another_write_in_place() {
 fn checks_leave_no_trace() {
     let text = "T1 fork T2; T1 acq l; T1 w x; T1 rel l; T2 acq l; T2 r x; T2 rel l; T2 br; T1 w x";
     let trace = trace(text);
-    let relations = Relations::derive(&trace).unwrap();
-    let mut checker = Checker::new(&trace, &relations);
+    let execution = Execution::derive(&trace).unwrap();
+    let mut checker = Checker::new(&execution);
     let race = Target::Race(e(6), e(9));
     let good = Witness { schedule: es([1, 2, 3, 4, 5]).into() };
     for bad in [&[1, 2, 5][..], &[1, 5, 2], &[1, 5, 6], &[1, 2, 3, 99, 4], &[1, 1], &[1, 2, 3, 4, 9, 5, 6, 7, 8], &[1]]

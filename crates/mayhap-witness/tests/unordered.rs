@@ -53,13 +53,17 @@ fn fences_lend_their_order_to_relaxed_accesses() {
 }
 
 #[test]
-fn release_sequences_are_continued_by_read_modify_writes_only() {
+fn release_sequences_are_continued_by_read_modify_writes_and_the_same_thread() {
     let rmw = "T1 w x; T1 w.rel f; T2 r.rlx f; T2 w.rlx.joined f; T3 r.acq f; T3 r x";
     observed(rmw, (1, 6), false);
     let store = "T1 w x; T1 w.rel f; T2 w.rlx f; T3 r.acq f; T3 r x";
     observed(store, (1, 5), true);
-    // Not even by a store of the same thread (C++20).
-    observed("T1 w x; T1 w.rel f; T1 w.rlx f; T3 r.acq f; T3 r x", (1, 5), true);
+    // By a store of the same thread, in C11 and C++17, also after another thread's read-modify-write. What that one published
+    // itself ends there.
+    observed("T1 w x; T1 w.rel f; T1 w.rlx f; T3 r.acq f; T3 r x", (1, 5), false);
+    let between = "T1 w x; T1 w.rel f; T2 w y; T2 r.rlx f; T2 w.rel.joined f; T1 w.rlx f; T3 r.acq f; T3 r x; T3 r y";
+    observed(between, (1, 8), false);
+    observed(between, (3, 9), true);
     // A plain write publishes nothing.
     observed("T1 w x; T1 w f; T3 r.acq f; T3 r x", (1, 4), true);
 }

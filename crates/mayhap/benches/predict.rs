@@ -16,7 +16,7 @@ use mayhap_analyse::{Gauges, Options, Prediction, predict};
 use mayhap_detect::candidates::Limits;
 use mayhap_generate::{Generator, Shape};
 use mayhap_predict::{Budget, Rung};
-use mayhap_trace::{Columns, Relations, Source, format};
+use mayhap_trace::{Columns, Execution, Source, format};
 use mayhap_witness::{Kind, Model};
 
 fn main() {
@@ -71,7 +71,7 @@ fn generate(shape: &Shape, path: &Path) {
 
 fn run(kinds: Vec<Kind>, path: &Path) -> Prediction {
     let trace = format::read(path).expect("the trace is there").trace;
-    let relations = Relations::derive(&trace).expect("the trace is well-formed");
+    let execution = Execution::derive(&trace).expect("the trace is well-formed");
     let options = Options {
         halt: None,
         gauges: Gauges::default(),
@@ -84,7 +84,7 @@ fn run(kinds: Vec<Kind>, path: &Path) -> Prediction {
         budget: Budget { region: Options::REGION, ..Budget::default() },
         threads: std::thread::available_parallelism().map_or(1, usize::from),
     };
-    predict(&trace, &relations, &options).expect("workers can be started")
+    predict(&execution, &options).expect("workers can be started")
 }
 
 /// By location pair: candidates, and which stage settled how many.

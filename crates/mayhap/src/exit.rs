@@ -12,6 +12,8 @@ pub enum Exit {
     Found,
     /// Undecided, and nothing proven.
     Undecided,
+    /// The job was interrupted, and nothing was found until then.
+    Interrupted,
     /// As the program ended that the command ran.
     Program(u8),
 }
@@ -19,13 +21,16 @@ pub enum Exit {
 impl Exit {
     /// The exit code of bad usage and bad input, which every [`Failure`] stands for.
     pub const FAILURE: u8 = 2;
+    /// The exit code where the program could not be run as asked, or the job was interrupted.
+    pub const NOT_RUN: u8 = 4;
 
-    /// The process's exit code.
+    /// Returns the process's exit code.
     pub fn code(self) -> u8 {
         match self {
             Exit::Nothing => 0,
             Exit::Found => 1,
             Exit::Undecided => 3,
+            Exit::Interrupted => Exit::NOT_RUN,
             Exit::Program(code) => code,
         }
     }
@@ -36,17 +41,39 @@ impl Exit {
 pub struct Failure {
     path: Option<PathBuf>,
     message: String,
+    code: u8,
 }
 
 impl Failure {
     /// A failure that is not about one file.
     pub fn new(message: impl fmt::Display) -> Self {
-        Failure { path: None, message: message.to_string() }
+        Failure { path: None, message: plain(&message), code: Exit::FAILURE }
     }
 
-    /// A failure of one file; the message begins with the position in it, if there is one.
+    /// Returns a failure of one file; the message begins with the position in it, if there is one.
     pub fn at(path: &Path, message: impl fmt::Display) -> Self {
-        Failure { path: Some(path.to_path_buf()), message: message.to_string() }
+        Failure { path: Some(path.to_path_buf()), message: plain(&message), code: Exit::FAILURE }
+    }
+
+    /// The failure of a program that could not be run as asked.
+    pub fn not_run(self) -> Self {
+        Failure { code: Exit::NOT_RUN, ..self }
+    }
+
+    /// The process's exit code.
+    pub fn code(&self) -> u8 {
+        self.code
+    }
+}
+
+/// A message without the system's number of an error, which says what the words before it say.
+fn plain(message: &impl fmt::Display) -> String {
+    let text = message.to_string();
+    match text.rsplit_once(" (os error ") {
+        Some((words, number)) if number.strip_suffix(')').is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit())) => {
+            words.to_string()
+        }
+        _ => text,
     }
 }
 
@@ -77,6 +104,12 @@ impl From<mayhap_analyse::Error> for Failure {
     }
 }
 
+impl From<mayhap_corpus::Error> for Failure {
+    fn from(error: mayhap_corpus::Error) -> Self {
+        Failure::new(error)
+    }
+}
+
 impl From<mayhap_instrument::Error> for Failure {
     fn from(error: mayhap_instrument::Error) -> Self {
         Failure::new(error)
@@ -85,7 +118,8 @@ impl From<mayhap_instrument::Error> for Failure {
 
 impl From<mayhap_record::Error> for Failure {
     fn from(error: mayhap_record::Error) -> Self {
-        Failure::new(error)
+        let failure = Failure::new(&error);
+        if error.is_not_run() { failure.not_run() } else { failure }
     }
 }
 

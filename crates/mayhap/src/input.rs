@@ -3,12 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use mayhap_report::counted;
+use mayhap_trace::attachments::Doubts;
+use mayhap_trace::attachments::doubts::What;
 use mayhap_trace::format;
 use mayhap_trace::validate::{self, Repaired};
-use mayhap_trace::{CHUNK, Columns, Error, ErrorKind, Missing, Relations, Source, Summary, Tables, Trace};
+use mayhap_trace::{CHUNK, Columns, Error, ErrorKind, Execution, Missing, Relations, Source, Summary, Tables, Trace};
 use serde::Serialize;
 
 use crate::Failure;
+use crate::files::{Contents, advice_unless};
 use crate::notes::{Progress, note};
 
 /// What is wrong with a trace of comments, or one that a repair left nothing of.
@@ -31,14 +35,24 @@ pub struct TraceArgs {
 
 /// A well-formed trace and what follows from it.
 pub struct Loaded {
-    /// The events.
-    pub trace: Trace,
-    /// Must-order, partners, locks held.
-    pub relations: Relations,
+    /// The trace and what follows from it.
+    pub execution: Execution<'static>,
     /// What the file lacks, if it was cut off.
     pub missing: Option<Missing>,
     /// What `--repair` dropped.
     pub repaired: Option<Repaired>,
+}
+
+/// What the recording of a trace could not see. Numbers of events mean something else once events were dropped, which is then the doubt.
+pub fn doubts(path: &Path, repaired: Option<&Repaired>) -> Doubts {
+    match repaired.map(Repaired::total).filter(|&dropped| dropped > 0) {
+        Some(dropped) => {
+            let mut doubts = Doubts::default();
+            doubts.add_whole(What::Dropped, counted(dropped, "event"));
+            doubts
+        }
+        None => Doubts::load(path),
+    }
 }
 
 impl TraceArgs {
@@ -58,8 +72,15 @@ impl TraceArgs {
         if trace.is_empty() {
             return Err(self.empty());
         }
-        let relations = Relations::derive(&trace).map_err(|e| Failure::at(&self.trace, e))?;
-        Ok(Loaded { trace, relations, missing, repaired })
+        let execution = Execution::derive(trace).map_err(|e| Failure::at(&self.trace, e))?;
+        if let Some((forked, running)) = validate::unmatched_fork(execution.trace()) {
+            let path = self.trace.display();
+            note(format_args!(
+                "{path}: thread {forked} is forked and has no events, and {running} has events and is not forked: if they are \
+                 one thread, the fork must use the thread's name, or nothing orders the thread after it"
+            ));
+        }
+        Ok(Loaded { execution, missing, repaired })
     }
 
     /// Opens the trace to go through its events once without holding them. Only a repair, which must know the end of the
@@ -88,7 +109,10 @@ impl TraceArgs {
 
     fn source(&self) -> Result<Opened, Failure> {
         self.finish()?;
-        let source = format::open(&self.trace).map_err(|e| Failure::at(&self.trace, e))?;
+        let source = format::open(&self.trace).map_err(|e| match advice_unless(&self.trace, &[Contents::Trace]) {
+            Some(advice) => Failure::at(&self.trace, format_args!("not a trace: {advice}")),
+            None => Failure::at(&self.trace, e),
+        })?;
         Ok(Opened::new("reading", source))
     }
 
@@ -108,7 +132,7 @@ impl TraceArgs {
         missing.or_else(|| opened.missing.clone())
     }
 
-    /// The same for what a pass left behind.
+    /// The same for what a pass left.
     pub fn note(&self, missing: Option<&Missing>, notes: &[String]) {
         let path = self.trace.display();
         for message in notes {

@@ -8,6 +8,7 @@
 pub mod commands;
 pub mod events;
 mod exit;
+pub mod files;
 pub mod input;
 pub mod job;
 pub mod notes;

@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
-use clap::error::ErrorKind;
-use mayhap::commands::Cli;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use mayhap::commands::{Cli, arrange};
+use mayhap::files::Contents;
 use mayhap::output::Output;
 use mayhap::{Exit, Failure};
 
@@ -38,7 +39,7 @@ fn called() -> Option<String> {
     Path::new(&path).file_name()?.to_str().map(str::to_owned)
 }
 
-/// The command line; called `mayhap-cc` (through a link), `mayhap cc` is meant.
+/// The command line; called `mayhap-cc` (through a link), `mayhap cc` is meant, and `cargo mayhap` is `mayhap cargo`.
 fn arguments() -> Vec<OsString> {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
     let name = called();
@@ -46,11 +47,21 @@ fn arguments() -> Vec<OsString> {
         let command = OsString::from(command);
         arguments.insert(1, command);
     }
-    arguments
+    if name.as_deref() == Some("cargo-mayhap") {
+        // Cargo calls its subcommands with their name first.
+        if arguments.get(1).is_some_and(|word| word == "mayhap") {
+            arguments.remove(1);
+        }
+        arguments.insert(1, OsString::from("cargo"));
+    }
+    arrange(arguments)
 }
 
 /// Help and version go to standard output and are no failure; anything else is bad usage.
 fn usage(error: &clap::Error) -> ExitCode {
+    if let Some(failure) = file_for_command(error) {
+        return fail(&failure);
+    }
     if error.use_stderr() {
         let text = error.render();
         let text = if std::io::stderr().is_terminal() { text.ansi().to_string() } else { text.to_string() };
@@ -63,7 +74,24 @@ fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Where a file stands in the place of the command: what it is, and which command takes it.
+fn file_for_command(error: &clap::Error) -> Option<Failure> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let path = Path::new(word);
+    Some(Failure::at(path, format_args!("not a command: {}", Contents::of(path)?.advice(path))))
+}
+
 fn fail(failure: &Failure) -> ExitCode {
-    let _ = writeln!(std::io::stderr(), "mayhap: error: {failure}");
-    Exit::FAILURE.into()
+    let text = failure.to_string();
+    let _ = writeln!(std::io::stderr(), "mayhap: error: {text}");
+    if text.contains("No space left on device") {
+        let folder = std::env::temp_dir();
+        let advice = "the disk is full; temporary files are in";
+        let _ = writeln!(
+            std::io::stderr(),
+            "mayhap: note: {advice} {}, and TMPDIR selects another folder",
+            folder.display()
+        );
+    }
+    failure.code().into()
 }

@@ -12,7 +12,7 @@ use crate::table::grouped;
 
 /// Says something that the user should know though the command goes on.
 pub fn note(message: impl fmt::Display) {
-    // Where standard error is closed there is nobody to tell.
+    // Where standard error is closed there is no reader.
     let _ = writeln!(std::io::stderr(), "mayhap: note: {message}");
 }
 
@@ -42,13 +42,19 @@ impl Progress {
 
     /// So many are done, and so many units of the whole, where the whole is known.
     pub fn set(&mut self, events: u64, done: Option<(u64, u64)>) {
+        let rate = events as f64 / self.started.elapsed().as_secs_f64();
+        let unit = self.unit;
+        self.say(done, || format!("{} {unit}, {}/s", grouped(events), grouped(rate as u64)));
+    }
+
+    /// The same in other words.
+    pub fn say(&mut self, done: Option<(u64, u64)>, words: impl FnOnce() -> String) {
         if !self.terminal || (self.bar.is_none() && self.started.elapsed() < QUICK) {
             return;
         }
         let what = self.what;
         let bar = self.bar.get_or_insert_with(|| show(what, done.map(|(_, whole)| whole)));
-        let rate = events as f64 / self.started.elapsed().as_secs_f64();
-        bar.set_message(format!("{} {}, {}/s", grouped(events), self.unit, grouped(rate as u64)));
+        bar.set_message(words());
         match done {
             Some((part, _)) => bar.set_position(part),
             None => bar.tick(),

@@ -74,7 +74,7 @@ impl Environment {
     }
 }
 
-/// The log file; `stdout` is the default destination.
+/// Returns the log file; `stdout` is the default destination.
 fn log_path(value: &str) -> Option<PathBuf> {
     (value != "stdout").then(|| PathBuf::from(value))
 }

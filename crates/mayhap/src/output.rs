@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, ErrorKind, Write};
 
 use clap::ValueEnum;
+use mayhap_report::Layout;
 use serde::Serialize;
 
 use crate::Failure;
@@ -87,7 +88,8 @@ impl<W: Write> Write for Output<W> {
 
 /// Prints one JSON document.
 pub fn json(out: &mut dyn Write, document: &impl Serialize) -> Result<(), Failure> {
-    serde_json::to_writer_pretty(&mut *out, document).map_err(io::Error::from)?;
+    let mut serializer = serde_json::Serializer::with_formatter(&mut *out, Layout::default());
+    document.serialize(&mut serializer).map_err(io::Error::from)?;
     writeln!(out)?;
     Ok(())
 }

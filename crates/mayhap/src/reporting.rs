@@ -1,7 +1,7 @@
 //! What every reporting command does with its report: hide what is to be hidden, render it wherever it was asked for, print
 //! it, and turn it into an exit code.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ use mayhap_report::text::{Detail, Style};
 use mayhap_report::{Finding, Report, Severity, Verdict, counted, html, junit, perfetto, sarif, text};
 use serde::Serialize;
 
+use crate::files::{Contents, advice_unless};
 use crate::options::Environment;
 use crate::output::{Format, When, json};
 use crate::suggest;
@@ -63,7 +64,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "DIR")]
     pub source_root: Vec<PathBuf>,
 
-    /// Print one line per finding
+    /// Print one line per finding, as compilers do: `file.c:12: error: …`
     #[arg(long, short, conflicts_with = "verbose")]
     pub quiet: bool,
 
@@ -109,13 +110,17 @@ impl ReportArgs {
         if let Some(path) = &self.baseline {
             report.compare(&load(path)?);
         }
+        // Traces are judged access by access, as others do it; programs are judged by their bugs.
+        if !report.program.is_empty() {
+            report.fold_races();
+        }
         if environment.halt_on_error {
             halt(report);
         }
         Ok(())
     }
 
-    /// The rules of all files.
+    /// Returns the rules of all files.
     fn rules(&self, environment: &Environment) -> Result<Suppressions, Failure> {
         let mut rules = Suppressions::default();
         for path in self.suppressions.iter().chain(&environment.suppressions) {
@@ -132,9 +137,10 @@ impl ReportArgs {
         }
         let (path, rules) = (path.to_path_buf(), self.rules(environment)?);
         let baseline = self.baseline.as_deref().map(load).transpose()?;
-        Ok(Some(Halt::new(move |trace, relations, options, finding| {
+        let doubts = mayhap_trace::attachments::Doubts::load(&path);
+        Ok(Some(Halt::new(move |execution, options, finding| {
             let alone = Prediction { findings: vec![finding.clone()], ..Prediction::default() };
-            let mut report = suggest::report(&path, trace, relations, options, &alone, Some(0));
+            let mut report = suggest::report(&path, (execution, &doubts), options, &alone, Some(0));
             rules.clone().apply(&mut report);
             if let Some(baseline) = &baseline {
                 report.compare(baseline);
@@ -145,8 +151,22 @@ impl ReportArgs {
 
     /// Where source files may be besides where locations say.
     fn roots(&self, report: &Report) -> Vec<PathBuf> {
-        let beside = Path::new(&report.trace.path).parent().map(Path::to_path_buf);
-        self.source_root.iter().cloned().chain(beside).collect()
+        let path = Path::new(&report.trace.path);
+        let beside = path.parent().map(Path::to_path_buf);
+        // Paths begin where the program ran, which may be another folder than this one.
+        let run = mayhap_trace::attachments::Run::load(path);
+        let began = run.and_then(|run| run.root.or(run.folder));
+        self.source_root.iter().cloned().chain(beside).chain(began).collect()
+    }
+
+    /// Checks, before the work, that every file can be read or written later.
+    pub fn prepare(&self, environment: &Environment) -> Result<(), Failure> {
+        self.rules(environment)?;
+        if let Some(path) = &self.baseline {
+            load(path)?;
+        }
+        let outputs = [&self.save, &self.html, &self.sarif, &self.junit, &self.perfetto];
+        outputs.into_iter().flatten().try_for_each(|path| writable(path))
     }
 
     /// Writes the files that were asked for.
@@ -211,8 +231,10 @@ impl ReportArgs {
     pub fn finish(&self, out: &mut dyn Write, mut report: Report, undecided: bool) -> Result<Exit, Failure> {
         let environment = Environment::read()?;
         self.complete(&mut report, &environment)?;
-        self.write_files(&report)?;
+        // Printed first: a file that cannot be written does not lose the report.
         environment.with_output(out, |out| self.print(out, &report, &environment))?;
+        out.flush()?;
+        self.write_files(&report)?;
         Ok(self.exit(&report, undecided, &environment))
     }
 }
@@ -237,7 +259,21 @@ fn halt(report: &mut Report) {
 /// Reads a saved report.
 pub fn load(path: &Path) -> Result<Report, Failure> {
     let bytes = std::fs::read(path).map_err(|e| Failure::at(path, e))?;
-    Report::parse(&bytes).map_err(|e| Failure::at(path, e))
+    Report::parse(&bytes).map_err(|e| match advice_unless(path, &[Contents::Report]) {
+        Some(advice) => Failure::at(path, format_args!("not a report: {advice}")),
+        None => Failure::at(path, e),
+    })
+}
+
+/// Checks that a file can be written. What is in it stays until it is.
+fn writable(path: &Path) -> Result<(), Failure> {
+    let is_new = path.symlink_metadata().is_err();
+    OpenOptions::new().append(true).create(true).open(path).map_err(|e| Failure::at(path, e))?;
+    if is_new {
+        // It is created again when there is something to write.
+        let _ = std::fs::remove_file(path);
+    }
+    Ok(())
 }
 
 fn document(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {

@@ -309,7 +309,7 @@ fn keep(longest: &mut Vec<Measured>, section: Measured, top: usize) {
     }
 }
 
-/// A kind of event in words.
+/// Returns a kind of event in words.
 fn kind(op: Op) -> &'static str {
     match op {
         Op::Read => "read",

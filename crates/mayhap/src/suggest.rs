@@ -5,21 +5,25 @@ use std::path::Path;
 use mayhap_analyse::{Options, Prediction};
 use mayhap_replay::Outcome;
 use mayhap_replay::outcome::ADDRESSES;
+pub use mayhap_report::escape::shell_word;
 use mayhap_report::{Report, prediction};
-use mayhap_trace::{EventId, Relations, Trace};
+use mayhap_trace::attachments::{Doubts, ThreadNames};
+use mayhap_trace::{EventId, Execution};
 use mayhap_witness::{Model, Target};
 
 /// The report of a prediction, with a command for each finding. `steps`: rows of schedule that each keeps; `None` for what fits.
 pub fn report(
     path: &Path,
-    trace: &Trace,
-    relations: &Relations,
+    known: (&Execution<'_>, &Doubts),
     options: &Options,
     prediction: &Prediction,
     steps: Option<usize>,
 ) -> Report {
     let again = |target: &Target, recorded: bool| question(path, target, options.model, recorded);
-    prediction::report(path, trace, relations, options, prediction, steps, &again)
+    let mut report = prediction::report(path, known, options, prediction, steps, &again);
+    let names = ThreadNames::load(path);
+    report.findings.iter_mut().for_each(|finding| finding.name_threads(&names));
+    report
 }
 
 /// The command that asks about one target again, and replays its schedule if there is a program to replay.
@@ -28,6 +32,7 @@ pub fn question(path: &Path, target: &Target, model: Model, recorded: bool) -> S
     let write = |w: &Option<EventId>| w.map_or("init".to_string(), |w| w.to_string());
     let asked = match target {
         Target::Race(..) | Target::UnorderedRace(..) => format!("--race {}", numbers(&target.events())),
+        Target::UseAfterFree { .. } => format!("--use-after-free {}", numbers(&target.events())),
         Target::Deadlock(requests) => format!("--deadlock {}", numbers(requests)),
         Target::Atomicity { .. } => format!("--atomicity {}", numbers(&target.events())),
         Target::Sequence { events, adjacent } => {
@@ -57,11 +62,4 @@ pub fn remedy(outcome: &Outcome) -> &'static str {
 pub fn replay_command(witness: &Path, recorded: bool) -> String {
     let program = if recorded { "" } else { " -- PROGRAM ARGUMENTS" };
     format!("mayhap replay {}{program}", shell_word(witness))
-}
-
-/// A path as a shell takes it for one word.
-pub fn shell_word(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }

@@ -20,7 +20,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with these columns.
+    /// Creates a table with these columns.
     pub fn new(columns: &[(&'static str, Align)]) -> Self {
         Table { columns: columns.to_vec(), rows: Vec::new() }
     }

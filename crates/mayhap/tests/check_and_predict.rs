@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use mayhap_trace::{EventId, Relations, Trace, format};
+use mayhap_trace::{EventId, Execution, Trace, format};
 use mayhap_witness::{Checker, Model, Target, Witness};
 use serde_json::Value;
 
@@ -117,8 +117,9 @@ fn long_schedules_are_told_from_where_they_leave_the_run() {
     let (exit, document) = json(&["predict", trace, "--kinds", "race"]);
     assert_eq!(exit, 1);
     let trace = Trace::from_source(format::open(&path).unwrap()).unwrap();
-    let relations = Relations::derive(&trace).unwrap();
-    let mut checker = Checker::new(&trace, &relations);
+    let execution = Execution::derive(&trace).unwrap();
+    let relations = execution.relations();
+    let mut checker = Checker::new(&execution);
     let event = |number: &Value| EventId::from_number(number.as_u64().unwrap()).unwrap();
     let (mut long, mut steps) = (0, 0);
     for finding in document["findings"].as_array().unwrap() {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use mayhap_generate::{Generator, Shape};
-use mayhap_trace::{Columns, EventId, Op, Relations, Source, Trace};
+use mayhap_trace::{Columns, EventId, Execution, Op, Relations, Source, Trace};
 use mayhap_witness::{Checker, Model, Target, Witness};
 
 fn trace(shape: &Shape) -> Trace {
@@ -82,8 +82,9 @@ fn planted_races_are_races_in_every_model_and_there_are_no_others() {
     let mut hidden = 0;
     for shape in shapes() {
         let trace = trace(&shape);
-        let relations = Relations::derive(&trace).unwrap();
-        let mut checker = Checker::new(&trace, &relations);
+        let execution = Execution::derive(&trace).unwrap();
+        let relations = execution.relations();
+        let mut checker = Checker::new(&execution);
         let races = planted_races(&trace);
         assert_eq!(races.len() as u64, shape.races, "{shape:?}");
         for &(first, second) in &races {
@@ -96,7 +97,7 @@ fn planted_races_are_races_in_every_model_and_there_are_no_others() {
             let between = first.index() + 1..second.index();
             hidden += usize::from(between.map(EventId::at).any(|e| trace.event(e).thread == thread));
         }
-        assert_eq!(unprotected_conflicts(&trace, &relations), shape.races, "{shape:?}");
+        assert_eq!(unprotected_conflicts(&trace, relations), shape.races, "{shape:?}");
     }
     assert!(hidden > 100, "only {hidden} races were hidden from happens-before");
 }
@@ -123,8 +124,9 @@ fn unprotected_conflicts(trace: &Trace, relations: &Relations) -> u64 {
 fn planted_deadlocks_are_deadlocks() {
     for shape in shapes().into_iter().filter(|s| s.deadlocks > 0) {
         let trace = trace(&shape);
-        let relations = Relations::derive(&trace).unwrap();
-        let mut checker = Checker::new(&trace, &relations);
+        let execution = Execution::derive(&trace).unwrap();
+        let relations = execution.relations();
+        let mut checker = Checker::new(&execution);
         for number in 1..=shape.deadlocks {
             let at = |line: u32| {
                 let location = trace.tables().locations.find(&format!("deadlock{number}.c:{line}")).unwrap();

@@ -7,11 +7,11 @@ use mayhap_analyse::{Gauges, Options, Prediction, predict};
 use mayhap_detect::candidates::Limits;
 use mayhap_predict::Budget;
 use mayhap_testkit::golden;
-use mayhap_trace::{Relations, Trace};
+use mayhap_trace::{Execution, Trace};
 use mayhap_witness::{Kind, Model};
 
 fn run(trace: &Trace, kind: Kind, model: Model, all_instances: bool, threads: usize) -> Prediction {
-    let relations = Relations::derive(trace).unwrap();
+    let execution = Execution::derive(trace).unwrap();
     let options = Options {
         halt: None,
         gauges: Gauges::default(),
@@ -24,7 +24,7 @@ fn run(trace: &Trace, kind: Kind, model: Model, all_instances: bool, threads: us
         budget: Budget::default(),
         threads,
     };
-    predict(trace, &relations, &options).unwrap()
+    predict(&execution, &options).unwrap()
 }
 
 /// Distinct locations of the later events of proven races.
@@ -119,7 +119,7 @@ fn what_stays_unknown_is_suspected_if_wcp_leaves_it_unordered() {
             budget: Budget::default(),
             threads: 1,
         };
-        predict(&case.trace, &case.relations, &options).unwrap()
+        predict(&case.execution, &options).unwrap()
     };
     let case = golden::case("wcp/fig5");
     let prediction = open(&case);

@@ -97,7 +97,7 @@ fn a_place_that_cannot_be_written_is_an_error_before_the_program_starts() {
         assert_eq!(run.stdout, "", "the program started");
     }
     let run = common::mayhap_in(folder.path(), &["record", "-o", "t.mhp", "--", "./no-such-program"]);
-    assert_eq!(run.code, Some(2));
+    assert_eq!(run.code, Some(4));
     assert!(run.stderr.contains("no-such-program"), "{}", run.stderr);
 }
 

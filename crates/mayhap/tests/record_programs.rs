@@ -3,6 +3,7 @@
 //!
 //! - `// level: FLAG`: how it is compiled, `-O1` unless given
 //! - `// library: NAME`: `libraries/NAME.c` becomes `NAME.so` next to the program; `// plain library: NAME`: without recording
+//! - `// not under: SCHEDULE`: it is not checked under this schedule
 //!
 //! `MAYHAP_PROGRAM=NAME` runs those whose names start so.
 
@@ -84,7 +85,10 @@ fn check_program(file: &Path, folder: &Path, compilers: [&str; 2], schedules: &[
         Ok(()) => None,
         Err(why) => Some(format!("{} {schedule:?}: {why}", stem(file))),
     };
-    schedules.iter().filter_map(failed).collect()
+    let text = std::fs::read_to_string(file).unwrap();
+    let unfit = facts(&text, "not under");
+    let fits = |schedule: &&&[&str]| !schedule.iter().any(|word| unfit.contains(word));
+    schedules.iter().filter(fits).filter_map(failed).collect()
 }
 
 fn check_all(compilers: [&str; 2], schedules: &[&[&str]]) {

@@ -49,7 +49,8 @@ fn programs() -> Vec<(PathBuf, String)> {
 fn replayed(file: &Path, kind: &str, attempts: u64) -> (bool, u64, u64, String) {
     let folder = tempfile::tempdir().unwrap();
     let attempts = attempts.to_string();
-    let arguments = ["run", "--rounds", "1", "--patience", "3", "--format", "json", "--replays", &attempts];
+    let arguments =
+        ["run", "--explore", "0", "--rounds", "1", "--patience", "3", "--format", "json", "--replays", &attempts];
     let mut arguments = arguments.to_vec();
     arguments.push(file.to_str().unwrap());
     let run = common::mayhap_in(folder.path(), &arguments);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -17,7 +17,11 @@ fn source(name: &str) -> PathBuf {
 fn run(name: &str, options: &[&str]) -> (Option<i32>, Value) {
     let folder = tempfile::tempdir().unwrap();
     let file = source(name);
-    let all = [&["run", "--format", "json", "--patience", "2", "--kinds", "race"], options, &[file.to_str().unwrap()]];
+    let all = [
+        &["run", "--explore", "0", "--format", "json", "--patience", "2", "--kinds", "race"],
+        options,
+        &[file.to_str().unwrap()],
+    ];
     let run = common::mayhap_in(folder.path(), &all.concat());
     let report = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{name}: {}", run.stderr));
     (run.code, report)
@@ -109,7 +113,8 @@ fn shows_its_effect(name: &str) {
 fn a_free_is_called_one() {
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mayhap-rt/tests/programs/heap_free_race.c");
     let folder = tempfile::tempdir().unwrap();
-    let options = ["run", "--format", "json", "--kinds", "race", "--no-replay", program.to_str().unwrap()];
+    let options =
+        ["run", "--explore", "0", "--format", "json", "--kinds", "race", "--no-replay", program.to_str().unwrap()];
     let run = common::mayhap_in(folder.path(), &options);
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
     let finding = &report["findings"][0];
@@ -241,6 +246,38 @@ fn a_debugger_stops_with_both_threads_at_their_accesses() {
     let run = fed(&mut command, "thread apply all bt\ncontinue\nquit\n");
     assert!(run.stdout.contains("mayhap_replay_reached"), "{}{}", run.stdout, run.stderr);
     assert!(run.stdout.contains("teller (") && run.stdout.contains("auditor ("), "{}", run.stdout);
+}
+
+#[test]
+fn a_debugger_goes_back_and_forth_along_the_schedule() {
+    if !needs::tool("gdb", "gdb") {
+        return;
+    }
+    let of = recorded("fails", "", None);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mayhap"));
+    command.args(["replay", of.witness.to_str().unwrap(), "--gdb"]).current_dir(of.folder.path());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let (mut to, from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    // Each gdb reads what was sent to it alone, so a command is sent when the one before has an answer.
+    let mut answers = BufReader::new(from).lines();
+    let mut ask = |command: &str, answer: &str| {
+        writeln!(to, "{command}").unwrap();
+        to.flush().unwrap();
+        let found = answers.by_ref().map_while(Result::ok).find(|line| line.contains(answer));
+        found.unwrap_or_else(|| panic!("no {answer:?} after {command:?}"))
+    };
+    let line = ask("mayhap where", "steps are done: the threads are at the bug");
+    let steps: usize = line.split("all ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().parse().unwrap();
+    ask("mayhap back 1", &format!("before step {steps} of {steps}: main."));
+    ask("mayhap back 1", &format!("before step {} of {steps}", steps - 1));
+    ask("info threads", "\"main\"");
+    ask("mayhap schedule", &format!("=> {:5}", steps - 1));
+    ask("mayhap next", &format!("before step {steps} of {steps}: main."));
+    ask("mayhap goto end", "steps are done: the threads are at the bug");
+    ask("info threads", "\"main.2\"");
+    ask("quit", "confirmed race");
+    assert_eq!(child.wait().unwrap().code(), Some(1));
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn run_writes_a_page_of_whole_schedules() {
         int main(void) {\n    pthread_t t;\n    pthread_create(&t, 0, work, 0);\n    work(0);\n\
         pthread_join(t, 0);\n    return 0;\n}\n";
     fs::write(here.join("long.c"), source).unwrap();
-    let run = mayhap_in(here, &["run", "--html", "page.html", "--rounds", "1", "long.c"]);
+    let run = mayhap_in(here, &["run", "--explore", "0", "--html", "page.html", "--rounds", "1", "long.c"]);
     assert_eq!(run.code, Some(1), "{}{}", run.stdout, run.stderr);
     let page = page(&here.join("page.html"));
     let race = &findings(&page)[0];

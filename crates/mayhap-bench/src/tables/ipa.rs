@@ -9,7 +9,7 @@ use mayhap_predict::Strategy;
 use mayhap_predict::ipa::Memory;
 use mayhap_trace::format::parse_std;
 use mayhap_trace::format::std_text::write_events;
-use mayhap_trace::{Op, Relations, Trace, format};
+use mayhap_trace::{Execution, Op, Trace, format};
 
 use crate::Bench;
 use crate::histories::{Outcome, Pairs, decide};
@@ -88,10 +88,10 @@ pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
         let started = Instant::now();
         let source = format::open(&recorded.trace).map_err(|e| e.to_string())?;
         let trace = Trace::from_source(source).map_err(|e| e.to_string())?;
-        let relations = Relations::derive(&trace).map_err(|e| e.to_string())?;
-        let found = Pairs::of(&trace, &relations);
+        let execution = Execution::derive(&trace).map_err(|e| e.to_string())?;
+        let found = Pairs::of(&execution);
         let basis = started.elapsed();
-        let decided = |strategy, memory| decide(&trace, &relations, &found.left, strategy, memory, FRESH_TIME);
+        let decided = |strategy, memory| decide(&execution, &found.left, strategy, memory, FRESH_TIME);
         let one = decided(Strategy::One, Memory::Full);
         let two = decided(Strategy::Two, Memory::Full);
         let fresh = decided(Strategy::Two, Memory::None);
@@ -234,10 +234,10 @@ impl Cost {
         for _ in 0..runs {
             let started = Instant::now();
             let trace = parse_std(&text).map_err(|e| failed(&e))?;
-            let relations = Relations::derive(&trace).map_err(|e| failed(&e))?;
-            let found = Pairs::of(&trace, &relations);
+            let execution = Execution::derive(&trace).map_err(|e| failed(&e))?;
+            let found = Pairs::of(&execution);
             let basis = started.elapsed();
-            let decided = |strategy, memory| decide(&trace, &relations, &found.left, strategy, memory, CORPUS_TIME);
+            let decided = |strategy, memory| decide(&execution, &found.left, strategy, memory, CORPUS_TIME);
             let outcomes = [Strategy::One, Strategy::Two].map(|strategy| decided(strategy, Memory::Full));
             best = Some(match best {
                 Some(cost) => cost.or_better(basis, outcomes),

@@ -1,5 +1,6 @@
 //! One file a table.
 
+pub(crate) mod explore;
 pub(crate) mod growth;
 pub(crate) mod ipa;
 pub(crate) mod nondeterminism;

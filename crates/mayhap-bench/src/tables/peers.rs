@@ -102,7 +102,7 @@ pub(super) fn build(command: &mut Command, file: &Path, to: &Path) -> Result<(),
     }
 }
 
-/// A command that a program under observation cannot hang.
+/// Returns a command that a program under observation cannot hang.
 pub(super) fn timed(seconds: u32) -> Command {
     let mut command = Command::new("timeout");
     command.arg(seconds.to_string());

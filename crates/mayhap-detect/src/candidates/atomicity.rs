@@ -16,7 +16,7 @@
 //! Cost: O(local pairs × (classes of remote accesses × log + distance)).
 
 use hashbrown::{HashMap, HashSet};
-use mayhap_trace::{EventId, LockId, LocksetId, Mode, Op, Relations, Trace};
+use mayhap_trace::{EventId, Execution, LockId, LocksetId, Mode, Op, Relations, Trace};
 use mayhap_witness::{Kind, Target};
 
 use super::intent::Intent;
@@ -43,7 +43,8 @@ fn intruder(first: Op, second: Op) -> Op {
 }
 
 /// Candidates by the locations of the three accesses.
-pub fn atomicity_violations(trace: &Trace, relations: &Relations, limits: &Limits) -> Vec<Group> {
+pub fn atomicity_violations(execution: &Execution<'_>, limits: &Limits) -> Vec<Group> {
+    let (trace, relations) = execution.parts();
     let (accesses, bounds) = shared_accesses(trace);
     let variables = || bounds.windows(2).map(|w| &accesses[w[0] as usize..w[1] as usize]).filter(|a| !a.is_empty());
     let mut loose = Set::default();
@@ -52,7 +53,7 @@ pub fn atomicity_violations(trace: &Trace, relations: &Relations, limits: &Limit
         observe(trace, accesses, &mut loose);
         observe_sources(trace, relations, accesses, &mut sources);
     }
-    let intent = Intent::new(trace, relations);
+    let intent = Intent::new(execution);
     // A plain write followed by an atomic access is how an object is made and then shared: not one step.
     let is_atomic = |access: EventId| trace.columns().flags_at(access.index()).is_atomic();
     let shares = |first, second| is_atomic(second) && !is_atomic(first);

@@ -6,22 +6,28 @@
 //! hold the same lock exclusively: a common guard lock makes the cycle impossible.
 //!
 //! A cycle's instances are the combinations of its requests' instances that must-order leaves unordered; up to
-//! [`Limits::instances`] of them are kept, nearest first. Cycles have up to [`Limits::cycle`] threads. Each cycle is found
-//! once, from its request with the least number.
+//! [`Limits::instances`] of them are kept, nearest first. Each cycle is found once, from its request with the least number.
 //!
-//! Edges of the lock graph that are on no cycle are dropped first, and at most [`STEPS`] paths are followed. The answer says
-//! whether that limit ended the search.
+//! Short cycles are searched first, so that a search which ends early has missed only longer ones. It follows at most [`STEPS`]
+//! paths and keeps at most [`GROUPS`] groups. If that, or [`Limits::cycle`], left something out, the answer says so.
 //!
-//! Cost: O(requests × paths through them); instances as many as are kept, times the threads of the cycle.
+//! Cost: O(acquires) where locks nest in one order; else O(requests × paths through them), times the threads of a cycle.
 
-use hashbrown::{HashMap, HashSet};
-use mayhap_trace::{EventId, LockId, LocksetId, Mode, Relations, ThreadId, Trace};
+use hashbrown::HashMap;
+use mayhap_trace::{EventId, Execution, LockId, LocksetId, Mode, Relations, ThreadId, Trace};
 use mayhap_witness::{Kind, Target};
 
+use super::lock_graph::LockGraph;
 use super::{Candidates, Limits, Nearest, place};
 
 /// The maximum number of paths to follow: a bound for programs that take their locks in every order.
 const STEPS: u64 = 2_000_000;
+
+/// The maximum number of groups: each is a question for an engine.
+const GROUPS: usize = 20_000;
+
+/// The maximum number of combinations of instances to look at for one cycle.
+const COMBINATIONS: u64 = 4096;
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
@@ -36,25 +42,26 @@ struct Request {
 }
 
 /// Candidates by the set of locations of their acquires.
-pub fn deadlocks(trace: &Trace, relations: &Relations, limits: &Limits) -> Candidates {
-    let requests = requests(trace, relations);
+pub fn deadlocks(execution: &Execution<'_>, limits: &Limits) -> Candidates {
+    let (trace, relations) = execution.parts();
+    let graph = LockGraph::new(trace, relations);
+    let requests = requests(trace, relations, &graph);
     let mut search = Search {
         trace,
         relations,
         limits,
-        holders: holders(relations, &requests),
+        holders: holders(relations, &requests, &graph),
         requests: &requests,
-        path: Vec::new(),
+        path: Path::new(trace),
+        lengths: 0..=1,
+        longer: true,
         groups: Vec::new(),
         by_places: Map::default(),
         steps: STEPS,
+        full: false,
     };
-    for start in 0..requests.len() {
-        search.path.push(start);
-        search.extend();
-        search.path.pop();
-    }
-    let gap = (search.steps == 0).then(|| format!("the search for lock cycles ended after {STEPS} paths"));
+    search.all_lengths();
+    let gap = search.gap();
     // A cycle starts at the thread with the lowest id.
     let target = |cycle: &[EventId]| {
         let first = (0..cycle.len()).min_by_key(|&i| trace.event(cycle[i]).thread).unwrap_or(0);
@@ -64,13 +71,14 @@ pub fn deadlocks(trace: &Trace, relations: &Relations, limits: &Limits) -> Candi
     Candidates { groups: search.groups.into_iter().map(group).collect(), gap }
 }
 
-fn requests(trace: &Trace, relations: &Relations) -> Vec<Request> {
+/// The requests that may be part of a cycle.
+fn requests(trace: &Trace, relations: &Relations, graph: &LockGraph) -> Vec<Request> {
     let mut requests: Vec<Request> = Vec::new();
     let mut index: Map<(ThreadId, LockId, bool, LocksetId, u64), usize> = Map::default();
     for (id, event) in trace.events() {
         let Some(lock) = event.lock().filter(|_| event.op.is_acquire() && relations.is_relevant(id)) else { continue };
         let held = relations.held(id);
-        if held == LocksetId::EMPTY || trace.only_tries(id) {
+        if trace.only_tries(id) || !relations.locksets().get(held).iter().any(|&(h, _)| graph.on_cycle(h, lock)) {
             continue;
         }
         let shared = event.op.is_shared();
@@ -86,12 +94,11 @@ fn requests(trace: &Trace, relations: &Relations) -> Vec<Request> {
 }
 
 /// For each lock on a possible cycle, the requests made while it is held, and whether it is held exclusively.
-fn holders(relations: &Relations, requests: &[Request]) -> Map<LockId, Vec<(usize, Mode)>> {
-    let cyclic = cyclic_edges(relations, requests);
+fn holders(relations: &Relations, requests: &[Request], graph: &LockGraph) -> Map<LockId, Vec<(usize, Mode)>> {
     let mut holders: Map<LockId, Vec<(usize, Mode)>> = Map::default();
     for (number, request) in requests.iter().enumerate() {
         for &(lock, mode) in relations.locksets().get(request.held) {
-            if cyclic.contains(&(lock, request.wants)) {
+            if graph.on_cycle(lock, request.wants) {
                 holders.entry(lock).or_default().push((number, mode));
             }
         }
@@ -99,19 +106,51 @@ fn holders(relations: &Relations, requests: &[Request]) -> Map<LockId, Vec<(usiz
     holders
 }
 
-/// The edges of the lock graph (held, wanted) that remain when locks without an incoming or outgoing edge are dropped repeatedly.
-/// If locks nest in one order everywhere in the program, nothing remains.
-fn cyclic_edges(relations: &Relations, requests: &[Request]) -> HashSet<(LockId, LockId), foldhash::fast::FixedState> {
-    let held = |r: &Request| relations.locksets().get(r.held).iter().map(|&(lock, _)| lock).collect::<Vec<_>>();
-    let mut edges: HashSet<(LockId, LockId), foldhash::fast::FixedState> =
-        requests.iter().flat_map(|r| held(r).into_iter().map(|lock| (lock, r.wants))).collect();
-    loop {
-        let before = edges.len();
-        let from: HashSet<LockId, foldhash::fast::FixedState> = edges.iter().map(|e| e.0).collect();
-        let to: HashSet<LockId, foldhash::fast::FixedState> = edges.iter().map(|e| e.1).collect();
-        edges.retain(|(held, wanted)| to.contains(held) && from.contains(wanted));
-        if edges.len() == before {
-            return edges;
+/// A path of requests, with what tells quickly whether one more fits.
+struct Path {
+    requests: Vec<usize>,
+    /// Whether a request of this thread is on the path.
+    threads: Vec<bool>,
+    /// How many requests of the path hold each lock, and how many of them exclusively.
+    holds: Vec<(u32, u32)>,
+}
+
+impl Path {
+    fn new(trace: &Trace) -> Self {
+        let tables = trace.tables();
+        Path {
+            requests: Vec::new(),
+            threads: vec![false; tables.threads.len()],
+            holds: vec![(0, 0); tables.locks.len()],
+        }
+    }
+
+    /// Whether the request is of another thread than those of the path and shares no guard lock with them.
+    fn fits(&self, request: &Request, held: &[(LockId, Mode)]) -> bool {
+        let apart = |&(lock, mode): &(LockId, Mode)| {
+            let (any, exclusive) = self.holds[lock.index()];
+            exclusive == 0 && (mode == Mode::Shared || any == 0)
+        };
+        !self.threads[request.thread.index()] && held.iter().all(apart)
+    }
+
+    fn push(&mut self, number: usize, request: &Request, held: &[(LockId, Mode)]) {
+        self.requests.push(number);
+        self.threads[request.thread.index()] = true;
+        for &(lock, mode) in held {
+            let (any, exclusive) = &mut self.holds[lock.index()];
+            *any += 1;
+            *exclusive += u32::from(mode == Mode::Exclusive);
+        }
+    }
+
+    fn pop(&mut self, request: &Request, held: &[(LockId, Mode)]) {
+        self.requests.pop();
+        self.threads[request.thread.index()] = false;
+        for &(lock, mode) in held {
+            let (any, exclusive) = &mut self.holds[lock.index()];
+            *any -= 1;
+            *exclusive -= u32::from(mode == Mode::Exclusive);
         }
     }
 }
@@ -122,21 +161,66 @@ struct Search<'s> {
     limits: &'s Limits,
     requests: &'s [Request],
     holders: Map<LockId, Vec<(usize, Mode)>>,
-    path: Vec<usize>,
+    path: Path,
+    /// How many threads the cycles have that are searched now.
+    lengths: std::ops::RangeInclusive<usize>,
+    /// Whether a path was left that may belong to a longer cycle.
+    longer: bool,
     groups: Vec<Nearest>,
     by_places: Map<Vec<u64>, usize>,
     /// The remaining part of [`STEPS`].
     steps: u64,
+    /// Whether a cycle was dropped because there are [`GROUPS`] groups.
+    full: bool,
 }
 
 impl Search<'_> {
+    /// Searches for cycles of two threads, then three, four, then up to twice as many each time.
+    fn all_lengths(&mut self) {
+        while self.longer && self.steps > 0 {
+            let from = self.lengths.end() + 1;
+            let to = if from <= 4 { from } else { 2 * (from - 1) };
+            if from > self.limits.cycle {
+                return;
+            }
+            self.lengths = from..=to.min(self.limits.cycle);
+            self.longer = false;
+            for start in 0..self.requests.len() {
+                self.visit(start);
+            }
+        }
+    }
+
+    /// Says what the limits left out.
+    fn gap(&self) -> Option<String> {
+        if self.steps == 0 {
+            Some(format!("the search for lock cycles ended after {STEPS} paths"))
+        } else if self.full {
+            Some(format!("only {GROUPS} lock cycles were kept"))
+        } else {
+            let cycle = self.limits.cycle;
+            self.longer.then(|| format!("lock cycles of more than {cycle} threads were not searched (--cycle)"))
+        }
+    }
+
+    /// Follows the paths that go on with this request.
+    fn visit(&mut self, number: usize) {
+        let request = &self.requests[number];
+        let held = self.relations.locksets().get(request.held);
+        if self.path.fits(request, held) {
+            self.path.push(number, request, held);
+            self.extend(number);
+            self.path.pop(request, held);
+        }
+    }
+
     /// Extends the path by requests of threads that hold the lock that its last request wants.
-    fn extend(&mut self) {
+    fn extend(&mut self, last: usize) {
         if self.steps == 0 {
             return;
         }
         self.steps -= 1;
-        let (first, last) = (self.path[0], self.path[self.path.len() - 1]);
+        let (first, length) = (self.path.requests[0], self.path.requests.len());
         let request = &self.requests[last];
         let Some(holders) = self.holders.get(&request.wants) else { return };
         let next: Vec<usize> =
@@ -147,60 +231,64 @@ impl Search<'_> {
             if before.replace(next) == Some(next) {
                 continue;
             }
-            if next == first && self.path.len() > 1 {
+            if next == first && self.lengths.contains(&length) {
                 self.close();
-            } else if next > first && self.path.len() < self.limits.cycle && self.fits(next) {
-                self.path.push(next);
-                self.extend();
-                self.path.pop();
+            } else if next > first && length < *self.lengths.end() {
+                self.visit(next);
+            } else if next > first {
+                self.longer = true;
             }
         }
     }
 
-    /// Whether the request is of another thread than those of the path and shares no guard lock with them.
-    fn fits(&self, next: usize) -> bool {
-        let request = &self.requests[next];
-        self.path.iter().all(|&p| {
-            let other = &self.requests[p];
-            other.thread != request.thread && self.relations.locksets().common(other.held, request.held).is_none()
-        })
-    }
-
     fn close(&mut self) {
-        let mut places: Vec<u64> = self.path.iter().map(|&p| self.requests[p].place).collect();
+        let path = &self.path.requests;
+        let mut places: Vec<u64> = path.iter().map(|&p| self.requests[p].place).collect();
         places.sort_unstable();
+        if self.groups.len() == GROUPS && !self.by_places.contains_key(&places) {
+            self.full = true;
+            return;
+        }
         let group = *self.by_places.entry(places).or_insert_with(|| {
             self.groups.push(Nearest::default());
             self.groups.len() - 1
         });
         let mut nearest = std::mem::take(&mut self.groups[group]);
         // Each instance of the first request meets the instances of the others that are nearest to it.
-        for &first in &self.requests[self.path[0]].instances {
-            let mut chosen = vec![first];
-            self.combine(&mut chosen, &mut nearest);
+        let mut left = COMBINATIONS;
+        for &first in &self.requests[path[0]].instances {
+            self.combine(&mut vec![first], &mut nearest, &mut left);
         }
         self.groups[group] = nearest;
     }
 
-    fn combine(&self, chosen: &mut Vec<EventId>, nearest: &mut Nearest) {
-        let Some(&request) = self.path.get(chosen.len()) else {
+    /// Offers the combinations of instances that begin with the chosen ones. Each combination costs one of `left`.
+    fn combine(&self, chosen: &mut Vec<EventId>, nearest: &mut Nearest, left: &mut u64) {
+        let path = &self.path.requests;
+        let Some(&request) = path.get(chosen.len()) else {
+            *left = left.saturating_sub(1);
             nearest.offer(chosen, self.limits.instances);
             return;
         };
         let instances = &self.requests[request].instances;
         let middle = instances.partition_point(|&e| e < chosen[0]);
         // Two of each side: with more threads the combinations multiply.
-        let around = if self.path.len() == 2 { self.limits.instances } else { 2 };
+        let around = if path.len() == 2 { self.limits.instances } else { 2 };
         let near = &instances[middle.saturating_sub(around)..instances.len().min(middle + around)];
         nearest.beyond += (instances.len() - near.len()) as u64;
         for &instance in near {
             let unordered =
                 chosen.iter().all(|&c| !self.relations.ordered(self.trace, c.min(instance), c.max(instance)));
-            if unordered {
-                chosen.push(instance);
-                self.combine(chosen, nearest);
-                chosen.pop();
+            if !unordered {
+                continue;
             }
+            if *left == 0 {
+                nearest.beyond += 1;
+                return;
+            }
+            chosen.push(instance);
+            self.combine(chosen, nearest, left);
+            chosen.pop();
         }
     }
 }

@@ -5,21 +5,23 @@
 //! later reads of a thread that saw the write before, because the first one decides; variables that some thread also reads before
 //! any write in the observed run, because the initial value was harmless there; and, unless [`Limits::all_patterns`] asks for
 //! them, reads whose value is tested before it is used ([`Intent::is_tested`]), because `while (!ready)` is meant to see the
-//! initial value.
+//! initial value. With [`Limits::all_patterns`] come pointers that can be null, too ([`super::null_pointers`]).
 //!
 //! Cost: linear in the accesses of shared variables.
 
 use hashbrown::{HashMap, HashSet};
-use mayhap_trace::{EventId, Op, Relations, Trace};
+use mayhap_trace::{EventId, Execution, Op, Relations, Trace};
 use mayhap_witness::{Kind, Target};
 
 use super::intent::Intent;
+use super::null_pointers::can_see_null;
 use super::{Group, Limits, Nearest, place, shared_accesses};
 
 /// Candidates by the locations of write and read.
-pub fn uses_before_initialisation(trace: &Trace, relations: &Relations, limits: &Limits) -> Vec<Group> {
+pub fn uses_before_initialisation(execution: &Execution<'_>, limits: &Limits) -> Vec<Group> {
+    let (trace, relations) = execution.parts();
     let (accesses, bounds) = shared_accesses(trace);
-    let intent = Intent::new(trace, relations);
+    let intent = Intent::new(execution);
     let mut groups: Vec<Nearest> = Vec::new();
     let mut by_places: HashMap<(u64, u64), usize, foldhash::fast::FixedState> = HashMap::default();
     for variable in bounds.windows(2).filter(|w| w[0] < w[1]) {
@@ -43,7 +45,8 @@ pub fn uses_before_initialisation(trace: &Trace, relations: &Relations, limits: 
         }
     }
     let target = |e: &[EventId]| Target::Nondeterminism { write: Some(e[0]), read: e[1], other: None };
-    groups.into_iter().map(|g| g.into_group(Kind::Order, target)).collect()
+    let nulls = if limits.all_patterns { can_see_null(execution, limits) } else { Vec::new() };
+    nulls.into_iter().chain(groups.into_iter().map(|g| g.into_group(Kind::Order, target))).collect()
 }
 
 fn saw(trace: &Trace, relations: &Relations, access: EventId, write: EventId) -> bool {

@@ -8,7 +8,7 @@
 //!
 //! Cost: one pass over the trace, 4 bytes per event.
 
-use mayhap_trace::{EventId, NONE, Op, Relations, Trace};
+use mayhap_trace::{EventId, Execution, LockKind, NONE, Op, Relations, Trace};
 
 use super::place;
 
@@ -20,7 +20,8 @@ pub(super) struct Intent<'s> {
 }
 
 impl<'s> Intent<'s> {
-    pub(super) fn new(trace: &'s Trace, relations: &'s Relations) -> Self {
+    pub(super) fn new(execution: &'s Execution<'s>) -> Self {
+        let (trace, relations) = execution.parts();
         let mut acquires = vec![NONE; trace.len()];
         // Per thread: lock, acquire, and how often it was taken again.
         let mut open: Vec<Vec<(u32, u32, u32)>> = vec![Vec::new(); trace.tables().threads.len()];
@@ -60,16 +61,19 @@ impl<'s> Intent<'s> {
         &self.relations.thread_events(self.trace.event(access).thread)[self.relations.rank(access) + 1..]
     }
 
-    /// Whether the access is part of an atomic operation: all of it has one place, the section too.
+    /// Whether the access is part of an atomic operation. In older traces that is a section: all of it has one place.
     fn is_atomic(&self, access: EventId) -> bool {
         let here = place(self.trace, access);
-        self.section(access).is_some_and(|acquire| place(self.trace, EventId::at(acquire as usize)) == here)
+        self.is_load(access)
+            || self.section(access).is_some_and(|acquire| place(self.trace, EventId::at(acquire as usize)) == here)
     }
 
-    /// Whether the access is in a section that the recorder made for an atomic operation.
+    /// Whether the read is atomic, or in a section that an older recorder made for an atomic operation.
     fn is_load(&self, read: EventId) -> bool {
-        let lock = self.section(read).map(|acquire| self.trace.columns().objects[acquire as usize]);
-        lock.is_some_and(|lock| self.trace.tables().locks.get(lock as usize).starts_with("atomic "))
+        let columns = self.trace.columns();
+        let lock = self.section(read).map(|acquire| columns.objects[acquire as usize] as usize);
+        columns.flags_at(read.index()).is_atomic()
+            || lock.is_some_and(|lock| self.trace.tables().lock_kinds.get(lock) == LockKind::Atomic)
     }
 
     pub(super) fn is_tested(&self, read: EventId) -> bool {
@@ -130,13 +134,13 @@ mod tests {
 
     use super::*;
 
-    /// Whether both accesses are reads in separate sections.
+    /// Whether two reads in separate sections appear intended to be atomic.
     fn is_one(atomic: bool) -> bool {
-        let lock = if atomic { "atomic x" } else { "l" };
-        let section = |line: u32| format!("t|acq({lock})|{line}\nt|r(x)|{line}\nt|rel({lock})|{line}\n");
+        let read = if atomic { "r.acq" } else { "r" };
+        let section = |line: u32| format!("t|acq(l)|{line}\nt|{read}(x)|{line}\nt|rel(l)|{line}\n");
         let trace = parse_std(&(section(1) + &section(2))).unwrap();
-        let relations = Relations::derive(&trace).unwrap();
-        Intent::new(&trace, &relations).looks_like_one(EventId::at(1), EventId::at(4))
+        let execution = Execution::derive(&trace).unwrap();
+        Intent::new(&execution).looks_like_one(EventId::at(1), EventId::at(4))
     }
 
     #[test]

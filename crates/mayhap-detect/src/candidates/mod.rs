@@ -9,8 +9,12 @@ mod atomicity;
 mod deadlocks;
 mod initialisation;
 mod intent;
+mod lifetimes;
+mod lock_graph;
 mod nondeterminism;
+mod null_pointers;
 mod races;
+mod stale_pointers;
 
 use mayhap_trace::{EventId, NONE, ObjectKind, Trace};
 use mayhap_witness::{Kind, Target};
@@ -18,8 +22,10 @@ use mayhap_witness::{Kind, Target};
 pub use atomicity::atomicity_violations;
 pub use deadlocks::deadlocks;
 pub use initialisation::uses_before_initialisation;
+pub use lifetimes::{frees, uses_after_free};
 pub use nondeterminism::nondeterministic_reads;
 pub use races::{all_races, races};
+pub use stale_pointers::double_frees;
 
 /// The limits of the search for candidates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +34,7 @@ pub struct Limits {
     pub instances: usize,
     /// How many events of the same thread may lie between two accesses that count as one atomic step (atomicity).
     pub distance: usize,
-    /// The maximum number of threads in a deadlock.
+    /// The maximum number of threads in a deadlock. [`usize::MAX`] sets no limit.
     pub cycle: usize,
     /// Whether to report all atomicity and order violations, including probably benign ones.
     pub all_patterns: bool,
@@ -36,7 +42,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { instances: 64, distance: 100, cycle: 8, all_patterns: false }
+        Limits { instances: 64, distance: 100, cycle: usize::MAX, all_patterns: false }
     }
 }
 
@@ -75,7 +81,7 @@ pub fn distance(target: &Target) -> u32 {
     cells().max().unwrap_or(0) - cells().min().unwrap_or(0)
 }
 
-/// The place of an event: its location, or else its object.
+/// Returns the place of an event: its location, or else its object.
 pub fn place(trace: &Trace, event: EventId) -> u64 {
     let event = trace.event(event);
     if let Some(location) = event.location {

@@ -7,7 +7,7 @@
 //! Cost: O(reads × classes of writes × log).
 
 use hashbrown::HashMap;
-use mayhap_trace::{EventId, Op, Relations, Trace};
+use mayhap_trace::{EventId, Execution, Op, Relations, Trace};
 use mayhap_witness::{Kind, Target};
 
 use super::{Group, Limits, Nearest, place, shared_accesses};
@@ -20,7 +20,8 @@ const AROUND: usize = 2;
 const INITIAL: u64 = u64::MAX;
 
 /// Candidates by the locations of the write seen, the read, and the other write.
-pub fn nondeterministic_reads(trace: &Trace, relations: &Relations, limits: &Limits) -> Vec<Group> {
+pub fn nondeterministic_reads(execution: &Execution<'_>, limits: &Limits) -> Vec<Group> {
+    let (trace, relations) = execution.parts();
     let (accesses, bounds) = shared_accesses(trace);
     let mut groups: Vec<(bool, bool, Nearest)> = Vec::new();
     let mut by_places: Map<(u64, u64, u64), usize> = Map::default();

@@ -17,7 +17,7 @@
 //! Cost: O(accesses × classes that are unordered with them).
 
 use hashbrown::HashMap;
-use mayhap_trace::{EventId, LockId, LocksetId, Mode, Op, Relations, Trace};
+use mayhap_trace::{EventId, Execution, LockId, LocksetId, Mode, Op, Relations, Trace};
 use mayhap_witness::{Kind, Target};
 
 use super::{Candidates, Group, Limits, Nearest, place, shared_accesses};
@@ -96,7 +96,8 @@ fn is_protected(trace: &Trace, relations: &Relations, accesses: &[EventId]) -> b
 }
 
 /// Candidates by unordered pair of locations, in the order of their first instance.
-pub fn races(trace: &Trace, relations: &Relations, limits: &Limits) -> Candidates {
+pub fn races(execution: &Execution<'_>, limits: &Limits) -> Candidates {
+    let (trace, relations) = execution.parts();
     let (accesses, bounds) = shared_accesses(trace);
     let mut groups: Vec<Nearest> = Vec::new();
     let mut skipped = 0;
@@ -287,7 +288,8 @@ impl Classes {
 /// Every pair of conflicting accesses that must-order and locks leave open, by unordered pair of locations, nearest first.
 ///
 /// Quadratic in the accesses of a variable, as the answer is.
-pub fn all_races(trace: &Trace, relations: &Relations) -> Vec<Group> {
+pub fn all_races(execution: &Execution<'_>) -> Vec<Group> {
+    let (trace, relations) = execution.parts();
     let (accesses, bounds) = shared_accesses(trace);
     let mut groups: Vec<Vec<(EventId, EventId)>> = Vec::new();
     let mut by_places: Map<(u64, u64), usize> = Map::default();
@@ -327,8 +329,8 @@ mod tests {
 
     fn candidates(text: &str) -> Candidates {
         let trace = parse_std(text).unwrap();
-        let relations = Relations::derive(&trace).unwrap();
-        races(&trace, &relations, &Limits::default())
+        let execution = Execution::derive(&trace).unwrap();
+        races(&execution, &Limits::default())
     }
 
     #[test]

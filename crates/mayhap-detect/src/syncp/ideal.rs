@@ -107,7 +107,7 @@ pub(super) struct Past {
     opens: Vec<Open>,
     /// Users of each lock.
     locks: Vec<Vec<User>>,
-    users: HashMap<(u32, u32), u32, foldhash::fast::RandomState>,
+    users: HashMap<(u32, u32), u32, foldhash::fast::FixedState>,
     /// Threads whose events are coming into a set: how many were in, and will be.
     coming: Vec<(u32, u32, u32)>,
     /// With more threads than this, threads have no clocks. Without locks to order them, their clocks have nothing in common and

@@ -30,19 +30,19 @@
 mod ideal;
 
 use hashbrown::HashMap;
-use mayhap_trace::{Error, LocksetId, Tables};
+use mayhap_trace::{Bits, Error, LocksetId, Tables};
 
 use crate::clock::Clock;
-use crate::detect::Found;
 use crate::detection::Options;
 use crate::lockset::{Modes, unprotected};
 use crate::pairs::Pairs;
+use crate::passes::Found;
 use crate::stream::{Access, Feed, Pass, Sync};
-use crate::tally::{IdSet, Tally, place};
+use crate::tally::{Tally, place};
 
 use ideal::Past;
 
-type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
 /// With more threads than that, threads have no clocks.
 const MOST_CLOCKS: usize = 4096;
@@ -59,7 +59,7 @@ fn detect_with<F: Feed + ?Sized>(
 ) -> Result<(), Error> {
     let (events, candidates) = unprotected(feed)?;
     found.events = events;
-    if candidates.len() == 0 {
+    if candidates.count() == 0 {
         return Ok(());
     }
     let past = Past::new(most_clocks);
@@ -123,7 +123,7 @@ struct SyncP<'o> {
 }
 
 impl<'o> SyncP<'o> {
-    fn new(past: Past, candidates: &IdSet, options: &'o Options, pairs: Pairs) -> Self {
+    fn new(past: Past, candidates: &Bits, options: &'o Options, pairs: Pairs) -> Self {
         let slots: Map<usize, u32> = candidates.iter().zip(0..).collect();
         let variables = (0..slots.len()).map(|_| Variable::default()).collect();
         SyncP { options, past, modes: Modes::default(), slots, variables, pairs, tally: Tally::default() }
@@ -185,7 +185,7 @@ impl Group {
         race
     }
 
-    /// The place of the meeting with a thread.
+    /// Returns the place of the meeting with a thread.
     fn meeting(&mut self, thread: usize) -> usize {
         self.meetings.iter().position(|m| m.thread == thread).unwrap_or_else(|| {
             self.meetings.push(Meeting { thread, next: 0, ideal: Clock::ZERO });

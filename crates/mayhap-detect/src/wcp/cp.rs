@@ -22,7 +22,7 @@
 use std::rc::Rc;
 
 use hashbrown::HashMap;
-use mayhap_trace::{Error, NONE, Tables};
+use mayhap_trace::{Bits, Error, NONE, Tables};
 
 use super::Cp;
 use super::sections::Sections;
@@ -30,7 +30,6 @@ use crate::census::Census;
 use crate::clock::{Clock, Clocks};
 use crate::rules::Rules;
 use crate::stream::{Access, Feed, Pass, Sync};
-use crate::tally::IdSet;
 
 /// For each section, the sections whose releases are before its acquire by rule (a) or (b).
 #[derive(Clone, Default)]
@@ -38,7 +37,7 @@ pub(super) struct Edges {
     /// For a lock that is only taken exclusively, the latest section stands for all.
     latest: Vec<u32>,
     /// For a reader lock, all sections.
-    mixed: HashMap<u32, Vec<u32>, foldhash::fast::RandomState>,
+    mixed: HashMap<u32, Vec<u32>, foldhash::fast::FixedState>,
     found: u64,
     /// For each section, one beyond the last that needs it at its acquire, by the edges that the pass began with.
     needed: Vec<u32>,
@@ -58,7 +57,7 @@ impl Edges {
     }
 
     /// Marks the sections that later acquires need, when this many sections were opened.
-    pub(super) fn mark(&self, marked: &mut IdSet, opened: u32) {
+    pub(super) fn mark(&self, marked: &mut Bits, opened: u32) {
         let needed = self.needed.iter().enumerate().filter(|(_, needed)| **needed > opened);
         needed.for_each(|(section, _)| marked.insert(section));
     }

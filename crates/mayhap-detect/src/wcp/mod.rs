@@ -38,7 +38,7 @@ pub(crate) use cp::saturate;
 
 use std::rc::Rc;
 
-use mayhap_trace::{Op, Tables};
+use mayhap_trace::{Bits, Op, Tables};
 
 use crate::atomics::{Atomics, Channel};
 use crate::census::Census;
@@ -46,7 +46,6 @@ use crate::clock::{Clock, Clocks};
 use crate::rules::Rules;
 use crate::signals::Signals;
 use crate::stream::{Access, Sync};
-use crate::tally::IdSet;
 
 use cp::Edges;
 use queues::Queues;
@@ -143,7 +142,7 @@ impl<const EDGES: bool> Precedence<EDGES> {
         }
     }
 
-    /// The greatest total length of the queues.
+    /// Returns the greatest total length of the queues.
     pub(crate) fn longest_queues(&self) -> u64 {
         self.queues.longest()
     }
@@ -210,7 +209,7 @@ impl<const EDGES: bool> Precedence<EDGES> {
     /// Frees sections that nothing refers to.
     #[cold]
     fn sweep(&mut self) {
-        let mut marked = IdSet::default();
+        let mut marked = Bits::default();
         self.accessed.mark(&mut marked);
         self.queues.mark(&mut marked);
         let open = self.threads.iter().flat_map(|t| &t.holds);
@@ -260,6 +259,14 @@ impl<const EDGES: bool> Precedence<EDGES> {
         clocks.join(&mut state.k, &stamp.k);
         clocks.raise(&mut state.k, from, stamp.now);
         state.k_version += 1;
+    }
+
+    /// Lets the atomic variables, which are part of this order, change it.
+    #[inline(never)]
+    fn by_atomics(&mut self, change: impl FnOnce(&mut Atomics<Message>, &mut Self)) {
+        let mut atomics = std::mem::take(&mut self.atomics);
+        change(&mut atomics, self);
+        self.atomics = atomics;
     }
 
     fn edge(&mut self, from: usize, to: usize) {
@@ -388,9 +395,7 @@ impl<const EDGES: bool> Rules for Precedence<EDGES> {
             | Op::FailedSharedAcquire
             | Op::FailedWait => {}
             Op::Fence => {
-                let mut atomics = std::mem::take(&mut self.atomics);
-                atomics.fence(self, sync);
-                self.atomics = atomics;
+                self.by_atomics(|atomics, order| atomics.fence(order, sync));
             }
         }
     }
@@ -400,9 +405,7 @@ impl<const EDGES: bool> Rules for Precedence<EDGES> {
     fn before_check(&mut self, access: &Access) {
         let Access { thread, variable, write, .. } = *access;
         if access.flags.is_atomic() && !write && !self.atomics.are_unused() {
-            let mut atomics = std::mem::take(&mut self.atomics);
-            atomics.read(self, access);
-            self.atomics = atomics;
+            self.by_atomics(|atomics, order| atomics.read(order, access));
         }
         let state = &mut self.threads[thread];
         if state.holds.is_empty() || !self.census.conflicts(variable) {
@@ -421,12 +424,10 @@ impl<const EDGES: bool> Rules for Precedence<EDGES> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn after_check(&mut self, access: &Access) {
         if access.write && (access.flags.is_atomic() || !self.atomics.are_unused()) {
-            let mut atomics = std::mem::take(&mut self.atomics);
-            atomics.write(self, access);
-            self.atomics = atomics;
+            self.by_atomics(|atomics, order| atomics.write(order, access));
         }
     }
 

@@ -27,12 +27,11 @@ mod mixed;
 
 use std::collections::VecDeque;
 
-use mayhap_trace::NONE;
+use mayhap_trace::{Bits, NONE};
 
 use super::sections::Sections;
 use crate::census::{Census, LockUse, Use};
 use crate::clock::{Clock, Clocks};
-use crate::tally::IdSet;
 
 use mixed::Mixed;
 
@@ -214,7 +213,7 @@ impl Queues {
     }
 
     /// Marks the sections that are queued.
-    pub(super) fn mark(&self, marked: &mut IdSet) {
+    pub(super) fn mark(&self, marked: &mut Bits) {
         for queue in &self.locks {
             match queue {
                 Queue::Log(log) => log.entries.iter().for_each(|e| marked.insert(e.section as usize)),

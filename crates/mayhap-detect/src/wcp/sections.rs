@@ -9,10 +9,9 @@
 //! touch a cold record with each access.
 
 use hashbrown::HashMap;
-use mayhap_trace::NONE;
+use mayhap_trace::{Bits, NONE};
 
 use crate::clock::{Clock, Clocks};
-use crate::tally::IdSet;
 
 /// One critical section.
 pub(super) struct Section {
@@ -78,7 +77,7 @@ impl Sections {
     }
 
     /// Frees the clocks of all sections that are not marked and, unless they must keep them, their numbers.
-    pub(super) fn sweep(&mut self, clocks: &mut Clocks, marked: &IdSet, keep_numbers: bool) {
+    pub(super) fn sweep(&mut self, clocks: &mut Clocks, marked: &Bits, keep_numbers: bool) {
         for (id, section) in self.all.iter_mut().enumerate() {
             if !marked.contains(id) {
                 clocks.release(std::mem::replace(&mut section.clock, Clock::ZERO));
@@ -88,7 +87,7 @@ impl Sections {
             }
         }
         if keep_numbers {
-            self.sweep_at = self.all.len() + (marked.len() as usize).max(Self::FIRST_SWEEP);
+            self.sweep_at = self.all.len() + marked.count().max(Self::FIRST_SWEEP);
             return;
         }
         // The low numbers, which are together, first.
@@ -166,7 +165,7 @@ pub(super) struct Inside {
 pub(super) struct Accessed {
     accesses: Vec<Accesses>,
     /// (lock, variable) to `accesses`.
-    index: HashMap<(u32, u32), u32, foldhash::fast::RandomState>,
+    index: HashMap<(u32, u32), u32, foldhash::fast::FixedState>,
     /// Per variable, the two locks it was last found under and where: most variables know only one, or one within another.
     recent: Vec<[(u32, u32); 2]>,
     readers: Vec<Vec<Reader>>,
@@ -265,7 +264,7 @@ impl Accessed {
     }
 
     /// Marks the sections that accesses refer to.
-    pub(super) fn mark(&self, marked: &mut IdSet) {
+    pub(super) fn mark(&self, marked: &mut Bits) {
         for accesses in &self.accesses {
             let newest = accesses.writes.sections.iter().chain(&accesses.reads.sections);
             newest.filter(|&&section| section != NONE).for_each(|&section| marked.insert(section as usize));

@@ -3,7 +3,7 @@
 //! The arguments are only looked at as far as the answer depends on them ([`survey`]): what stage the compiler stops at,
 //! whether there is anything to compile or link, and the few that recording cannot live with. All others pass
 //! through in their order. gcc links `-ltsan` by itself when it instruments, before everything else; a folder in front of the
-//! library path makes that the runtime. Where gcc does not (`-nostdlib`), and for clang, which is told to link no
+//! library path makes that the runtime. Where gcc does not (`-nostdlib`), and for clang, which is asked to link no
 //! runtime of its own, the runtime is named. Programs linked statically get it as an archive ([`link_statically`]).
 
 pub mod assembly;
@@ -88,8 +88,10 @@ pub fn translate(
     let mut notes = Vec::new();
     let kept = keep(arguments, &mut notes, 0);
     let survey = survey(&kept);
-    // Asked only for its version or settings, the compiler must answer as it would.
-    if !survey.has_input {
+    // Asked only for its version or settings, the compiler must answer as it would. So it must where the last option lacks its value,
+    // which an option added here would become.
+    let lacks_value = kept.last().is_some_and(|last| VALUED.iter().any(|option| last == option));
+    if !survey.has_input || lacks_value {
         return Call { arguments: kept, notes };
     }
     if let Some(why) = survey.foreign {
@@ -109,14 +111,15 @@ pub fn translate(
             all.push(folder.join(runtime::NAME).into());
         }
     }
-    // The user's own choices come later and win. gcc warns of fences that it does not instrument: with -Werror, or in a
-    // configure script, that would change what happens.
+    // The user's own choices come later and win. gcc warns of fences that it does not instrument, even where they are calls:
+    // with -Werror, or in a configure script, that would change what happens.
     all.push("-g".into());
     let assembles =
         survey.stage != Stage::Preprocess && (family == Family::Gcc || survey.has_source && !survey.has_assembly);
     let assembler = assembler.filter(|_| assembles && !archive && !survey.other_assembly);
     if family == Family::Gcc {
         all.push("-Wno-tsan".into());
+        all.extend(FENCES.map(OsString::from));
     }
     all.extend(assembler.map(|folder| joined("-B", &folder.join(""))));
     all.extend(kept);
@@ -142,6 +145,12 @@ pub fn translate(
     }
     Call { arguments: all, notes }
 }
+
+/// gcc drops fences when it instruments. It knows the sanitizer's own fence, though, which is a call.
+const FENCES: [&str; 2] = [
+    "-D__atomic_thread_fence(order)=__builtin___tsan_atomic_thread_fence(order)",
+    "-D__sync_synchronize()=__builtin___tsan_atomic_thread_fence(5)",
+];
 
 /// A function of each part of gcc's OpenMP library that the runtime stands in front of.
 const OPEN_MP: [&str; 11] = [
@@ -372,7 +381,7 @@ mod tests {
         let with = |line, family| {
             text(&translate(words(line), Language::C, family, Path::new("/rt"), Some(Path::new("/rt/as"))))
         };
-        assert_eq!(with("-c a.c", Family::Gcc), "-g -Wno-tsan -B/rt/as/ -c a.c -fsanitize=thread");
+        assert_eq!(with("-c a.c", Family::Gcc), format!("-g {OWN} -B/rt/as/ -c a.c -fsanitize=thread"));
         assert!(with("a.c -o a", Family::Gcc).contains("-B/rt/as/ a.c -o a -fsanitize=thread -Xlinker"));
         let clang =
             "-g -B/rt/as/ -c a.c -fsanitize=thread -fno-integrated-as -mllvm -tsan-instrument-read-before-write=1";
@@ -395,6 +404,8 @@ mod tests {
         call.arguments.join(OsStr::new(" ")).into_string().unwrap()
     }
 
+    /// What gcc gets before the user's arguments.
+    const OWN: &str = "-Wno-tsan -D__atomic_thread_fence(order)=__builtin___tsan_atomic_thread_fence(order) -D__sync_synchronize()=__builtin___tsan_atomic_thread_fence(5)";
     const GCC: &str = "-fsanitize=thread -fsanitize-coverage=trace-pc";
     const CLANG: &str =
         "-fsanitize=thread -fsanitize-coverage=trace-pc-guard -mllvm -tsan-instrument-read-before-write=1";
@@ -405,13 +416,13 @@ mod tests {
         let compiles =
             ["-c a.c", "-S a.c", "-E a.c", "-M a.c", "-MM a.c", "-MD -MF a.d -c a.c -o a.o", "-E -dM -", "-x c -c -"];
         for line in compiles {
-            assert_eq!(text(&call(line, Family::Gcc)), format!("-g -Wno-tsan {line} {GCC}"));
+            assert_eq!(text(&call(line, Family::Gcc)), format!("-g {OWN} {line} {GCC}"));
             assert_eq!(text(&call(line, Family::Clang)), format!("-g {line} {CLANG}"));
         }
         let links =
             ["a.c", "a.o -o a", "-shared a.o -o liba.so", "-MMD a.c", "-x c -", "-O2 -Weird --unknown=1 a.c", "-lfoo"];
         for line in links {
-            assert_eq!(text(&call(line, Family::Gcc)), format!("-L/rt -g -Wno-tsan {line} {GCC} {RPATH}"));
+            assert_eq!(text(&call(line, Family::Gcc)), format!("-L/rt -g {OWN} {line} {GCC} {RPATH}"));
             let only_links = ["a.o -o a", "-shared a.o -o liba.so", "-lfoo"].contains(&line);
             let clang = if only_links { CLANG.split_once(" -mllvm").unwrap().0 } else { CLANG };
             let clang = format!("-L/rt /rt/{} -g {line} {clang} -fno-sanitize-link-runtime {RPATH}", runtime::NAME);
@@ -424,12 +435,12 @@ mod tests {
         let archive = format!("/rt/{} -Wl,@/rt/{} -Wl,-u,__tsan_init", runtime::ARCHIVE_NAME, runtime::WRAPS_NAME);
         for option in ["-static", "-static-pie"] {
             let line = format!("{option} a.c -o a");
-            let gcc = format!("{archive} -g -Wno-tsan {line} -specs=/rt/{}", runtime::SPECS_NAME);
+            let gcc = format!("{archive} -g {OWN} {line} -specs=/rt/{}", runtime::SPECS_NAME);
             assert_eq!(text(&call(&line, Family::Gcc)), gcc);
             let clang = format!("{archive} -g {line} {CLANG} -fno-sanitize-link-runtime");
             assert_eq!(text(&call(&line, Family::Clang)), clang);
         }
-        assert_eq!(text(&call("-static -c a.c", Family::Gcc)), format!("-g -Wno-tsan -static -c a.c {GCC}"));
+        assert_eq!(text(&call("-static -c a.c", Family::Gcc)), format!("-g {OWN} -static -c a.c {GCC}"));
         assert!(text(&call("-static a.o -lstdc++", Family::Gcc)).contains("-Wl,-u,_Znwm"));
         assert!(text(&call("-static -fopenmp a.c", Family::Gcc)).contains("-Wl,-u,GOMP_parallel"));
         let cxx = translate(words("-static a.o"), Language::Cxx, Family::Gcc, Path::new("/rt"), None);
@@ -485,7 +496,7 @@ mod tests {
         for (given, kept, noted) in cases {
             let call = call(&format!("{given} -c a.c"), Family::Gcc);
             let expected: Vec<&str> = kept.split_whitespace().chain(["-c", "a.c"]).collect();
-            assert_eq!(text(&call), format!("-g -Wno-tsan {} {GCC}", expected.join(" ")));
+            assert_eq!(text(&call), format!("-g {OWN} {} {GCC}", expected.join(" ")));
             assert_eq!(!call.notes.is_empty(), noted, "{given}: {:?}", call.notes);
         }
     }
@@ -510,10 +521,10 @@ mod tests {
             format!("@{}", path.display())
         };
         let plain = write("plain", "-c 'a.c' -O2");
-        assert_eq!(text(&call(&plain, Family::Gcc)), format!("-g -Wno-tsan {plain} {GCC}"));
+        assert_eq!(text(&call(&plain, Family::Gcc)), format!("-g {OWN} {plain} {GCC}"));
         let outer = write("outer", &format!("{plain} -flto"));
         let call_outer = call(&outer, Family::Gcc);
-        assert_eq!(text(&call_outer), format!("-g -Wno-tsan {plain} {GCC}"));
+        assert_eq!(text(&call_outer), format!("-g {OWN} {plain} {GCC}"));
         assert_eq!(call_outer.notes.len(), 1);
         // A file that is not there is an argument like any other: the compiler complains.
         assert!(text(&call("@/no/such/file", Family::Gcc)).contains("@/no/such/file"));

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use mayhap_predict::Budget;
 use mayhap_predict::choice::{Literal, Survey, Table, Triplets};
-use mayhap_trace::{Relations, Trace, format};
+use mayhap_trace::{Execution, Trace, format};
 use mayhap_witness::Model;
 use shapes::{DAISY, Shape, THRIFT3};
 
@@ -19,9 +19,9 @@ const CORPUS: [&str; 9] =
 /// Choice graphs for one witness of the paper's decision.
 const LIMIT: u64 = 1000;
 
-fn corrected(trace: &Trace, relations: &Relations) -> Table {
-    let triplets = Triplets::of(trace, relations);
-    let survey = Survey::new(trace, relations, Model::Data);
+fn corrected(execution: &Execution<'_>) -> Table {
+    let triplets = Triplets::of(execution);
+    let survey = Survey::new(execution, Model::Data);
     let mut session = survey.session(&Budget { nodes: 10_000, ..Budget::default() });
     for read in triplets.reads() {
         session.read(&triplets, read);
@@ -29,10 +29,10 @@ fn corrected(trace: &Trace, relations: &Relations) -> Table {
     session.table().clone()
 }
 
-fn literal(trace: &Trace, relations: &Relations) -> Table {
-    let triplets = Triplets::of(trace, relations);
+fn literal(execution: &Execution<'_>) -> Table {
+    let triplets = Triplets::of(execution);
     let mut table = Table::default();
-    Literal::new(trace, relations, LIMIT).survey(&triplets, &mut |_, outcomes| table.add_outcomes(outcomes));
+    Literal::new(execution, LIMIT).survey(&triplets, &mut |_, outcomes| table.add_outcomes(outcomes));
     table
 }
 
@@ -75,12 +75,12 @@ fn row(name: &str, decision: &str, table: &Table, took: Duration) {
 }
 
 fn measure(name: &str, trace: &Trace) {
-    let relations = Relations::derive(trace).expect("a well-formed trace");
-    let (table, took) = best(|| corrected(trace, &relations));
+    let execution = Execution::derive(trace).expect("a well-formed trace");
+    let (table, took) = best(|| corrected(&execution));
     row(name, "corrected", &table, took);
     // The paper's decision takes minutes for millions of triplets.
     if table.triplets <= 1_000_000 {
-        let (table, took) = best(|| literal(trace, &relations));
+        let (table, took) = best(|| literal(&execution));
         row(name, "literal", &table, took);
     }
 }

@@ -1,6 +1,6 @@
 //! The engine `choice`: one triplet at a time, corrected or as published.
 
-use mayhap_trace::{EventId, Relations, Trace};
+use mayhap_trace::{EventId, Execution};
 use mayhap_witness::{Model, Target};
 
 use super::literal::{Literal, Outcome};
@@ -10,8 +10,7 @@ use crate::{Budget, Engine, EngineCounters, Refutation, Rung, Undecided, Verdict
 
 /// Decides nondeterministic reads.
 pub struct Choice<'a> {
-    trace: &'a Trace,
-    relations: &'a Relations,
+    execution: &'a Execution<'a>,
     /// As published: nothing is proven or refuted, the verdict is a suspicion.
     literal: bool,
     /// One a model, made when first asked for.
@@ -20,14 +19,14 @@ pub struct Choice<'a> {
 }
 
 impl<'a> Choice<'a> {
-    /// The engine for one trace.
-    pub fn new(trace: &'a Trace, relations: &'a Relations, literal: bool) -> Self {
-        Choice { trace, relations, literal, surveys: [const { None }; 5], table: Table::default() }
+    /// Creates the engine for one trace.
+    pub fn new(execution: &'a Execution<'a>, literal: bool) -> Self {
+        Choice { execution, literal, surveys: [const { None }; 5], table: Table::default() }
     }
 
     fn corrected(&mut self, read: EventId, other: Option<EventId>, model: Model, budget: &Budget) -> Verdict {
         let slot = Model::ALL.iter().position(|&m| m == model).expect("one of all models");
-        let survey = self.surveys[slot].get_or_insert_with(|| Survey::new(self.trace, self.relations, model));
+        let survey = self.surveys[slot].get_or_insert_with(|| Survey::new(self.execution, model));
         let mut session = survey.session(budget);
         let verdicts = session.triplet(read, other);
         let found = verdicts.others[0];
@@ -40,7 +39,7 @@ impl<'a> Choice<'a> {
                 }
             }
             KindVerdict::Refuted(rung) => {
-                let reason = reason(&session, read, self.relations.read_from(read), &found);
+                let reason = reason(&session, read, self.execution.relations().read_from(read), &found);
                 Verdict::Refuted(Refutation { rung, reason, cycle: Vec::new(), premises: Vec::new() })
             }
             KindVerdict::Unknown => unknown("the budget ran out", false),
@@ -50,7 +49,7 @@ impl<'a> Choice<'a> {
     }
 
     fn published(&mut self, read: EventId, other: Option<EventId>, budget: &Budget) -> Verdict {
-        let outcomes = Literal::new(self.trace, self.relations, budget.nodes).decide(read, other);
+        let outcomes = Literal::new(self.execution, budget.nodes).decide(read, other);
         self.table.add_outcomes(&[(other, outcomes)]);
         let word = |outcome: Outcome| match outcome {
             Outcome::Cyclic => "infeasible (the witness-order graph has a cycle)".to_string(),
@@ -86,7 +85,7 @@ impl Engine for Choice<'_> {
         let Target::Nondeterminism { read, other, .. } = target else {
             return unknown("the engine decides nondeterministic reads only", false);
         };
-        if let Err(error) = target.validate(self.trace, self.relations) {
+        if let Err(error) = target.validate(self.execution) {
             return unknown(&error.to_string(), false);
         }
         match self.literal {

@@ -9,7 +9,7 @@
 //! c before r, and demands that G' has no path from w to r or c, because what needs w is absent with it.
 //!
 //! What an answer proves: nothing. A kept couple is only an edge, so a third write may land between
-//! (`nondet_interference.std`: called feasible, is not), and couples and locks behind the witness are demanded as well
+//! (`nondet_interference.std`: called feasible, is not), and couples and locks after the witness are demanded as well
 //! (`nondet_whole_trace.std`: called infeasible, is feasible).
 //!
 //! Never rebuilt: G' of one read is what all couples but its own make. Halving the list of couples reaches that state for
@@ -17,7 +17,7 @@
 //! the earlier one, undo, and the other way round. Couples go in latest first, so that an insertion stops where a later
 //! couple has raised the rows already. Per witness its edges are inserted on top and undone; kinds 1 and 2 extend kind 3.
 
-use mayhap_trace::{EventId, Mode, Op, Relations, ThreadId, Trace};
+use mayhap_trace::{EventId, Execution, Mode, Op, Relations, ThreadId, Trace};
 
 use super::abstraction::{ChoicePair, choice_pairs, keep_live};
 use super::order::Point;
@@ -53,13 +53,14 @@ impl Outcome {
     }
 }
 
-/// What is told about one read: each other write with the outcomes of kinds 1, 2 and 3.
+/// What is known about one read: each other write with the outcomes of kinds 1, 2 and 3.
 pub type ReadOutcomes<'o> = &'o [(Option<EventId>, [Outcome; 3])];
 
 /// The paper's decision on one trace.
 pub struct Literal<'a> {
     trace: &'a Trace,
     relations: &'a Relations,
+    execution: &'a Execution<'a>,
     graph: WitnessOrder,
     /// Choice graphs to build at most for one witness.
     limit: u64,
@@ -67,8 +68,9 @@ pub struct Literal<'a> {
 
 impl<'a> Literal<'a> {
     /// Prepares the graph; at most `limit` choice graphs are built for one witness.
-    pub fn new(trace: &'a Trace, relations: &'a Relations, limit: u64) -> Self {
-        Literal { trace, relations, graph: WitnessOrder::new(trace, relations), limit }
+    pub fn new(execution: &'a Execution<'a>, limit: u64) -> Self {
+        let (trace, relations) = execution.parts();
+        Literal { trace, relations, execution, graph: WitnessOrder::new(execution), limit }
     }
 
     /// Decides the three kinds of one triplet.
@@ -115,7 +117,7 @@ impl<'a> Literal<'a> {
 
     fn read(&mut self, read: EventId, triplets: &Triplets, tell: &mut dyn FnMut(EventId, ReadOutcomes<'_>)) {
         keep_live(&mut self.graph);
-        let others = triplets.others(self.trace, self.relations, read);
+        let others = triplets.others(self.execution, read);
         let outcomes: Vec<_> = others.into_iter().map(|other| (other, self.kinds(read, other))).collect();
         tell(read, &outcomes);
     }
@@ -141,7 +143,7 @@ impl<'a> Literal<'a> {
         point(self.trace, self.relations, event)
     }
 
-    /// The three kinds of a triplet, in the graph with all couples but the read's own.
+    /// Returns the three kinds of a triplet, in the graph with all couples but the read's own.
     fn kinds(&mut self, read: EventId, other: Option<EventId>) -> [Outcome; 3] {
         let r = self.point(read);
         let w = self.relations.read_from(read).map(|w| self.point(w));
@@ -294,13 +296,12 @@ impl<'a> Literal<'a> {
 /// The two phases on given edges instead of a triplet: `edges` hold besides must-order, `witness` are those of the witness.
 /// Read-couples are left to the caller.
 pub fn decide_edges(
-    trace: &Trace,
-    relations: &Relations,
+    execution: &Execution<'_>,
     edges: &[(EventId, EventId)],
     witness: &[(EventId, EventId)],
     limit: u64,
 ) -> Outcome {
-    let mut literal = Literal::new(trace, relations, limit);
+    let mut literal = Literal::new(execution, limit);
     let points: Vec<(Point, Point)> =
         edges.iter().chain(witness).map(|&(a, b)| (literal.point(a), literal.point(b))).collect();
     if points.iter().all(|&(a, b)| literal.graph.add(a, b)) {

@@ -7,7 +7,7 @@
 //!
 //! A set of events that is closed under needs is a vector of positions, one a thread: a [`Frontier`]. Two closures of
 //! frontiers stand on top:
-//! - [`Needs::close_at`]: whoever took a lock that the read's thread holds at its cut has released it (the read's thread
+//! - [`Needs::close_at`]: a thread that took a lock that the read's thread holds at its cut has released it (the read's thread
 //!   keeps it, so the other scope came before). Every schedule that reaches the cut contains the result: *mandatory*.
 //! - [`Needs::close_observed`]: of two scopes in the set the one taken first in the observed run is closed. The result, in
 //!   observed order, is a correct reordering: *sufficient* (the sync-preserving ideal of Mathur, Pavlogiannis, Viswanathan).
@@ -16,7 +16,7 @@
 //! Cost: O(events x threads) memory and time plus, per lock event, the lists of its lock; a closure looks only at the locks
 //! held at the frontier.
 
-use mayhap_trace::{EventId, Mode, Op, Relations, ThreadId, Trace};
+use mayhap_trace::{EventId, Execution, Mode, Op, Relations, ThreadId, Trace};
 use mayhap_witness::Model;
 
 use super::order::Point;
@@ -39,6 +39,7 @@ pub(super) struct Writes {
 pub(super) struct Needs<'a> {
     pub(super) trace: &'a Trace,
     pub(super) relations: &'a Relations,
+    pub(super) execution: &'a Execution<'a>,
     pub(super) model: Model,
     pub(super) scopes: Scopes,
     threads: usize,
@@ -56,13 +57,15 @@ pub(super) struct Needs<'a> {
 }
 
 impl<'a> Needs<'a> {
-    pub(super) fn new(trace: &'a Trace, relations: &'a Relations, model: Model) -> Self {
+    pub(super) fn new(execution: &'a Execution<'a>, model: Model) -> Self {
+        let (trace, relations) = execution.parts();
         let threads = relations.threads();
         let mut needs = Needs {
             trace,
             relations,
+            execution,
             model,
-            scopes: Scopes::of(trace, relations),
+            scopes: Scopes::of(execution),
             threads,
             rows: vec![Vec::new(); threads],
             reads: vec![Vec::new(); threads],

@@ -82,7 +82,7 @@ impl Order {
         self.threads
     }
 
-    /// The rank behind the last row of a thread.
+    /// Returns the rank after the last row of a thread.
     #[inline]
     pub(super) fn end(&self, thread: usize) -> u32 {
         self.low[thread] + (self.rows[thread].len() / self.threads) as u32
@@ -151,7 +151,7 @@ impl Order {
         true
     }
 
-    /// What the last insertion raised.
+    /// Returns what the last insertion raised.
     pub(super) fn spans(&self) -> &[Span] {
         &self.spans
     }

@@ -9,7 +9,7 @@
 
 use std::sync::OnceLock;
 
-use mayhap_trace::{EventId, Op, Relations, Trace};
+use mayhap_trace::{EventId, Execution, Op, Trace};
 use mayhap_witness::{Checker, Model, Schedule, Target, Witness};
 
 use super::corrected::Plan;
@@ -22,19 +22,20 @@ use crate::{Budget, Rung};
 /// The tables of the solver, made when the first triplet is left open.
 pub(super) struct Tables<'a> {
     trace: &'a Trace,
-    relations: &'a Relations,
+    execution: &'a Execution<'a>,
     model: Model,
     context: OnceLock<Context<'a>>,
     has_alternatives: OnceLock<bool>,
 }
 
 impl<'a> Tables<'a> {
-    pub(super) fn new(trace: &'a Trace, relations: &'a Relations, model: Model) -> Self {
-        Tables { trace, relations, model, context: OnceLock::new(), has_alternatives: OnceLock::new() }
+    pub(super) fn new(execution: &'a Execution<'a>, model: Model) -> Self {
+        let trace = execution.trace();
+        Tables { trace, execution, model, context: OnceLock::new(), has_alternatives: OnceLock::new() }
     }
 
     fn context(&self) -> &Context<'a> {
-        self.context.get_or_init(|| Context::new(self.trace, self.relations))
+        self.context.get_or_init(|| Context::new(self.execution))
     }
 
     /// Something could be served in more than one way, so that a refutation by groups proves nothing.
@@ -70,7 +71,7 @@ impl<'t, 'a> Remainder<'t, 'a> {
         let context = tables.context();
         let mut solver = Solver::new(context);
         solver.ladder = true;
-        let checker = Checker::new(tables.trace, tables.relations);
+        let checker = Checker::new(tables.execution);
         Remainder { context, solver, checker, model: tables.model, budget }
     }
 
@@ -124,7 +125,7 @@ impl<'t, 'a> Remainder<'t, 'a> {
     }
 }
 
-/// A schedule as a plan: as long as it follows the observed order, it is a set.
+/// Returns a schedule as a plan: as long as it follows the observed order, it is a set.
 fn plan(context: &Context, schedule: &Schedule, rung: Rung) -> Plan {
     let mut ideal = vec![0; context.relations.threads()];
     let mut tail = Vec::new();

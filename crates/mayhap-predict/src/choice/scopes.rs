@@ -3,7 +3,7 @@
 //! Scopes of one lock, thread and mode are disjoint and stand in program order in one [`List`]; a thread that holds a lock
 //! in both modes has two lists. Two scopes exclude each other when they are of different threads and not both shared.
 
-use mayhap_trace::{Mode, Relations, ThreadId, Trace};
+use mayhap_trace::{Execution, Mode, ThreadId};
 
 use super::order::Point;
 
@@ -88,7 +88,8 @@ pub(super) struct Scopes {
 }
 
 impl Scopes {
-    pub(super) fn of(trace: &Trace, relations: &Relations) -> Self {
+    pub(super) fn of(execution: &Execution<'_>) -> Self {
+        let (trace, relations) = execution.parts();
         let mut scopes = Scopes {
             lists: vec![Vec::new(); trace.tables().locks.len()],
             releases: vec![Vec::new(); relations.threads()],

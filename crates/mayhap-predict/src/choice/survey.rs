@@ -4,7 +4,7 @@
 //! one after the other, going back only as far as they differ, and is asked about each triplet by itself. What it does
 //! not accept is not counted as proven.
 
-use mayhap_trace::{EventId, Relations, ThreadId, Trace};
+use mayhap_trace::{EventId, Execution, ThreadId};
 use mayhap_witness::{Checked, IncrementalChecker, Model, Target};
 
 use super::corrected::{Corrected, Plan, Status};
@@ -84,7 +84,7 @@ impl ReadVerdicts {
         self.shortest(other).map(|plan| (plan.len(), plan.rung))
     }
 
-    /// The shorter of the plans for the two kinds.
+    /// Returns the shorter of the plans for the two kinds.
     fn shortest(&self, other: &OtherWrite) -> Option<&Plan> {
         let plans = [other.overwritten, other.absent].into_iter().filter_map(|kind| match kind {
             KindVerdict::Proven(plan) => Some(&self.plans[plan as usize]),
@@ -102,11 +102,11 @@ pub struct Survey<'a> {
 
 impl<'a> Survey<'a> {
     /// Computes what each event needs.
-    pub fn new(trace: &'a Trace, relations: &'a Relations, model: Model) -> Self {
-        Survey { needs: Needs::new(trace, relations, model), tables: Tables::new(trace, relations, model) }
+    pub fn new(execution: &'a Execution<'a>, model: Model) -> Self {
+        Survey { needs: Needs::new(execution, model), tables: Tables::new(execution, model) }
     }
 
-    /// The model.
+    /// Returns the model.
     pub fn model(&self) -> Model {
         self.needs.model
     }
@@ -122,7 +122,7 @@ impl<'a> Survey<'a> {
             corrected: Corrected::new(needs, *budget),
             stage: Stage {
                 needs,
-                incremental: IncrementalChecker::new(needs.trace, needs.relations, needs.model),
+                incremental: IncrementalChecker::new(needs.execution, needs.model),
                 ideal: vec![0; needs.threads()],
                 head: 0,
             },

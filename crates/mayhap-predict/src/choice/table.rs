@@ -101,7 +101,7 @@ impl Table {
         self.undecided += other.undecided;
     }
 
-    /// The row as an engine's figures.
+    /// Returns the row as an engine's figures.
     pub fn counters(&self) -> EngineCounters {
         EngineCounters {
             figures: vec![

@@ -1,7 +1,7 @@
 //! The candidates: triplets (w, r, c) of a read, the write it saw and another write of the variable, the initial write
 //! included on both sides.
 
-use mayhap_trace::{EventId, Op, Relations, Trace, VarId};
+use mayhap_trace::{EventId, Execution, Op, VarId};
 
 /// The accesses of one variable.
 #[derive(Clone, Default, Debug)]
@@ -22,7 +22,8 @@ pub struct Triplets {
 
 impl Triplets {
     /// Collects the accesses of a trace.
-    pub fn of(trace: &Trace, relations: &Relations) -> Self {
+    pub fn of(execution: &Execution<'_>) -> Self {
+        let (trace, relations) = execution.parts();
         let mut variables = vec![Accesses::default(); trace.tables().variables.len()];
         let mut slots: Vec<Vec<(u16, usize)>> = vec![Vec::new(); variables.len()];
         for (id, event) in trace.events().filter(|(id, e)| e.op.is_access() && relations.is_relevant(*id)) {
@@ -43,13 +44,14 @@ impl Triplets {
         Triplets { variables }
     }
 
-    /// The accesses of a variable.
+    /// Returns the accesses of a variable.
     pub fn variable(&self, variable: VarId) -> &Accesses {
         &self.variables[variable.index()]
     }
 
     /// The other writes of a read: all writes of its variable but the one it saw, the initial one first.
-    pub fn others(&self, trace: &Trace, relations: &Relations, read: EventId) -> Vec<Option<EventId>> {
+    pub fn others(&self, execution: &Execution<'_>, read: EventId) -> Vec<Option<EventId>> {
+        let (trace, relations) = execution.parts();
         let saw = relations.read_from(read);
         let writes = self.variables[trace.event(read).object as usize].writes.iter().flatten().map(|&w| Some(w));
         std::iter::once(None).chain(writes).filter(|&c| c != saw).collect()

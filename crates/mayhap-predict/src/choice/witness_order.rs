@@ -10,7 +10,7 @@
 //! Invariant: the order is closed under the induced-edge rule whenever [`WitnessOrder::add`] returned `true`.
 //! Cost: O(rows raised) a new edge, plus a look at each release among the raised rows.
 
-use mayhap_trace::{EventId, Relations, ThreadId, Trace};
+use mayhap_trace::{EventId, Execution, Relations, ThreadId, Trace};
 
 use super::order::{Mark, Order, Point};
 use super::scopes::Scopes;
@@ -28,7 +28,8 @@ pub(super) struct WitnessOrder {
 
 impl WitnessOrder {
     /// Must-order and what locks induce from it.
-    pub(super) fn new(trace: &Trace, relations: &Relations) -> Self {
+    pub(super) fn new(execution: &Execution<'_>) -> Self {
+        let (trace, relations) = execution.parts();
         let threads = relations.threads();
         let mut order = Order::new(vec![0; threads]);
         let mut row = vec![0; threads];
@@ -42,7 +43,7 @@ impl WitnessOrder {
         }
         let index = |t: usize| relations.thread_events(ThreadId::at(t)).iter().map(|e| e.cell()).collect();
         let index = (0..threads).map(index).collect();
-        let scopes = Scopes::of(trace, relations);
+        let scopes = Scopes::of(execution);
         let mut graph = WitnessOrder { order, scopes, pending: Vec::new(), index, against: Vec::new() };
         for thread in 0..threads {
             graph.induce(thread, 0, graph.order.end(thread));
@@ -134,7 +135,7 @@ impl WitnessOrder {
     }
 }
 
-/// An event's place in its thread.
+/// Returns an event's place in its thread.
 pub(super) fn point(trace: &Trace, relations: &Relations, event: EventId) -> Point {
     Point { thread: trace.columns().threads[event.index()] as usize, rank: relations.rank(event) as u32 }
 }

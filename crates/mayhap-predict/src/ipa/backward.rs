@@ -16,7 +16,14 @@ use mayhap_trace::{EventId, LockId, LocksetId, Mode};
 use super::checks::{Action, Check, Pair, Table};
 use super::counters::IpaCounters;
 use super::history::{History, blocks, mode_of};
-use super::search::Found;
+
+/// What a search found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Found {
+    Reached,
+    Unreached,
+    OutOfBudget,
+}
 
 /// One thread of the pair, with the lock event that would be undone next.
 struct Side<'a> {
@@ -203,7 +210,7 @@ impl<'t> Backward<'t> {
 #[cfg(test)]
 mod tests {
     use mayhap_testkit::{Generator, Oracle, Profile, cases};
-    use mayhap_trace::Relations;
+    use mayhap_trace::Execution;
     use mayhap_witness::Model;
 
     use super::*;
@@ -217,9 +224,10 @@ mod tests {
         for (name, profile) in Profile::all() {
             let profile = Profile { threads: 2, events: profile.events + 4, ..profile };
             for (seed, trace) in Generator::new(profile, 9000).take(cases(2000).div_ceil(10)) {
-                let relations = Relations::derive(&trace).unwrap();
+                let execution = Execution::derive(&trace).unwrap();
+                let relations = execution.relations();
                 let Ok(oracle) = Oracle::new(&trace, Model::Sync) else { continue };
-                let histories = Histories::new(&trace, &relations);
+                let histories = Histories::new(&execution);
                 let events: Vec<EventId> =
                     trace.events().map(|(id, _)| id).filter(|&id| relations.is_relevant(id)).collect();
                 for (&x, &y) in events.iter().flat_map(|x| events.iter().map(move |y| (x, y))) {
@@ -232,7 +240,7 @@ mod tests {
                     let (a, b) = (histories.of(t), histories.of(u));
                     let table = Table {
                         trace: &trace,
-                        relations: &relations,
+                        relations,
                         histories: &histories,
                         a,
                         b,
@@ -242,7 +250,7 @@ mod tests {
                         literal: false,
                         straight: true,
                     };
-                    let start = Starts::sound(&trace, &relations, &histories, x, y).pair;
+                    let start = Starts::sound(&execution, &histories, x, y).pair;
                     let found = Backward::new(&table, start, seed % 2 == 0).run(u64::MAX, &mut IpaCounters::default());
                     let truth = oracle.both_next(x, y).is_some();
                     let expected = if truth { Found::Reached } else { Found::Unreached };

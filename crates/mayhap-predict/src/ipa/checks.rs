@@ -6,7 +6,7 @@
 //! - Row 7 is the condition that the proof of Theorem 3 needs.
 //! - Rows 13 and 14 ask that the lock is neither taken nor given up in the rest (the prose; the table tests unlock only).
 //! - Reader locks: "the same lock" becomes "an acquire that the other one would block". Two readers of one lock are
-//!   then as independent as two locks, so rows 10 to 16 no longer ask for different locks: whoever would be blocked was
+//!   then as independent as two locks, so rows 10 to 16 no longer ask for different locks: the thread that would be blocked was
 //!   caught by rows 5 to 9.
 //!
 //! Cost of one check: two clock lookups, the locks held, two binary searches; row 7: the same per third thread.

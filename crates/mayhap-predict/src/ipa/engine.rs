@@ -1,13 +1,13 @@
 //! `check_reach` and the engine around it (iPA, Procedure 1).
 
 use hashbrown::HashMap;
-use mayhap_trace::{EventId, LockId, Relations, ThreadId, Trace};
+use mayhap_trace::{EventId, Execution, ThreadId, Trace};
 use mayhap_witness::{Checked, Checker, Model, Target, Witness};
 
 use super::checks::{Check, Pair};
 use super::counters::IpaCounters;
 use super::history::Histories;
-use super::question::{Ground, Kept, Question};
+use super::question::{From, Ground, Kept, Question, Reach, Strategy};
 use super::schedule::{Others, Scheduler};
 use super::search::Memory;
 use super::start::Starts;
@@ -15,44 +15,6 @@ use crate::{Budget, Engine, EngineCounters, Refutation, Rung, Undecided, Verdict
 
 /// Calls of searches from scratch that are made for comparison at most.
 const FRESH_CALLS: u64 = 1_000_000;
-
-/// Which of the paper's two strategies.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Strategy {
-    /// The two threads alone: failures are proofs.
-    One,
-    /// From a snapshot, third threads standing still: successes are proofs.
-    Two,
-}
-
-/// Where a search begins.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum From {
-    /// After the last unblock/block pair between the two threads, as published.
-    Signal,
-    /// At the last snapshot before both events (strategy II).
-    Snapshot,
-    /// Where nothing can have been skipped.
-    Beginning,
-}
-
-/// What the lock histories say of two events.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reach {
-    /// Must-order puts the first of these before the second.
-    Ordered(EventId, EventId),
-    /// Both hold this lock.
-    CommonLock(LockId),
-    /// The search got there from this kind of start.
-    Reached(From),
-    /// The search, from this kind of start, did not get there; `exact` if that proves that nothing does.
-    Unreached {
-        /// A proof.
-        exact: bool,
-    },
-    /// The budget ran out.
-    OutOfBudget,
-}
 
 /// The engine. It keeps its searches between questions.
 pub struct Ipa<'a> {
@@ -70,15 +32,17 @@ pub struct Ipa<'a> {
 }
 
 impl<'a> Ipa<'a> {
-    /// An engine for one trace.
-    pub fn new(trace: &'a Trace, relations: &'a Relations, strategy: Strategy) -> Self {
+    /// Creates an engine for one trace.
+    pub fn new(execution: &'a Execution<'a>, strategy: Strategy) -> Self {
+        let (trace, relations) = execution.parts();
         Ipa {
             ground: Ground {
+                execution,
                 trace,
                 relations,
                 strategy,
-                histories: Histories::new(trace, relations),
-                starts: Starts::new(trace, relations),
+                histories: Histories::new(execution),
+                starts: Starts::new(execution),
                 memory: Memory::Full,
                 literal: false,
             },
@@ -127,7 +91,7 @@ impl<'a> Ipa<'a> {
         kept.map_or_else(Vec::new, |kept| kept.search.stored())
     }
 
-    /// The locations of two events.
+    /// Returns the locations of two events.
     pub fn locations(&self, a: EventId, b: EventId) -> Pair {
         self.ground.locations(a, b)
     }
@@ -140,7 +104,7 @@ impl<'a> Ipa<'a> {
     /// Must-order and locksets: what a runtime detector asks before any search.
     #[inline]
     pub fn basic_check(&self, a: EventId, b: EventId) -> Option<Reach> {
-        let (trace, relations) = (self.ground.trace, self.ground.relations);
+        let (trace, relations) = self.ground.execution.parts();
         // What must come first came first.
         let (first, second) = (a.min(b), a.max(b));
         if relations.ordered(trace, first, second) {
@@ -258,14 +222,14 @@ impl<'a> Ipa<'a> {
         let kept = self.kept[at][from as usize].iter().find(|k| k.search.has_reached(pair))?;
         let (path, observed) = kept.search.path(pair);
         let snapshot = observed.or(kept.snapshot);
-        let checker = self.checker.get_or_insert_with(|| Checker::new(self.ground.trace, self.ground.relations));
+        let checker = self.checker.get_or_insert_with(|| Checker::new(self.ground.execution));
         let attempts =
             [(snapshot, Others::Late), (snapshot, Others::Early), (None, Others::Late), (None, Others::Early)];
         for (i, &(snapshot, others)) in attempts.iter().enumerate() {
             if attempts[..i].contains(&(snapshot, others)) {
                 continue;
             }
-            let scheduler = Scheduler::new(self.ground.trace, self.ground.relations, (a, b));
+            let scheduler = Scheduler::new(self.ground.execution, (a, b));
             if let Some(schedule) = scheduler.build(&self.ground.histories, snapshot, &path, others)
                 && let Ok(checked) = checker.check(target, Model::Sync, Witness { schedule: schedule.into() })
             {
@@ -338,7 +302,7 @@ impl Engine for Ipa<'_> {
 
     fn decide(&mut self, target: &Target, model: Model, budget: &Budget) -> Verdict {
         let unknown = |reason: String| Verdict::Unknown(Undecided { reason, suspected: false });
-        if let Err(error) = target.validate(self.ground.trace, self.ground.relations) {
+        if let Err(error) = target.validate(self.ground.execution) {
             return unknown(error.to_string());
         }
         match target {

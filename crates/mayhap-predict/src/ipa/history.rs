@@ -8,7 +8,7 @@
 
 use std::sync::OnceLock;
 
-use mayhap_trace::{EventId, LockId, Mode, Relations, ThreadId, Trace};
+use mayhap_trace::{EventId, Execution, LockId, Mode, ThreadId, Trace};
 
 /// A lock and a position in one word, so that one comparison orders both.
 fn entry(lock: LockId, position: u32) -> u64 {
@@ -111,7 +111,8 @@ struct Taken {
 
 impl Histories {
     /// Gathers the lock events of a trace.
-    pub fn new(trace: &Trace, relations: &Relations) -> Self {
+    pub fn new(execution: &Execution<'_>) -> Self {
+        let (trace, relations) = execution.parts();
         let columns = trace.columns();
         let mut threads = vec![History::default(); relations.threads()];
         let mut locations = vec![0; columns.len()];
@@ -140,7 +141,7 @@ impl Histories {
         Histories { threads, locations }
     }
 
-    /// The history of a thread.
+    /// Returns the history of a thread.
     #[inline]
     pub fn of(&self, thread: ThreadId) -> &History {
         &self.threads[thread.index()]

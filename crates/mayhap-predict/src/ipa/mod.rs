@@ -34,8 +34,9 @@ mod start;
 
 pub use checks::{Check, Pair};
 pub use counters::IpaCounters;
-pub use engine::{From, Ipa, Reach, Strategy};
+pub use engine::Ipa;
 pub use history::{Histories, History};
+pub use question::{From, Reach, Strategy};
 pub use search::Memory;
 
 pub(crate) use history::{blocks, mode_of};

@@ -3,15 +3,53 @@
 //! What most targets need is tried first, with some lookups each: straight legs from where the observed run stood, from the
 //! start of the search, from the nearest target reached before. Only then pairs are walked ([`super::search`]).
 
-use mayhap_trace::{EventId, Relations, ThreadId, Trace};
+use mayhap_trace::{EventId, Execution, LockId, Relations, ThreadId, Trace};
 
+use super::backward::Found;
 use super::checks::{Bystander, Check, Pair, Table};
 use super::counters::IpaCounters;
-use super::engine::{From, Reach, Strategy};
 use super::history::Histories;
-use super::search::{Found, Memory, Run, Search};
+use super::search::{Memory, Run, Search};
 use super::start::{Start, Starts, bystanders};
 use crate::Budget;
+
+/// Which of the paper's two strategies.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Strategy {
+    /// The two threads alone: failures are proofs.
+    One,
+    /// From a snapshot, third threads standing still: successes are proofs.
+    Two,
+}
+
+/// Where a search begins.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum From {
+    /// After the last unblock/block pair between the two threads, as published.
+    Signal,
+    /// At the last snapshot before both events (strategy II).
+    Snapshot,
+    /// Where nothing can have been skipped.
+    Beginning,
+}
+
+/// What the lock histories say of two events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reach {
+    /// Must-order puts the first of these before the second.
+    Ordered(EventId, EventId),
+    /// Both hold this lock.
+    CommonLock(LockId),
+    /// The search got there from this kind of start.
+    Reached(From),
+    /// The search, from this kind of start, did not get there; `exact` if that proves that nothing does.
+    Unreached {
+        /// A proof.
+        exact: bool,
+    },
+    /// The budget ran out.
+    OutOfBudget,
+}
 
 /// Searches kept per two threads and kind of start; the oldest goes first.
 const KEPT: usize = 16;
@@ -34,6 +72,7 @@ pub(super) struct Question {
 
 /// What all questions share.
 pub(super) struct Ground<'a> {
+    pub(super) execution: &'a Execution<'a>,
     pub(super) trace: &'a Trace,
     pub(super) relations: &'a Relations,
     pub(super) strategy: Strategy,
@@ -44,13 +83,13 @@ pub(super) struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// The threads of two events.
+    /// Returns the threads of two events.
     pub(super) fn threads(&self, a: EventId, b: EventId) -> (ThreadId, ThreadId) {
         let thread = |event: EventId| ThreadId::at(self.trace.columns().threads[event.index()] as usize);
         (thread(a), thread(b))
     }
 
-    /// The locations of two events.
+    /// Returns the locations of two events.
     #[inline]
     pub(super) fn locations(&self, a: EventId, b: EventId) -> Pair {
         Pair { a: self.histories.location(a), b: self.histories.location(b) }
@@ -61,7 +100,7 @@ impl Ground<'_> {
         match from {
             From::Signal => self.starts.signalled(self.trace, &self.histories, a, b),
             From::Snapshot => self.starts.snapshot(self.trace, &self.histories, a, b),
-            From::Beginning => Some(Starts::sound(self.trace, self.relations, &self.histories, a, b)),
+            From::Beginning => Some(Starts::sound(self.execution, &self.histories, a, b)),
         }
     }
 

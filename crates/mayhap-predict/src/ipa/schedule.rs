@@ -6,7 +6,7 @@
 //!
 //! Cost: linear in the events that run.
 
-use mayhap_trace::{EventId, LockId, Mode, Op, Relations, ThreadId, Trace};
+use mayhap_trace::{EventId, Execution, LockId, Mode, Op, Relations, ThreadId, Trace};
 
 use super::checks::Pair;
 use super::history::{Histories, blocks, mode_of};
@@ -47,7 +47,8 @@ pub(crate) struct Scheduler<'a> {
 }
 
 impl<'a> Scheduler<'a> {
-    pub(super) fn new(trace: &'a Trace, relations: &'a Relations, target: (EventId, EventId)) -> Self {
+    pub(super) fn new(execution: &'a Execution<'a>, target: (EventId, EventId)) -> Self {
+        let (trace, relations) = execution.parts();
         let limit = |event: EventId| Goal { thread: trace.event(event).thread, count: relations.rank(event) };
         Scheduler {
             trace,

@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 use hashbrown::{HashMap, HashSet};
 use mayhap_trace::EventId;
 
-use super::backward::Backward;
+use super::backward::{Backward, Found};
 use super::checks::{Action, Bound, Check, Pair, Table};
 use super::counters::IpaCounters;
 
@@ -68,14 +68,6 @@ struct Visit {
 struct Stored {
     pair: Pair,
     holds: Bound,
-}
-
-/// What a search found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Found {
-    Reached,
-    Unreached,
-    OutOfBudget,
 }
 
 /// A search from one start pair, kept between targets.
@@ -173,7 +165,7 @@ impl Search {
         self.reached.push_back(target);
     }
 
-    /// The reached target nearest before this one.
+    /// Returns the reached target nearest before this one.
     fn nearest(&self, target: Pair) -> Option<Pair> {
         self.reached.iter().copied().filter(|p| target.covers(*p)).max_by_key(|p| p.sum())
     }

@@ -10,7 +10,7 @@
 //! from event numbers, so a snapshot costs 4 bytes.
 
 use hashbrown::HashMap;
-use mayhap_trace::{EventId, Op, Relations, ThreadId, Trace};
+use mayhap_trace::{EventId, Execution, Op, Relations, ThreadId, Trace};
 
 use super::checks::{Bystander, Pair};
 use super::history::Histories;
@@ -40,7 +40,8 @@ pub(crate) struct Start {
 }
 
 impl Starts {
-    pub(super) fn new(trace: &Trace, relations: &Relations) -> Self {
+    pub(super) fn new(execution: &Execution<'_>) -> Self {
+        let (trace, relations) = execution.parts();
         let mut starts = Starts { signals: HashMap::default(), snapshots: Vec::new() };
         for (i, &op) in trace.columns().ops.iter().enumerate() {
             let id = EventId::at(i);
@@ -78,7 +79,8 @@ impl Starts {
     }
 
     /// The start from which a failure is a proof.
-    pub(super) fn sound(trace: &Trace, relations: &Relations, histories: &Histories, a: EventId, b: EventId) -> Start {
+    pub(super) fn sound(execution: &Execution<'_>, histories: &Histories, a: EventId, b: EventId) -> Start {
+        let (trace, relations) = execution.parts();
         let (t, u) = (trace.event(a).thread, trace.event(b).thread);
         let forced = |of: ThreadId, by: ThreadId| {
             let first = relations.thread_events(by)[0];

@@ -208,11 +208,8 @@ mod tests {
         let starts = [0usize, 5, 6, 14];
         let all: Vec<Place> = (0..4).flat_map(|c| (0..lengths[c as usize]).map(move |at| place(c, at))).collect();
         let number = |p: Place| starts[p.chain as usize] + p.at as usize;
-        let mut state = 7u64;
-        let mut random = |n: usize| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 33) as usize % n
-        };
+        let mut source = mayhap_testkit::Random::new(7);
+        let mut random = |n: usize| source.below(n);
         for _ in 0..300 {
             let mut chains = Chains::new(&lengths);
             let mut matrix = vec![vec![false; all.len()]; all.len()];

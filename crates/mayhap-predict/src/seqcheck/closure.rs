@@ -137,7 +137,7 @@ impl<'a> Closure<'a> {
         self.order.reaches(self.place(a), self.place(b))
     }
 
-    /// The first event of a chain at or after `event`, as a rank.
+    /// Returns the first event of a chain at or after `event`, as a rank.
     pub(crate) fn after(&self, event: EventId, chain: usize) -> u32 {
         self.order.after(self.place(event), chain)
     }

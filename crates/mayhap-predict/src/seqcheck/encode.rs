@@ -46,7 +46,7 @@ pub(crate) fn encode(index: &Index<'_>, target: &Target) -> Result<Vec<Encoding>
         Target::Sequence { events, adjacent } => {
             Ok(vec![Encoding { sequence: events.clone(), adjacent: adjacent.clone(), until: Until::End }])
         }
-        Target::UnorderedRace(..) | Target::Nondeterminism { .. } => {
+        Target::UnorderedRace(..) | Target::UseAfterFree { .. } | Target::Nondeterminism { .. } => {
             Err("seqcheck decides races, deadlocks, atomicity violations and sequences")
         }
     }

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use mayhap_trace::{EventId, LockId, Relations, Trace};
+use mayhap_trace::{EventId, Execution, LockId};
 use mayhap_witness::{Checker, Model, Target, Witness};
 
 use super::analysis::{Analysis, Decision, analyse};
@@ -38,11 +38,11 @@ struct SeqCheckCounters {
 }
 
 impl<'a> SeqCheck<'a> {
-    /// An engine for one trace; `as_published` decides as the paper prints it, errors included.
-    pub fn new(trace: &'a Trace, relations: &'a Relations, as_published: bool) -> Self {
+    /// Creates an engine for one trace; `as_published` decides as the paper prints it, errors included.
+    pub fn new(execution: &'a Execution<'a>, as_published: bool) -> Self {
         SeqCheck {
-            index: Index::new(trace, relations),
-            checker: Checker::new(trace, relations),
+            index: Index::new(execution),
+            checker: Checker::new(execution),
             as_published,
             equal_values: OnceCell::new(),
             counters: SeqCheckCounters::default(),
@@ -57,7 +57,7 @@ impl<'a> SeqCheck<'a> {
     /// What must-order and locks held say at once.
     fn at_once(&mut self, target: &Target) -> Option<Refutation> {
         let Target::Race(a, b) = target else { return None };
-        let (trace, relations) = (self.index.trace, self.index.relations);
+        let (trace, relations) = self.index.execution.parts();
         if relations.ordered(trace, *a, *b) || relations.ordered(trace, *b, *a) {
             self.counters.by_must_order += 1;
             let (first, second) = if relations.ordered(trace, *a, *b) { (a, b) } else { (b, a) };
@@ -116,8 +116,7 @@ impl<'a> SeqCheck<'a> {
     /// unless must-order or a common lock is what contradicts.
     fn with_values(&self, verdict: Verdict, model: Model) -> Verdict {
         let by_values = |refutation: &Refutation| {
-            let (trace, relations) = (self.index.trace, self.index.relations);
-            let equal = || self.equal_values.get_or_init(|| ValueClasses::new(trace, relations).any_open());
+            let equal = || self.equal_values.get_or_init(|| ValueClasses::new(self.index.execution).any_open());
             !matches!(refutation.rung, Rung::MustOrder | Rung::Lockset) && model.compares_values() && *equal()
         };
         match verdict {
@@ -172,13 +171,13 @@ fn said(decision: &Decision) -> String {
     }
 }
 
-/// A cycle as event numbers.
+/// Returns a cycle as event numbers.
 fn told(cycle: &[Step]) -> String {
     let events: Vec<String> = cycle.iter().map(|step| step.before.to_string()).collect();
     format!("{} < {}", events.join(" < "), cycle.first().map_or(String::new(), |step| step.before.to_string()))
 }
 
-/// A contradiction as a refutation.
+/// Returns a contradiction as a refutation.
 pub(crate) fn refuted(index: &Index<'_>, clash: Clash) -> Refutation {
     match clash {
         Clash::Overrun(event) => Refutation {
@@ -229,7 +228,7 @@ impl Engine for SeqCheck<'_> {
 
     fn decide(&mut self, target: &Target, model: Model, budget: &Budget) -> Verdict {
         self.counters.questions += 1;
-        if let Err(error) = target.validate(self.index.trace, self.index.relations) {
+        if let Err(error) = target.validate(self.index.execution) {
             return unknown(error.to_string());
         }
         match self.as_published {

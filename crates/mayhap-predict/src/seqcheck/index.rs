@@ -3,7 +3,7 @@
 //!
 //! Cost: linear memory; a lookup is one binary search.
 
-use mayhap_trace::{EventId, LockId, Mode, Op, Relations, ThreadId, Trace, VarId};
+use mayhap_trace::{EventId, Execution, LockId, Mode, Op, Relations, ThreadId, Trace, VarId};
 
 use crate::ipa::mode_of;
 
@@ -32,6 +32,7 @@ struct ThreadIndex {
 /// The lookups of one trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Index<'a> {
+    pub(crate) execution: &'a Execution<'a>,
     pub(crate) trace: &'a Trace,
     pub(crate) relations: &'a Relations,
     threads: Vec<ThreadIndex>,
@@ -40,7 +41,8 @@ pub(crate) struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    pub(crate) fn new(trace: &'a Trace, relations: &'a Relations) -> Self {
+    pub(crate) fn new(execution: &'a Execution<'a>) -> Self {
+        let (trace, relations) = execution.parts();
         let mut threads = vec![ThreadIndex::default(); relations.threads()];
         let mut readers = Vec::new();
         for (id, event) in trace.events().filter(|&(id, _)| relations.is_relevant(id)) {
@@ -66,7 +68,7 @@ impl<'a> Index<'a> {
             thread.acquires.sort_unstable();
         }
         readers.sort_unstable();
-        Index { trace, relations, threads, readers }
+        Index { execution, trace, relations, threads, readers }
     }
 
     pub(crate) fn thread(&self, event: EventId) -> ThreadId {
@@ -77,7 +79,7 @@ impl<'a> Index<'a> {
         self.relations.rank(event) as u32
     }
 
-    /// The event of a thread at a rank.
+    /// Returns the event of a thread at a rank.
     pub(crate) fn at(&self, thread: ThreadId, rank: u32) -> EventId {
         self.relations.thread_events(thread)[rank as usize]
     }
@@ -140,7 +142,7 @@ impl<'a> Index<'a> {
         held.iter().filter_map(acquire).map(|a| self.section(a)).collect()
     }
 
-    /// All threads.
+    /// Returns all threads.
     pub(crate) fn all_threads(&self) -> impl Iterator<Item = ThreadId> + use<> {
         (0..self.threads.len()).map(ThreadId::at)
     }

@@ -35,6 +35,9 @@ impl Plan {
     pub(crate) fn of_target(index: &Index<'_>, target: &Target, model: Model) -> Option<Vec<Plan>> {
         match target {
             Target::Race(a, b) => Some(vec![Plan { next: vec![*a, *b], ..Plan::default() }]),
+            Target::UseAfterFree { free, access } => {
+                Some(vec![Plan { next: vec![*access], run: vec![*free], ..Plan::default() }])
+            }
             Target::Deadlock(requests) => Some(vec![Plan { next: requests.clone(), ..Plan::default() }]),
             Target::Atomicity { first, remote, second } => Some(atomicity(index, [*first, *remote, *second], model)),
             Target::Sequence { events, adjacent } => Some(vec![Plan {

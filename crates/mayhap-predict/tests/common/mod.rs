@@ -3,16 +3,17 @@
 
 use mayhap_predict::{Budget, Context, Engine, Verdict};
 use mayhap_testkit::{Oracle, Random};
-use mayhap_trace::{EventId, Op, Relations, Trace};
+use mayhap_trace::{EventId, Execution, Op, Relations, Trace};
 use mayhap_witness::{Model, Target};
 
 /// Every race and nondeterminism target of a trace, its deadlocks and lock cycles, and some random sequences and
 /// atomicity violations.
-pub(crate) fn targets(trace: &Trace, relations: &Relations, random: &mut Random) -> Vec<Target> {
+pub(crate) fn targets(execution: &Execution<'_>, random: &mut Random) -> Vec<Target> {
+    let (trace, relations) = execution.parts();
     let relevant: Vec<EventId> = trace.events().map(|(id, _)| id).filter(|&e| relations.is_relevant(e)).collect();
     let mut targets = Vec::new();
     let valid = |targets: &mut Vec<Target>, target: Target| {
-        if target.validate(trace, relations).is_ok() {
+        if target.validate(execution).is_ok() {
             targets.push(target);
         }
     };
@@ -21,6 +22,8 @@ pub(crate) fn targets(trace: &Trace, relations: &Relations, random: &mut Random)
         for &b in &relevant[i + 1..] {
             valid(&mut targets, Target::Race(a, b));
             valid(&mut targets, Target::UnorderedRace(a, b));
+            valid(&mut targets, Target::UseAfterFree { free: a, access: b });
+            valid(&mut targets, Target::UseAfterFree { free: b, access: a });
         }
     }
     for (i, &a) in acquires.iter().enumerate() {
@@ -69,13 +72,13 @@ pub(crate) fn compare(
     complete: &[MakeEngine],
     others: &[MakeEngine],
 ) -> Result<usize, String> {
-    let relations = Relations::derive(trace).map_err(|e| e.to_string())?;
-    let context = Context::new(trace, &relations);
+    let execution = Execution::derive(trace).map_err(|e| e.to_string())?;
+    let context = Context::new(&execution);
     let mut engines: Vec<_> = complete.iter().chain(others).map(|engine| engine(&context)).collect();
     let mut compared = 0;
     for model in Model::ALL {
         let Ok(oracle) = Oracle::explore(trace, model, 200_000) else { continue };
-        for target in targets(trace, &relations, &mut Random::new(seed)) {
+        for target in targets(&execution, &mut Random::new(seed)) {
             let Ok(truth) = oracle.decide(&target) else { continue };
             for (i, engine) in engines.iter_mut().enumerate() {
                 let verdict = engine.decide(&target, model, &Budget::default());
@@ -84,11 +87,13 @@ pub(crate) fn compare(
                         truth.is_some() && *checked.target() == target && checked.model() == model
                     }
                     Verdict::Refuted(_) => truth.is_none(),
+                    // No engine is complete for these.
+                    Verdict::Unknown(_) if matches!(target, Target::UnorderedRace(..)) => true,
                     // Where an attempt that failed could succeed unnoticed, the trace cannot say what the program does.
                     Verdict::Unknown(undecided) if undecided.reason.contains("attempt that failed may succeed") => {
                         truth.is_none() && matches!(model, Model::Branch | Model::Causal)
                     }
-                    Verdict::Unknown(_) => i >= complete.len() || matches!(target, Target::UnorderedRace(..)),
+                    Verdict::Unknown(_) => i >= complete.len(),
                 };
                 if !right {
                     return Err(format!("{target:?} in {model}: oracle {truth:?}, {} {verdict:?}", engine.name()));

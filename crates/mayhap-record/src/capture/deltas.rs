@@ -1,4 +1,4 @@
-//! Units of the ring, made the words that everything behind the ring knows.
+//! Units of the ring, made the words that everything after the ring knows.
 //!
 //! A unit tells how far an access is from the last one of its site, so a stretch of units means something only together with
 //! what its sites accessed last before it: [`Lasts`] keeps that.
@@ -37,7 +37,7 @@ impl Lasts {
         Lasts { sites, stretch: 0, before: Vec::new(), broken: false }
     }
 
-    /// Goes on from what sites accessed last before a stretch, as [`Self::before`] told.
+    /// Goes on from what sites accessed last before a stretch, as [`Self::before`] returned it.
     pub(crate) fn begin(&mut self, before: &[u64]) {
         self.broken = false;
         for (site, address) in before.iter().filter_map(|&word| split_access(word)) {
@@ -198,7 +198,7 @@ mod tests {
         words.extend_from_slice(record);
     }
 
-    /// The words of units; those that are not whole are left out.
+    /// Returns the words of units; those that are not whole are left out.
     fn expand(lasts: &mut Lasts, units: &[u32]) -> Vec<u64> {
         let mut words = Vec::new();
         lasts.split(units, &mut words, put_access, put_record);

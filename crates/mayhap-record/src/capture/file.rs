@@ -10,8 +10,9 @@
 //! | last 24 bytes | where the end begins, its checksum, [`RECORDING`] |
 //!
 //! Names, lines and machine code are read from the program's files when the recording is finished. A file that is another by then
-//! is not looked at, and the user is told.
+//! is not looked at, and a note says so.
 
+use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, PermissionsExt};
@@ -35,7 +36,7 @@ use crate::capture::store::{Size, Store};
 use crate::limits::Limits;
 use mayhap_trace::attachments::Run;
 
-/// Bytes behind the JSON at the end.
+/// Bytes after the JSON at the end.
 const FOOTER: u64 = 24;
 /// The most that the JSON at the end may take.
 const LONGEST_END: u64 = 1 << 30;
@@ -79,6 +80,23 @@ impl Identity {
             }
         }
     }
+}
+
+/// What tells builds of a program apart, as text; the program is looked for as a shell would.
+pub fn build_of(program: &OsStr) -> Option<String> {
+    let path = Path::new(program);
+    let path = if program.as_encoded_bytes().contains(&b'/') {
+        path.to_path_buf()
+    } else {
+        std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(path)).find(|path| path.is_file())?
+    };
+    Some(match Identity::of(&path)? {
+        Identity::Build(id) => id.iter().map(|byte| format!("{byte:02x}")).collect(),
+        Identity::Seen(bytes, changed) => {
+            let since = changed.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok()).unwrap_or_default();
+            format!("{bytes} bytes of {}", since.as_nanos())
+        }
+    })
 }
 
 /// A recording being made in a file. It appears under its name when it is complete.

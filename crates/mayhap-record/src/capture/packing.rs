@@ -1,14 +1,14 @@
 //! Packs the units of a run for keeping, as fast as a program tells them: a part of a byte for most accesses, next to nothing for
 //! loops.
 //!
-//! Each piece of units is packed by itself. The low halves of addresses that are told whole are put aside, since they are seldom what
+//! Each piece of units is packed by itself. The low halves of addresses that are written whole are put aside, since they are seldom what
 //! anything was before, and the others around them often are. The other units are packed in *groups* of 16:
 //!
 //! - Where the group is as 16 units before it in the piece, it is a *run*, as long as that goes on. Those before it are found by the hash of
 //!   the group's beginning. Loops over arrays repeat the same few units, since units tell differences of addresses.
 //! - Where all its units have a *place*, of which there are 256, the places tell the group, in two or four bits each where they are
 //!   among the first 4 or 16, as in a loop that decides by what it reads.
-//! - Otherwise it is *mixed*: a unit that is the latest of those with its hash in mixed groups is told by the hash, the others are new. The
+//! - Otherwise it is *mixed*: a unit that is the latest of those with its hash in mixed groups is written as the hash, the others are new. The
 //!   first new one then takes a place, or where none is new, each that has none: the places in turn, and after the last the
 //!   seventeenth, since what comes first comes most.
 //!
@@ -36,17 +36,17 @@ use mayhap_symbols::Module;
 pub(super) const GROUP: usize = 16;
 /// The most units of a piece.
 pub(super) const MOST: usize = 1 << 20;
-/// Units that are told by their place.
+/// Units that are written as their place.
 pub(super) const PLACES: usize = 256;
 /// Hashes of units by which their places are found.
 const HASHES: usize = 1 << 12;
-/// Hashes of units that are told by their hash.
+/// Hashes of units that are written as their hash.
 const CELLS: usize = 256;
 /// Hashes of the beginnings of groups.
 const BEGINNINGS: usize = 1 << 10;
 /// Places that are not taken a second time: in them are the units that came first, and those come most often.
 const KEPT: u8 = 16;
-/// The most bytes of a group: a tag, two bytes of bits, the units; and bytes that are written behind what counts.
+/// The most bytes of a group: a tag, two bytes of bits, the units; and bytes that are written after what counts.
 const LONGEST: usize = 3 + 4 * GROUP + 3;
 
 pub(super) const LOWS: u8 = 0;
@@ -249,7 +249,7 @@ impl Packer {
     }
 
     /// How many units the accesses and records at the beginning have that are all there. If there are far accesses among them, the low
-    /// halves of their addresses go to [`Self::lows`], all else to [`Self::main`]. Units that nobody wrote count one by one.
+    /// halves of their addresses go to [`Self::lows`], all else to [`Self::main`]. Units that no thread wrote count one by one.
     fn part(&mut self, units: &[u32]) -> usize {
         let (mut at, mut mains, mut far) = (0, 0, 0);
         while let Some(&first) = units.get(at) {

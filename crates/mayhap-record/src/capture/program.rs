@@ -9,9 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mayhap_wire::ring::{ENVIRONMENT, UNITS, state};
+use mayhap_wire::schedule;
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags};
 use rustix::time::Timespec;
+use signal_hook::SigId;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use crate::Error;
@@ -29,6 +31,9 @@ const NAP: Duration = Duration::from_millis(2);
 pub trait Monitor {
     /// Called every few milliseconds, and when the program has ended; `units` counts what it has recorded so far.
     fn look(&mut self, child: &mut Child, units: u64) -> Result<(), Error>;
+
+    /// Called before that once the runtime has found that no thread can go on.
+    fn nothing_runs(&mut self) {}
 }
 
 /// Lets the program run.
@@ -52,6 +57,8 @@ pub fn command(program: &[OsString], runtime: &Path) -> Result<Command, Error> {
         libraries.push(others);
     }
     command.env("LD_LIBRARY_PATH", libraries);
+    // No schedule, in as many bytes as one takes.
+    command.env(schedule::ENVIRONMENT, "/".repeat(schedule::PATH_LENGTH));
     Ok(command)
 }
 
@@ -62,14 +69,14 @@ pub(crate) fn drive(
     monitor: &mut dyn Monitor,
     take: &mut dyn FnMut(&[u32]),
 ) -> Result<(ExitStatus, Ring), Error> {
-    let mut ring = Ring::create(UNITS, options.seed, options.schedule, options.slice, options.inputs)
+    let mut ring = Ring::create(UNITS, options)
         .map_err(|error| Error::new(format_args!("cannot create shared memory for the recording: {error}")))?;
     command.env(ENVIRONMENT, ring.path());
     let child = command.spawn();
     let name = PathBuf::from(command.get_program());
     // Ends of pipes that the program has are closed here with the command.
     drop(command);
-    let child = child.map_err(|error| Error::at(&name, format_args!("cannot run it: {error}")))?;
+    let child = child.map_err(|error| Error::cannot_run(&name, &error))?;
     let status = drain(child, &mut ring, monitor, take)?;
     Ok((status, ring))
 }
@@ -109,6 +116,9 @@ fn drain(
                 break;
             }
         }
+        if ring.state().map_err(broken)? & state::STUCK != 0 {
+            monitor.nothing_runs();
+        }
         monitor.look(&mut child, count)?;
         if let (false, Some(status)) = (writing, ended) {
             return Ok(status);
@@ -147,7 +157,16 @@ fn is_writing(pid: u32, ring: &Ring) -> bool {
 
 /// Signals that would end the recorder: the program decides what becomes of it, the recorder stays until then.
 struct Signals {
-    caught: Vec<(i32, Arc<AtomicUsize>)>,
+    caught: Vec<(i32, Arc<AtomicUsize>, Option<SigId>)>,
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        // Exploring makes many thousand runs: none may leave anything behind.
+        for id in self.caught.iter().filter_map(|(.., id)| *id) {
+            signal_hook::low_level::unregister(id);
+        }
+    }
 }
 
 impl Signals {
@@ -155,15 +174,15 @@ impl Signals {
         let caught = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().map(|signal| {
             let flag = Arc::new(AtomicUsize::new(0));
             // Where a signal cannot be caught the recorder ends with it, as any program would.
-            let _ = signal_hook::flag::register_usize(signal, Arc::clone(&flag), 1);
-            (signal, flag)
+            let id = signal_hook::flag::register_usize(signal, Arc::clone(&flag), 1).ok();
+            (signal, flag, id)
         });
         Signals { caught: caught.collect() }
     }
 
     /// Passes signals on that were meant for the recorder alone; those of the terminal reach the program anyway.
     fn forward(&self, child: &Child) {
-        for (signal, flag) in &self.caught {
+        for (signal, flag, _) in &self.caught {
             let once = flag.swap(0, Ordering::Relaxed) != 0;
             if once
                 && matches!(*signal, SIGTERM | SIGHUP)

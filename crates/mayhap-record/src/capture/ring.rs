@@ -7,7 +7,12 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use mayhap_wire::ring::{DATA_OFFSET, HEAD_INVALID, MAGIC, Schedule, offset};
+use mayhap_wire::ring::{DATA_OFFSET, HEAD_INVALID, MAGIC, offset};
+
+use crate::options::Options;
+
+/// As long as the path of any process and file.
+const PATH_LENGTH: usize = 32;
 
 /// A ring in memory shared with the program.
 pub(crate) struct Ring {
@@ -19,8 +24,9 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// A new ring of so many units, a power of two.
-    pub(crate) fn create(units: u64, seed: u64, schedule: Schedule, slice: u32, inputs: bool) -> io::Result<Ring> {
+    /// Returns a new ring of so many units, a power of two.
+    pub(crate) fn create(units: u64, options: &Options) -> io::Result<Ring> {
+        let linger = u32::try_from(options.linger.as_millis()).unwrap_or(u32::MAX);
         let (file, name) = if Path::new("/proc/self/fd").exists() {
             (File::from(rustix::fs::memfd_create("mayhap-ring", rustix::fs::MemfdFlags::CLOEXEC)?), None)
         } else {
@@ -30,21 +36,27 @@ impl Ring {
         file.set_len(DATA_OFFSET as u64 + units * 4)?;
         let put = |at, bytes: &[u8]| file.write_all_at(bytes, at);
         put(offset::UNITS, &units.to_le_bytes())?;
-        put(offset::SEED, &seed.to_le_bytes())?;
-        put(offset::SCHEDULE, &(schedule as u32).to_le_bytes())?;
-        put(offset::SLICE, &slice.to_le_bytes())?;
-        put(offset::INPUTS, &u32::from(inputs).to_le_bytes())?;
+        put(offset::SEED, &options.seed.to_le_bytes())?;
+        put(offset::SCHEDULE, &(options.schedule as u32).to_le_bytes())?;
+        put(offset::SLICE, &options.slice.to_le_bytes())?;
+        put(offset::INPUTS, &u32::from(options.inputs).to_le_bytes())?;
+        put(offset::VALUES, &u32::from(options.values).to_le_bytes())?;
+        put(offset::LINGER, &linger.to_le_bytes())?;
         put(offset::RECORDER, &std::process::id().to_le_bytes())?;
         put(offset::TAIL_CHECK, &u64::MAX.to_le_bytes())?;
         put(offset::MAGIC, &MAGIC.to_le_bytes())?;
         Ok(Ring { file, name, units, tail: 0 })
     }
 
-    /// How the program finds it: through this process, so that nobody in between need keep a file open.
+    /// How the program finds it: through this process, so that no process in between need keep a file open. Always of the same length: what the environment takes
+    /// decides where the stack begins.
     pub(crate) fn path(&self) -> PathBuf {
         match &self.name {
             Some(name) => name.to_path_buf(),
-            None => format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()).into(),
+            None => {
+                let path = format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd());
+                format!("{path:/>PATH_LENGTH$}").into()
+            }
         }
     }
 
@@ -106,11 +118,27 @@ impl Ring {
 
 #[cfg(test)]
 mod tests {
+    use mayhap_wire::ring::Schedule;
+
     use super::*;
+    use crate::limits::Limits;
+    use crate::options::LINGER;
 
     #[test]
     fn units_come_out_in_order_around_the_end_of_the_memory() {
-        let mut ring = Ring::create(16, 1, Schedule::Free, 1, false).unwrap();
+        let options = Options {
+            output: PathBuf::new(),
+            seed: 1,
+            schedule: Schedule::Free,
+            slice: 1,
+            inputs: false,
+            values: false,
+            linger: LINGER,
+            root: None,
+            limits: Limits::default(),
+            finish: true,
+        };
+        let mut ring = Ring::create(16, &options).unwrap();
         let (mut head, mut units, mut next) = (0u64, Vec::new(), 0);
         for (n, limit) in [(5, 16), (10, 16), (16, 16), (7, 16), (13, 4)] {
             for unit in head..head + n {

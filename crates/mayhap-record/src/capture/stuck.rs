@@ -15,21 +15,29 @@ const WAITS: [u64; 5] = [0, 6, 9, 11, 13];
 const MODIFIERS: u64 = 128 | 256;
 /// How long all threads must have slept so, with nothing recorded in between.
 const LONG: Duration = Duration::from_millis(300);
+/// The same if the runtime has found that no thread can go on.
+const SHORT: Duration = Duration::from_millis(20);
 
 /// Watches one program.
 #[derive(Debug, Default)]
 pub struct StuckWatch {
     since: Option<(Instant, u64)>,
+    hurries: bool,
 }
 
 impl StuckWatch {
+    /// The runtime has found that no thread can go on: what is seen of them need not last long.
+    pub fn hurry(&mut self) {
+        self.hurries = true;
+    }
+
     /// Looks at the program, which has recorded `words` so far: whether none of its threads can go on.
     pub fn is_stuck(&mut self, process: u32, words: u64) -> bool {
         let now = Instant::now();
         match self.since {
             // Looking costs a system call for each thread, so one look at the beginning and one at the end suffice.
             Some((since, seen)) if seen == words => {
-                if now - since < LONG {
+                if now - since < if self.hurries { SHORT } else { LONG } {
                     return false;
                 }
                 let stuck = all_threads_wait(process);

@@ -7,7 +7,7 @@ use crate::capture::packing::{
     BYTES, FIFTEENS, GROUP, Known, LOWS, MIXED, MOST, NIBBLES, PLACES, QUARTERS, RUN, THREES, cell, is_access,
 };
 
-/// Unpacks pieces of units, which follow one another unless it is told otherwise.
+/// Unpacks pieces of units, which follow one another unless the caller says otherwise.
 pub(crate) struct Unpacker {
     known: Box<Known>,
     main: Vec<u32>,
@@ -239,7 +239,7 @@ mod tests {
                 round_trip(&mut packer, &units);
             }
         }
-        // Among them some that nobody writes, and far accesses among those.
+        // Among them some that no thread writes, and far accesses among those.
         for length in [20, 100, 5000] {
             let mut units: Vec<u32> =
                 (0..length).map(|_| dice.roll(6) as u32 * (dice.roll(3) as u32 * 200 + 1)).collect();

@@ -3,13 +3,41 @@
 use mayhap_trace::{Flags, NONE, NameError, Op};
 
 use super::Lowering;
-use crate::memory::Block;
-use crate::sharing::shadow_table::granules;
+use crate::memory::{Block, BlockKind};
+use crate::sharing::shadow_table::{GRANULE, granules};
 use crate::sharing::sharing_state::{CUTS, KEPT};
+
+/// The piece of a granule that `start` lies in, counted from the first, and where it ends; none beyond `to`.
+#[inline]
+pub(super) fn piece_of(cell: u64, start: u64, to: u64) -> Option<(u32, u64)> {
+    if start >= to {
+        return None;
+    }
+    let cuts = (cell & CUTS) as u32;
+    // Cuts at 1..=start are starts of pieces up to the one that `start` is in.
+    let piece = (cuts & ((2 << start) - 1)).count_ones();
+    let later = cuts & !((2 << start) - 1);
+    Some((piece, u64::from(later.trailing_zeros()).min(to)))
+}
 
 impl Lowering {
     pub(super) fn access(&mut self, site: u32, address: u64, bytes: u64, op: Op) -> Result<(), NameError> {
-        self.access_with(site, address, bytes, op, Flags::NONE)
+        self.use_library(site)?;
+        let stores = self.marks(site).stores.filter(|_| op == Op::Write);
+        let flags = if stores.is_some() { Flags::CONSTANT } else { Flags::NONE };
+        let before = self.count;
+        self.access_with(site, address, bytes, op, flags, stores)?;
+        if self.count > before && self.is_piece(address, bytes) && self.out.ops.last() == Some(&op) {
+            let event = self.count - 1;
+            self.thread().latest.put(address, bytes, event);
+        }
+        Ok(())
+    }
+
+    /// The bytes are one piece of memory for all accesses.
+    fn is_piece(&self, address: u64, bytes: u64) -> bool {
+        let (from, to) = (address % GRANULE, address % GRANULE + bytes);
+        to <= GRANULE && piece_of(self.kept.get(address - from), from, to).is_some_and(|(_, end)| end == to)
     }
 
     pub(super) fn access_with(
@@ -19,31 +47,38 @@ impl Lowering {
         bytes: u64,
         op: Op,
         flags: Flags,
+        value: Option<u64>,
     ) -> Result<(), NameError> {
+        // Also where the memory is one thread's own: with another value the access goes elsewhere, or the program ends there.
+        if !self.marks(site).constant {
+            self.implicit_branch()?;
+        }
         if self.limits.choose_places() && self.is_excluded(site) {
             let kept = granules(address, bytes).any(|(granule, _, _)| self.kept.get(granule) != 0);
-            self.excluded += u64::from(kept);
+            if kept {
+                self.left_out_here(site);
+            }
             return Ok(());
         }
         let said = if self.annotations.is_any() { self.annotated(address, bytes, op) } else { Some(Flags::NONE) };
         let Some(flags) = said.map(|said| flags.with(said)) else { return Ok(()) };
-        let mut first = true;
         for (granule, from, to) in granules(address, bytes) {
             let cell = self.kept.get(granule);
             if cell == 0 {
                 continue;
             }
-            if std::mem::take(&mut first) && !self.marks(site).constant {
-                self.implicit_branch()?;
-            }
             let base = self.variable(granule, cell)?;
-            // Cuts at 1..=from are starts of pieces up to the one that `from` starts.
-            let cuts = (cell & CUTS) as u32;
-            let mut piece = base + (cuts & ((2 << from) - 1)).count_ones();
-            self.emit_with(op, piece, site, flags, NONE)?;
-            for _ in 0..(cuts & ((1 << to) - 1) & !((2 << from) - 1)).count_ones() {
-                piece += 1;
-                self.emit_with(op, piece, site, flags, NONE)?;
+            let mut start = from;
+            while let Some((piece, end)) = piece_of(cell, start, to) {
+                let value = match value {
+                    Some(value) => self.value(value, granule + start - address, end - start)?,
+                    None => NONE,
+                };
+                self.emit_with(op, base + piece, site, flags, value)?;
+                start = end;
+            }
+            if op == Op::Write {
+                self.doubts.forget(granule);
             }
             if op == Op::Read {
                 self.thread().dirty = true;
@@ -52,7 +87,27 @@ impl Lowering {
         Ok(())
     }
 
-    /// The variable of a granule's first piece; the others follow it.
+    /// A thread begins on this stack; `frames` is where its frames begin.
+    pub(super) fn begin(&mut self, thread: u16, start: u64, end: u64, frames: Option<u64>) -> Result<(), NameError> {
+        self.retire_overlapping(start, end);
+        let frames = frames.unwrap_or(end);
+        let block = self.blocks.stack(thread, start, end, frames);
+        self.revive(&block);
+        self.steps.begun(thread, frames);
+        self.emit(Op::Begin, NONE, 0)?;
+        // What a thread was started with counts as read.
+        self.thread().dirty = true;
+        self.thread().stack = start..end;
+        if thread == 0 && self.writes { self.tell_branches() } else { Ok(()) }
+    }
+
+    /// By one at its beginning a trace says that it tells branches.
+    pub(super) fn tell_branches(&mut self) -> Result<(), NameError> {
+        self.thread().dirty |= self.facts.tells_branches;
+        self.branch(0)
+    }
+
+    /// Returns the variable of a granule's first piece; the others follow it.
     #[inline]
     pub(super) fn variable(&mut self, granule: u64, cell: u64) -> Result<u32, NameError> {
         if cell >> 32 != 0 {
@@ -73,9 +128,12 @@ impl Lowering {
     pub(super) fn retire(&mut self, block: &Block) {
         if let Some(kept) = self.facts.kept.get(block.number) {
             for &(granule, _) in kept {
-                self.kept.set((block.start / 8 + u64::from(granule)) * 8, 0);
+                let address = (block.start / 8 + u64::from(granule)) * 8;
+                self.kept.set(address, 0);
+                self.doubts.forget(address);
             }
         }
+        self.allocated_at.remove(&block.number);
         self.objects.forget(block.start..block.end);
         self.rust_locks.forget_if_any(block.start, block.end);
     }
@@ -87,29 +145,37 @@ impl Lowering {
     }
 
     pub(super) fn free(&mut self, site: u32, address: u64) -> Result<(), NameError> {
+        // With another value something else is freed, or what was freed before.
+        self.implicit_branch()?;
         let Some(block) = self.blocks.starting(address) else { return Ok(()) };
         let granules: Vec<u64> = match self.facts.kept.get(block.number) {
             Some(kept) => kept.iter().map(|&(granule, _)| (block.start / 8 + u64::from(granule)) * 8).collect(),
             None => Vec::new(),
         };
         for granule in granules {
-            self.access_with(site, granule, 8, Op::Write, Flags::FREE)?;
+            self.access_with(site, granule, 8, Op::Write, Flags::FREE, None)?;
         }
-        Ok(())
+        self.end_objects(site, block.start..block.end)
     }
 
     /// Memory is given back to the kernel, by a call that need not know how it was allocated.
     pub(super) fn unmapped(&mut self, site: u32, start: u64, bytes: u64) -> Result<(), NameError> {
         self.stacks.frees(site);
         let end = start.saturating_add(bytes);
-        for block in self.blocks.within(start, end) {
+        self.doubts.unmapped(&(start..end));
+        // A thread that ends gives its stack back; libraries are unloaded.
+        let whole = self.blocks.given_back(start, end);
+        for block in self.blocks.within(start, end).into_iter().chain(whole) {
             let kept = self.facts.kept.get(block.number).map(|kept| kept.to_vec()).unwrap_or_default();
             for (granule, _) in kept {
                 let address = (block.start / 8 + u64::from(granule)) * 8;
                 if (start..end).contains(&address) {
-                    self.access_with(site, address, 8, Op::Write, Flags::FREE)?;
+                    self.access_with(site, address, 8, Op::Write, Flags::FREE, None)?;
                 }
             }
+        }
+        if let Some(library) = whole.filter(|block| block.kind == BlockKind::Library) {
+            self.end_objects(site, library.start..library.end)?;
         }
         let (gone, left) = self.blocks.cut(start, end);
         for block in gone {
@@ -119,5 +185,16 @@ impl Lowering {
             self.revive(&block);
         }
         Ok(())
+    }
+
+    /// A module lies in memory from here on.
+    pub(super) fn loaded(&mut self, low: u64, end: u64) {
+        self.module_loaded(low);
+        if self.blocks.is_new_library(low, end) {
+            self.retire_overlapping(low, end);
+            let block = self.blocks.library(self.current, low, end);
+            self.revive(&block);
+            self.mark_library(low..end);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What programs say of their own accesses: races that are meant, and accesses that nobody is to look at.
+//! What programs say of their own accesses: races that are meant, and accesses that are to be ignored.
 
 use std::collections::{BTreeMap, HashMap};
 

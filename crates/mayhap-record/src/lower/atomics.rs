@@ -3,12 +3,12 @@
 //! An operation that reads and writes is one step: its later events are joined to the first. A compare-exchange decides by what
 //! it reads, so a branch follows its read. An exchange writes what does not depend on what it reads.
 
-use mayhap_trace::{Flags, MemoryOrder, NONE, NameError, Op, Value, VariableKind};
+use mayhap_trace::{Flags, MemoryOrder, NONE, NameError, Op, VariableKind};
 use mayhap_wire::ring::{AtomicForm, AtomicKind};
 
 use super::Lowering;
+use super::accesses::piece_of;
 use crate::sharing::shadow_table::granules;
-use crate::sharing::sharing_state::CUTS;
 
 /// An atomic operation as it was recorded.
 #[derive(Clone, Copy)]
@@ -26,17 +26,23 @@ pub(crate) struct Atomic {
 impl Lowering {
     pub(crate) fn atomic(&mut self, site: u32, atomic: Atomic) -> Result<(), NameError> {
         let Atomic { address, kind, form, order, size, values } = atomic;
-        if !granules(address, size.into()).any(|(granule, _, _)| self.kept.get(granule) != 0) {
-            return Ok(());
-        }
-        if self.limits.choose_places() && self.is_excluded(site) {
-            self.excluded += 1;
-            return Ok(());
-        }
         if !self.marks(site).constant {
             self.implicit_branch()?;
         }
-        let flags = Flags::atomic(memory_order(order));
+        if !granules(address, size.into()).any(|(granule, _, _)| self.kept.get(granule) != 0) {
+            self.explain_shared(&atomic);
+            return Ok(());
+        }
+        if self.limits.choose_places() && self.is_excluded(site) {
+            self.left_out_here(site);
+            return Ok(());
+        }
+        // It gives its lock up without an order where it has only read. That cannot be meant, and processors keep the order.
+        let is_unlock =
+            kind == AtomicKind::Update && order == 0 && self.code.unlocks.contains(&self.sites.get(site).pc);
+        let order = if is_unlock { MemoryOrder::AcquireRelease } else { memory_order(order) };
+        let flags = Flags::atomic(order);
+        self.explain(site, &atomic);
         let mut joined = Flags::NONE;
         if kind != AtomicKind::Store {
             self.atomic_access(site, Op::Read, atomic, values.map(|(found, _)| found), flags.with(joined))?;
@@ -49,10 +55,25 @@ impl Lowering {
         }
         if kind != AtomicKind::Load {
             let independent = if form == AtomicForm::Exchange { Flags::INDEPENDENT } else { Flags::NONE };
+            let constant = if self.writes_constant(site, atomic) { Flags::CONSTANT } else { Flags::NONE };
             let written = values.map(|(_, written)| written);
-            self.atomic_access(site, Op::Write, atomic, written, flags.with(joined).with(independent))?;
+            let flags = flags.with(joined).with(independent).with(constant);
+            self.atomic_access(site, Op::Write, atomic, written, flags)?;
         }
         Ok(())
+    }
+
+    /// The operation writes a constant of the code: what the code says is what was written.
+    fn writes_constant(&self, site: u32, atomic: Atomic) -> bool {
+        let pc = self.sites.get(site).pc;
+        let Some(&[second, third]) = self.code.written.arguments.get(&pc) else { return false };
+        let given = match (atomic.kind, atomic.form) {
+            (AtomicKind::Store, _) | (AtomicKind::Update, AtomicForm::Exchange) => second,
+            (AtomicKind::Update, AtomicForm::Compare) => third,
+            _ => None,
+        };
+        let same = |given: u64, written: u64| (given ^ written) << (64 - 8 * u32::from(atomic.size.clamp(1, 8))) == 0;
+        given.zip(atomic.values).is_some_and(|(given, (_, written))| atomic.size <= 8 && same(given, written))
     }
 
     /// One access of an atomic operation, an event for each piece of memory that accesses anywhere distinguish.
@@ -70,11 +91,9 @@ impl Lowering {
                 continue;
             }
             let base = self.variable(granule, cell)?;
-            let cuts = (cell & CUTS) as u32;
             let mut start = from;
-            while start < to {
-                let end = (start + 1..to).find(|&byte| cuts & (1 << byte) != 0).unwrap_or(to);
-                let piece = base + (cuts & ((2 << start) - 1)).count_ones();
+            while let Some((piece, end)) = piece_of(cell, start, to) {
+                let piece = base + piece;
                 self.tables.variable_kinds.set(piece as usize, VariableKind::Atomic);
                 let offset = granule + start - atomic.address;
                 let value = match value {
@@ -87,13 +106,6 @@ impl Lowering {
             }
         }
         Ok(())
-    }
-
-    /// The cell of the value of some bytes of a number.
-    fn value(&mut self, number: u64, offset: u64, bytes: u64) -> Result<u32, NameError> {
-        let shifted = number >> (8 * offset.min(7));
-        let mask = if bytes >= 8 { u64::MAX } else { (1 << (8 * bytes)) - 1 };
-        Ok(self.tables.values.intern(Value::Bits(shifted & mask))?.cell())
     }
 
     pub(crate) fn fence(&mut self, site: u32, order: u8) -> Result<(), NameError> {

@@ -59,6 +59,10 @@ impl Lowering {
             let initial = self.objects.semaphore_initial(address);
             self.tables.condition_kinds.set(semaphore as usize, ConditionKind::Semaphore { initial });
         }
-        self.named(Op::Wait, semaphore, site)
+        let attempt = std::mem::take(&mut self.thread().attempt);
+        if !self.marks(site).constant {
+            self.implicit_branch()?;
+        }
+        self.emit_with(Op::Wait, semaphore, site, attempt, NONE)
     }
 }

@@ -4,17 +4,18 @@
 //! |---|---|
 //! | something is put into a channel | `wait` for what was put in before, by whichever thread; `notifyall` of a condition of its own |
 //! | something is taken | `wait` for what was taken before, `wait` for the send that supplied the last of it, `notifyall` |
-//! | the end of a channel is found | `wait` for whoever hung up |
+//! | the end of a channel is found | `wait` for the thread that hung up |
 //! | a channel is found ready | `wait` for the last send; where there was no room before, for who made room |
 //! | signal sent, got | `notifyall`, `wait` |
 //! | lock of a file or a stream | `acq`, `racq`, `rel`, `rrel` |
 //!
-//! So operations at the same end of a channel keep their observed order, and a channel from which nobody takes orders nothing.
+//! So operations at the same end of a channel keep their observed order, and a channel from which no thread takes orders nothing.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
+use mayhap_trace::attachments::doubts::Role;
 use mayhap_trace::{ConditionKind, Flags, LockKind, MemoryOrder, NONE, NameError, Op, VariableKind};
-use mayhap_wire::channel::{self, ALL, doubt, flag, mark};
+use mayhap_wire::channel::{self, ALL, flag, mark};
 use mayhap_wire::ring::Tag;
 
 use super::{Lowering, names};
@@ -52,6 +53,7 @@ enum Part {
 struct Channel {
     name: String,
     is_pipe: bool,
+    is_socket: bool,
     /// How much was ever put in.
     total: u64,
     sends: u64,
@@ -78,8 +80,6 @@ pub(super) struct Channels {
     locks: HashMap<u64, Keyed>,
     /// Conditions of signals, by signal and target.
     signals: HashMap<(u64, u64), u32>,
-    /// What the recording could not see into: kind and place.
-    doubts: BTreeSet<(u8, String)>,
 }
 
 impl Channel {
@@ -142,32 +142,19 @@ impl Lowering {
             Tag::SignalTaken => self.signal_taken(site, first)?,
             Tag::KeyedAcquire => self.keyed_acquire(site, body)?,
             Tag::KeyedRelease => self.keyed_release(site, first, second)?,
-            Tag::Doubt => self.doubted(site, first as u8),
             _ => {}
         }
+        // What came, or that it came, is read.
+        self.thread().dirty |= matches!(tag, Tag::Receive | Tag::Ready | Tag::SignalTaken);
         Ok(())
-    }
-
-    fn doubted(&mut self, site: u32, kind: u8) {
-        let place = self.symbols.place(self.sites.get(site).pc).to_string();
-        self.channels.doubts.insert((kind, place));
-    }
-
-    /// What the recording could not see into, as notes on the run.
-    pub(crate) fn doubts(&self) -> Vec<String> {
-        let noun = |kind: u8| match kind {
-            doubt::ASSEMBLY => "inline assembly that could not be read",
-            doubt::THREAD => "a thread that was not seen to start",
-            _ => "something that could not be seen into",
-        };
-        self.channels.doubts.iter().map(|(kind, place)| format!("{} at {place}", noun(*kind))).collect()
     }
 
     /// A channel comes into use at a site, which names it.
     pub(super) fn channel_opened(&mut self, site: u32, key: u64, kind: u8) {
         let name = self.channel_name(site, kind, "created");
         // Its number may have been another one's before.
-        self.channels.channels.insert(key, Channel { name, is_pipe: kind == channel::PIPE, ..Channel::default() });
+        let (is_pipe, is_socket) = (kind == channel::PIPE, kind == channel::SOCKET);
+        self.channels.channels.insert(key, Channel { name, is_pipe, is_socket, ..Channel::default() });
     }
 
     fn channel_name(&mut self, site: u32, kind: u8, how: &str) -> String {
@@ -188,7 +175,7 @@ impl Lowering {
         self.channels.channels.entry(key).or_default()
     }
 
-    /// The condition of a part of a channel.
+    /// Returns the condition of a part of a channel.
     fn channel_condition(&mut self, key: u64, site: u32, part: Part) -> Result<u32, NameError> {
         let channel = self.channel(key, site);
         if let Some(&condition) = channel.conditions.get(&part) {
@@ -240,6 +227,7 @@ impl Lowering {
     pub(super) fn sent(&mut self, site: u32, body: &[u64]) -> Result<(), NameError> {
         let &[key, amount, mark, flags] = body else { return Ok(()) };
         if !self.facts.received.contains(&key) {
+            self.other_process(Role::Releases);
             return Ok(());
         }
         if flags & flag::WAKES != 0 {
@@ -322,6 +310,9 @@ impl Lowering {
             let channel = self.channel(key, site);
             channel.unmeasured |= flags & flag::UNMEASURED != 0;
             let supplier = channel.take(amount, mark);
+            if supplier.is_none() && (channel.is_pipe || channel.is_socket) {
+                self.other_process(Role::Waits);
+            }
             self.wait_for_send(site, key, supplier)?;
             if flags & flag::UNMEASURED != 0 {
                 self.wait_for_part(site, key, Part::End)?;
@@ -431,7 +422,7 @@ impl Lowering {
             return self.take_in_order(site, key, owner);
         }
         let (lock, me, shared) = (self.keyed_lock(site, key, owner)?, self.current, shared != 0);
-        self.thread().tries = false;
+        self.thread().attempt = Flags::NONE;
         let Some(keyed) = self.channels.locks.get_mut(&key) else { return Ok(()) };
         let same = |holder: &&mut (u16, u64, bool, u32)| holder.1 == owner && (owner != 0 || holder.0 == me);
         let before = keyed.holders.iter_mut().find(same).map(|holder| {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mayhap_symbols::{OpenMp, Symbols, constant_calls};
+use mayhap_symbols::{OpenMp, Symbols};
 use mayhap_trace::ErrorKind;
 use mayhap_trace::format::TraceWriter;
 use mayhap_wire::attachment;
@@ -16,7 +16,8 @@ use crate::limits::Limits;
 use crate::lower::Lowering;
 use crate::lower::reading::Reading;
 use crate::sharing::first_pass::first_pass;
-use mayhap_trace::attachments::Run;
+use mayhap_trace::attachments::doubts::What;
+use mayhap_trace::attachments::{Doubts, Run};
 
 /// A run that was recorded and is over.
 pub(crate) struct Finished<'a> {
@@ -47,22 +48,27 @@ pub(crate) fn make(
     let (facts, filter, looked) =
         first_pass(&store, ending.tells_branches(), changed).map_err(|error| Error::at(output, error))?;
     let mut notes = Vec::new();
+    let mut doubts = Doubts::default();
     let unseen = unseen(ending.state, facts.modules.first().map(|module| module.path.as_path()));
     if let Some(unseen) = &unseen {
         notes.push(format!(
             "{unseen} is not visible: events that only it orders look unordered, so nothing can be proven"
         ));
+        doubts.add_whole(What::OpenMp, unseen.as_str());
     }
-    let symbols = Symbols::load(&facts.modules, run.folder.clone());
-    let constant = constant_calls(&symbols, &facts.pcs);
+    let symbols = Symbols::load(&facts.modules, run.root.clone().or_else(|| run.folder.clone()));
     let keeps_part = writer.keep_part();
-    let ended = Run { unseen, stdin: None, program: run.program.clone(), folder: run.folder.clone(), ..*run };
+    let ended = Run { stdin: None, ..run.clone() };
     writer.attach(attachment::RUN, &ended.to_bytes()).map_err(failed)?;
     if let Some(input) = &run.stdin {
         writer.attach(attachment::STDIN, input).map_err(failed)?;
     }
+    if limits.last.is_some() {
+        doubts.add_whole(What::Beginning, "");
+    }
     let reading = Reading::new(store, filter, looked, limits.last);
-    let mut lowering = Lowering::new(reading, facts, symbols, constant, limits);
+    let mut lowering = Lowering::new(reading, facts, symbols, limits);
+    lowering.begin_doubts(doubts);
     let mut chunks = 0;
     let count = |_: &dyn mayhap_trace::Source| {
         chunks += 1;
@@ -81,7 +87,7 @@ pub(crate) fn make(
 
 /// What is not in the trace, in words.
 fn left_out(lowering: &Lowering) -> Vec<String> {
-    let mut notes: Vec<String> = lowering.unlifted().into_iter().chain(lowering.doubts()).collect();
+    let mut notes: Vec<String> = lowering.unlifted().into_iter().chain(lowering.unseen()).collect();
     if lowering.left_out() > 0 {
         let n = lowering.left_out();
         notes.push(format!("the trace contains only the last steps; {n} earlier accesses are not in it"));
@@ -97,7 +103,7 @@ fn left_out(lowering: &Lowering) -> Vec<String> {
 }
 
 /// What synchronises the program out of the runtime's sight: a library of OpenMP that is not known to tell, or that is a part of the
-/// program itself, where nobody can stand in front of it.
+/// program itself, where nothing can be loaded before it.
 fn unseen(bits: u32, program: Option<&Path>) -> Option<String> {
     let linked = program.map(OpenMp::of).unwrap_or_default();
     let hidden = linked.gcc || (linked.llvm && bits & state::OPENMP_TELLS == 0);

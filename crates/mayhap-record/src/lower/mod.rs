@@ -9,7 +9,7 @@
 //! | atomic load, store | a read or write with its memory order and value |
 //! | atomic update | a read and a write in one step; a compare-exchange has a branch between them, also where it fails |
 //! | fence | `fence` with its memory order |
-//! | condition wait | `rel`, `wait` directly behind the `notify` that woke it, if one did, `acq` |
+//! | condition wait | `rel`, `wait` directly after the `notify` that woke it, if one did, `acq` |
 //! | semaphore | a condition that counts: a post is a `notify`, a wait takes one |
 //! | barrier | each arrival waits for the one before; the last one notifies all, who wait for it when they leave |
 //! | once, guard of a static local | `notifyall` when done, `wait` by who finds it done |
@@ -25,9 +25,14 @@
 mod accesses;
 mod annotations;
 mod atomics;
+mod attached;
 mod attempts;
 pub(crate) mod channels;
+mod code;
+mod doubts;
 pub(crate) mod finish;
+mod lifetimes;
+mod locals;
 mod names;
 mod naming;
 mod part;
@@ -37,22 +42,24 @@ mod stacks;
 mod steps;
 mod sync;
 mod synchronisation;
+mod values;
 mod waiting;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 
-use mayhap_trace::attachments::waiting::Waiting;
+use mayhap_trace::attachments::doubts::{Role, What};
 use mayhap_trace::validate::Validator;
 use mayhap_trace::{
     CHUNK, Columns, Error, Event, EventId, Flags, LocId, NONE, NameError, Op, Position, Source, Tables, ThreadId,
     ValueId,
 };
-use mayhap_wire::attachment;
+use mayhap_wire::call_frame;
 use mayhap_wire::ring::{AtomicForm, BRANCHED, MAX_SITE, SiteKind, Tag, split_atomic};
 
 use crate::limits::Limits;
 use crate::lower::atomics::Atomic;
+use crate::lower::code::Code;
 use crate::lower::reading::Reading;
 use crate::lower::rust_locks::RustLocks;
 use crate::lower::stacks::{Now, Stacks};
@@ -63,8 +70,7 @@ use crate::ring_words::{Word, Words, following};
 use crate::sharing::first_pass::Facts;
 use crate::sharing::shadow_table::Table;
 use crate::sharing::sharing_state::KEPT;
-use mayhap_symbols::Symbols;
-use mayhap_symbols::rust_library;
+use mayhap_symbols::{Allocated, Symbols};
 
 /// What the lowering keeps of a thread.
 #[derive(Clone, Default)]
@@ -73,14 +79,18 @@ struct Thread {
     id: Option<ThreadId>,
     name: String,
     children: u32,
-    /// It has read a kept value since its last branch.
+    /// It has read something that is kept since its last branch: memory, what it was started with, what a thread that it joined
+    /// returned, whether an attempt failed, what came through a channel.
     dirty: bool,
-    /// The lock that it takes next, it only tries to take.
-    tries: bool,
+    /// How it attempts what it takes or waits for next.
+    attempt: Flags,
     /// Event count when it began to wait on a condition.
     waits_since: u64,
+    latest: values::Latest,
     /// A wait that has begun and not ended.
     waits: Option<waiting::Begun>,
+    /// Where its stack is.
+    stack: std::ops::Range<u64>,
 }
 
 /// What is known of a site by its code.
@@ -92,6 +102,25 @@ struct Marks {
     unseen: bool,
     /// It lies in Rust code that is not instrumented.
     silent: bool,
+    /// It writes this constant of the code.
+    stores: Option<u64>,
+    /// It lies in a library that is unloaded while other threads may use it: where that begins; 0 if not.
+    library: u64,
+}
+
+/// What location a site has.
+#[derive(Clone, Copy)]
+struct Location {
+    /// In the program's own code, if it does not depend on the caller.
+    own: u32,
+    /// As it is, once no caller is in the program's own code.
+    plain: u32,
+}
+
+impl Default for Location {
+    fn default() -> Self {
+        Location { own: NONE, plain: NONE }
+    }
 }
 
 /// A run's events, made from its words.
@@ -106,24 +135,30 @@ pub(crate) struct Lowering {
     objects: Objects,
     channels: channels::Channels,
     annotations: annotations::Annotations,
+    lives: lifetimes::Lives,
     threads: Vec<Thread>,
+    /// What the program called threads, by number.
+    called: BTreeMap<u16, String>,
+    locals: locals::Locals,
     current: u16,
+    /// The site of what is lowered now.
+    at: u32,
     symbols: Symbols,
     /// By site number.
     marks: Vec<Marks>,
-    /// Return addresses of calls whose address argument is a constant.
-    constant: HashSet<u64>,
-    /// Return addresses of calls that move memory unseen by anybody.
-    unseen: HashSet<u64>,
-    /// Return addresses in Rust code that is not instrumented.
-    silent: HashSet<u64>,
+    code: Code,
     rust_locks: RustLocks,
-    /// Locations of each site by number: of accesses, and of what else happens there.
-    locations: Vec<[u32; 2]>,
+    held_values: values::Held,
+    /// Locations of each site by number.
+    locations: Vec<Location>,
     /// Of places in the code, what location of the program's own they stand for.
     own: HashMap<u64, Option<u32>>,
     /// Where sites of allocations lie.
     lines: HashMap<u32, String>,
+    /// What sites of allocations allocate.
+    allocates: HashMap<u32, Option<Allocated>>,
+    /// Of blocks by number that a library allocated for the program: the location of the program's own code.
+    allocated_at: HashMap<usize, u32>,
     /// Names of variables outside heap blocks.
     variables: HashSet<String>,
     /// A heap block by number, and its name.
@@ -148,21 +183,16 @@ pub(crate) struct Lowering {
     told_waiting: bool,
     steps: Steps,
     stacks: Stacks,
+    doubts: doubts::Unseen,
 }
 
 impl Lowering {
-    pub(crate) fn new(
-        reading: Reading,
-        facts: Facts,
-        symbols: Symbols,
-        constant: HashSet<u64>,
-        limits: Limits,
-    ) -> Lowering {
+    pub(crate) fn new(reading: Reading, facts: Facts, symbols: Symbols, limits: Limits) -> Lowering {
         let mut kept = Table::default();
         for &(granule, cuts) in &facts.outside {
             kept.set(granule, KEPT | u64::from(cuts));
         }
-        let (unseen, silent) = rust_library(&symbols, &facts.pcs);
+        let code = Code::of(&symbols, &facts);
         let rust_locks = RustLocks::of(&facts.atomics, &symbols);
         Lowering {
             reading,
@@ -174,17 +204,22 @@ impl Lowering {
             objects: Objects::default(),
             channels: channels::Channels::default(),
             annotations: annotations::Annotations::default(),
+            lives: lifetimes::Lives::default(),
             threads: Vec::new(),
+            called: BTreeMap::new(),
+            locals: locals::Locals::default(),
             current: 0,
+            at: 0,
             symbols,
             marks: Vec::new(),
-            constant,
-            unseen,
-            silent,
+            code,
             rust_locks,
+            held_values: values::Held::default(),
             locations: Vec::new(),
             own: HashMap::new(),
+            allocates: HashMap::new(),
             lines: HashMap::new(),
+            allocated_at: HashMap::new(),
             variables: HashSet::new(),
             heap: (None, String::new()),
             writes: limits.last.is_none(),
@@ -202,6 +237,7 @@ impl Lowering {
             told_waiting: false,
             steps: Steps::default(),
             stacks: Stacks::default(),
+            doubts: doubts::Unseen::default(),
         }
     }
 
@@ -216,6 +252,9 @@ impl Lowering {
     }
 
     fn step(&mut self, word: Word<'_>) -> Result<(), NameError> {
+        if let Word::Record(Tag::Value, address, body) = word {
+            return self.observed(address, following(body, 0));
+        }
         self.noted = self.count;
         let word = match word {
             Word::Access(site, address) if site & BRANCHED != 0 => {
@@ -232,7 +271,12 @@ impl Lowering {
             self.note_lock(site, lock, false);
         }
         let view = View { sites: &self.sites, blocks: &self.blocks, symbols: &self.symbols };
-        self.steps.note(&view, self.current, word, self.count - self.noted);
+        // A branch alone is due to an access of memory that is one thread's own, which is no step.
+        match self.count - self.noted {
+            events if self.locals.left.is_some() => self.note_left(events),
+            1 if self.out.ops.last() == Some(&Op::Branch) => self.steps.skip(1),
+            events => self.steps.note(&view, self.current, word, events),
+        }
         Ok(())
     }
 
@@ -240,6 +284,7 @@ impl Lowering {
         match word {
             Word::Access(number, address) => {
                 let site = self.sites.get(number);
+                self.at = number;
                 let of_a_lock =
                     !matches!(site.kind, SiteKind::Call | SiteKind::Return) && self.resolve_pending(number)?;
                 match site.kind {
@@ -247,33 +292,40 @@ impl Lowering {
                     SiteKind::Read => self.access(number, address, site.size.into(), Op::Read),
                     SiteKind::Write => self.access(number, address, site.size.into(), Op::Write),
                     SiteKind::Branch => self.branch(number),
-                    SiteKind::Call => {
-                        self.stacks.called(self.current, address, site.pc);
-                        Ok(())
-                    }
-                    SiteKind::Return => {
-                        self.stacks.returned(self.current, address);
+                    SiteKind::Call | SiteKind::Return => {
+                        self.functions_end(call_frame::depth(address))?;
+                        match site.kind {
+                            SiteKind::Call => self.stacks.called(self.current, address, number, site.pc),
+                            _ => self.stacks.returned(self.current, call_frame::depth(address)),
+                        }
                         Ok(())
                     }
                     SiteKind::Other => Ok(()),
                 }
             }
             Word::Record(tag, argument, body) => {
+                self.at = argument;
                 self.record(tag, argument, following(body, 0), following(body, 1), body)
             }
         }
     }
 
     fn record(&mut self, tag: Tag, arg: u32, first: u64, second: u64, body: &[u64]) -> Result<(), NameError> {
-        // What the standard library does for itself, by locks that are not seen, is nobody's business.
-        if is_std(tag) && self.marks(arg).silent {
+        // Skip std-internal synchronisation: only half of it is visible.
+        if rust_locks::is_std(tag) && self.marks(arg).silent {
             return Ok(());
         }
+        if tag != Tag::Module {
+            self.doubts.goes_on();
+            self.blocks.goes_on();
+        }
         self.note_wait(tag, arg, first, second);
+        self.use_object(tag, arg, first, second)?;
         match tag {
             Tag::Switch => self.current = arg as u16,
             Tag::Site => self.define_site(arg, first),
-            Tag::Module | Tag::Input | Tag::Blocked => {}
+            Tag::Module => self.loaded(second, following(body, 2)),
+            Tag::Input | Tag::Blocked => {}
             Tag::Failed => self.failed(arg, first, second, following(body, 2))?,
             Tag::SemInit => self.objects.semaphore_begins(first, second),
             Tag::Begin => self.begin(arg as u16, first, second, body.get(3).copied())?,
@@ -282,12 +334,14 @@ impl Lowering {
             Tag::Join => {
                 let child = self.thread_id(first as u16)?;
                 self.decided(Op::Join, child.cell(), arg)?;
+                // What the thread returned is read.
+                self.thread().dirty = true;
             }
-            Tag::Tried => self.thread().tries = true,
+            Tag::Tried => self.thread().attempt = if first == 0 { Flags::TRY } else { Flags::TIMED },
             Tag::Acquire => self.acquire(Op::Acquire, arg, first)?,
             Tag::SharedAcquire => self.acquire(Op::SharedAcquire, arg, first)?,
             Tag::Release | Tag::AnyRelease => self.release(arg, first)?,
-            Tag::Renew => self.objects.forget(first..first + 1),
+            Tag::Renew => self.renew(arg, first)?,
             Tag::BarrierInit => {
                 self.objects.forget(first..first + 1);
                 self.objects.barrier(first).count = second.max(1);
@@ -300,7 +354,7 @@ impl Lowering {
                 let since = self.thread().waits_since;
                 self.wait(arg, first, Wake::Condition, Some(since))?;
             }
-            Tag::WaitEnd => {}
+            Tag::WaitEnd => self.thread().attempt = Flags::NONE,
             Tag::Woken => {
                 let waker = std::mem::replace(&mut self.current, second as u16);
                 self.wait(arg, first, Wake::Condition, None)?;
@@ -310,11 +364,7 @@ impl Lowering {
             Tag::NotifyAll => self.notify(Op::NotifyAll, arg, first, Wake::Condition)?,
             Tag::OnceDone => self.notify(Op::NotifyAll, arg, first, Wake::Once)?,
             Tag::OnceSeen => self.wait(arg, first, Wake::Once, None)?,
-            Tag::SemPost => {
-                let semaphore = self.semaphore(first)?;
-                self.objects.post(first);
-                self.named(Op::Notify, semaphore, arg)?;
-            }
+            Tag::SemPost => self.post(arg, first)?,
             Tag::SemWait => self.lower_semaphore(arg, first)?,
             Tag::BarrierArrive => self.arrive(arg, first)?,
             Tag::BarrierLeave => {
@@ -331,25 +381,20 @@ impl Lowering {
             | Tag::SignalSent
             | Tag::SignalTaken
             | Tag::KeyedAcquire
-            | Tag::KeyedRelease
-            | Tag::Doubt => self.channel_record(tag, arg, body)?,
+            | Tag::KeyedRelease => self.channel_record(tag, arg, body)?,
+            Tag::Doubt => self.doubted(arg, first as u8, second, body),
             _ => self.record_memory(tag, arg, first, second, body)?,
         }
         Ok(())
     }
 
-    /// A thread begins on this stack; `frames` is where its frames begin.
-    fn begin(&mut self, thread: u16, start: u64, end: u64, frames: Option<u64>) -> Result<(), NameError> {
-        self.retire_overlapping(start, end);
-        let frames = frames.unwrap_or(end);
-        let block = self.blocks.stack(thread, start, end, frames);
-        self.revive(&block);
-        self.steps.begun(thread, frames);
-        self.emit(Op::Begin, NONE, 0)?;
-        if thread == 0 && self.writes { self.tell_branches() } else { Ok(()) }
+    fn post(&mut self, site: u32, semaphore: u64) -> Result<(), NameError> {
+        let name = self.semaphore(semaphore)?;
+        self.objects.post(semaphore);
+        self.named(Op::Notify, name, site)
     }
 
-    /// A record about memory, or about what Rust's library does for itself.
+    /// A record about memory or descriptors, or about what Rust's library does for itself.
     fn record_memory(&mut self, tag: Tag, arg: u32, first: u64, second: u64, body: &[u64]) -> Result<(), NameError> {
         match tag {
             Tag::Atomic => {
@@ -375,27 +420,26 @@ impl Lowering {
                 self.retire_overlapping(first, end);
                 let block = self.blocks.allocate(self.current, arg, first, second);
                 self.steps.allocated(self.current, self.sites.get(arg).pc, block.number);
+                self.note_allocation(arg, &block)?;
                 self.revive(&block);
             }
             Tag::Free => {
                 self.stacks.frees(arg);
                 self.free(arg, first)?;
             }
+            Tag::Close => self.closed(arg, first, second)?,
+            Tag::Open => self.opened(arg, first),
             Tag::StdLocked => self.std_acquired(arg, first, second != 0)?,
             Tag::StdUnlocked => self.std_released(arg, first)?,
             Tag::Parked => self.parked(arg, first)?,
             Tag::ScopeLeft => self.scope_left(arg, first)?,
             Tag::Unmap => self.unmapped(arg, first, second)?,
             Tag::Benign => self.annotations.mean(first, second),
+            Tag::ThreadName => self.name_thread(arg as u16, [first, second]),
             Tag::Heeded => self.annotations.heed(self.current, first != 0, second != 0),
             _ => {}
         }
         Ok(())
-    }
-
-    #[inline]
-    fn marks(&self, site: u32) -> Marks {
-        self.marks.get(site as usize).copied().unwrap_or_default()
     }
 
     fn thread(&mut self) -> &mut Thread {
@@ -406,7 +450,7 @@ impl Lowering {
         &mut self.threads[index]
     }
 
-    /// The id of a thread by its number in the recording; named now if it has no name yet.
+    /// Returns the id of a thread by its number in the recording; named now if it has no name yet.
     fn thread_id(&mut self, number: u16) -> Result<ThreadId, NameError> {
         let index = usize::from(number);
         if self.threads.len() <= index {
@@ -451,8 +495,9 @@ impl Lowering {
             return Ok(());
         }
         let thread = self.thread_id(self.current)?;
-        let location = self.location(op, site)?;
+        let location = self.location(site)?;
         let event_thread = thread.cell();
+        let value = if op == Op::Write { self.held_values.write(object, value) } else { value };
         let event = Event::new(thread, op, object, LocId::from_cell(location));
         let event = event.with_flags(flags).with_value(ValueId::from_cell(value));
         let id =
@@ -467,18 +512,15 @@ impl Lowering {
                 self.out.push(event);
                 self.count += 1;
             }
-            Err(_) => self.dropped += 1,
+            Err(_) => {
+                self.dropped += 1;
+                self.doubt_here(What::Dropped, "an event", Role::Both);
+            }
         }
         Ok(())
     }
 
-    /// By one at its beginning a trace says that it tells branches.
-    fn tell_branches(&mut self) -> Result<(), NameError> {
-        self.thread().dirty |= self.facts.tells_branches;
-        self.branch(0)
-    }
-
-    /// A branch, if the thread has read since the last one. None at all in a program whose basic blocks are not told:
+    /// A branch, if the thread has read since the last one. None at all in a program whose basic blocks are not recorded:
     /// without them, those at computed addresses would pass for all there are.
     fn branch(&mut self, site: u32) -> Result<(), NameError> {
         self.branch_with(site, Flags::NONE)
@@ -535,15 +577,6 @@ impl Lowering {
     }
 }
 
-/// What functions tell that stand in for those of Rust's standard library.
-fn is_std(tag: Tag) -> bool {
-    use Tag::{BarrierArrive, BarrierLeave, Notify, NotifyAll, Parked, StdLocked, StdUnlocked, WaitBegin, WaitEnd};
-    matches!(
-        tag,
-        StdLocked | StdUnlocked | WaitBegin | WaitEnd | Notify | NotifyAll | Parked | BarrierArrive | BarrierLeave
-    )
-}
-
 impl Source for Lowering {
     fn next_chunk(&mut self, chunk: &mut Columns) -> Result<bool, Error> {
         self.fill()?;
@@ -557,16 +590,7 @@ impl Source for Lowering {
     }
 
     fn attachment(&mut self) -> Option<(u8, Vec<u8>)> {
-        let steps = self.steps.take(self.finished).map(|bytes| (attachment::STEPS, bytes));
-        let stacks = || self.stacks.take(self.finished).map(|bytes| (attachment::STACKS, bytes));
-        if let Some(attached) = steps.or_else(stacks) {
-            return Some(attached);
-        }
-        if !self.finished || std::mem::replace(&mut self.told_waiting, true) {
-            return None;
-        }
-        let waiting = self.waiting();
-        (!waiting.is_empty()).then(|| (attachment::WAITING, Waiting::encode(&waiting)))
+        self.take_attachment()
     }
 
     fn into_tables(self: Box<Self>) -> Tables {

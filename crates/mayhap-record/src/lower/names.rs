@@ -4,7 +4,9 @@
 //! |---|---|
 //! | global or static variable | `symbol`, `symbol.member`, `symbol[3]`; `symbol+8` where its type is not known |
 //! | heap | `main.1/heap3@file.c:12+8`: 8 bytes into the third block that thread `main.1` allocated, at file.c:12 |
-//! | stack | `main.1/stack-504`: 504 bytes below where the frames of `main.1` begin |
+//! | | `main.1/heap3@file.c:12:Session.refs` where the type of the memory is known |
+//! | stack | `run::total` of the first thread, `main.1/worker::buffer[3]` of others; where the debug information knows no such variable |
+//! | | `main.1/stack-504`: 504 bytes below where the frames of `main.1` begin |
 //! | anything else | its address, as `memory 0x7f…`; only this one changes from run to run |
 //!
 //! Threads are named by creation: `main`, its second child `main.2`, that one's first child `main.2.1`.
@@ -33,11 +35,11 @@ pub(crate) fn address(
             let block = format!("{}/heap{nth}@{}", thread_name(*thread), line(*site));
             if address == *start { block } else { format!("{block}+{}", address - start) }
         }
-        None => symbols.data(address).unwrap_or_else(|| format!("memory {address:#x}")),
+        _ => symbols.data(address).unwrap_or_else(|| format!("memory {address:#x}")),
     }
 }
 
-/// Enters a name that is to be new: a name that is taken gets a number behind it.
+/// Enters a name that is to be new: a name that is taken gets a number appended.
 pub(crate) fn define(names: &mut Names, name: &str) -> Result<u32, NameError> {
     let free = numbered(name, |name| names.find(name).is_none());
     names.define(free.as_bytes())
@@ -51,7 +53,7 @@ pub(crate) fn define_variable(taken: &mut HashSet<String>, names: &mut Names, na
     id
 }
 
-/// The name, or the name with the first number behind it that makes it free.
+/// The name, or the name with the first appended number that makes it free.
 fn numbered(name: &str, is_free: impl Fn(&str) -> bool) -> String {
     let numbers = (2u64..).map(|nth| format!("{name}#{nth}"));
     std::iter::once(name.to_owned()).chain(numbers).find(|name| is_free(name)).unwrap_or_default()

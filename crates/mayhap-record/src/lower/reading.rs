@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 
-use mayhap_wire::ring::{BRANCHED, MAX_SITE, SiteKind, access_word};
+use mayhap_wire::ring::{BRANCHED, MAX_SITE, SiteKind, Tag, access_word, split_record};
 
 use crate::capture::store::Store;
 use crate::capture::unpacking::Unpacker;
@@ -137,8 +137,15 @@ impl Source {
             return Ok(Unpacked { words: digest.words.clone(), ..Unpacked::default() });
         }
         // Whether a read came just before the block is not known here.
-        let mut passed =
-            Passed { filter: &self.filter, skip, to: Unpacked::default(), dirty: true, calls: Calls::default() };
+        let mut passed = Passed {
+            filter: &self.filter,
+            skip,
+            to: Unpacked::default(),
+            dirty: true,
+            calls: Calls::default(),
+            latest: [u32::MAX; LATEST],
+            next: 0,
+        };
         let (block, mut buffer) = (&self.store.blocks()[number], Vec::new());
         let bytes = self.store.get(block, &mut buffer)?;
         unpacker.begin(&looked.before);
@@ -160,12 +167,20 @@ struct Passed<'a> {
     /// A read may have passed since the last branch.
     dirty: bool,
     calls: Calls,
+    /// The latest accesses that passed, by the low bits of their addresses: values of others do not pass.
+    latest: [u32; LATEST],
+    next: usize,
 }
+
+/// How many accesses may come before a value and the access that it is of.
+const LATEST: usize = 8;
+/// The bits of addresses that values name.
+const LOW: u64 = 0x7fff_ffff;
 
 impl Passed<'_> {
     #[inline]
     fn access(&mut self, number: u32, address: u64) {
-        let Filter { kept, sites, .. } = self.filter;
+        let Filter { kept, sites, in_unloaded, .. } = self.filter;
         let site = number & MAX_SITE;
         let what = sites.get(site);
         if self.skip > 0 && !is_call(what.kind) {
@@ -176,6 +191,7 @@ impl Passed<'_> {
         let passes = match what.kind {
             // The last number stands for many sites.
             _ if site == MAX_SITE => true,
+            SiteKind::Read | SiteKind::Write if in_unloaded.get(site as usize) == Some(&true) => true,
             SiteKind::Branch => std::mem::take(&mut self.dirty),
             SiteKind::Read | SiteKind::Write if address % 8 + u64::from(what.size) <= 8 => kept.contains(address),
             SiteKind::Read | SiteKind::Write => {
@@ -184,14 +200,28 @@ impl Passed<'_> {
             SiteKind::Call | SiteKind::Return => return self.calls.take(site, address),
             SiteKind::Other => false,
         };
+        // Of memory that one thread has for itself, the first access after a read counts whose address that read may have decided.
+        if !passes && !branches && self.dirty && self.filter.tells_branches && what.kind != SiteKind::Other {
+            self.calls.put(&mut self.to.words);
+            self.to.words.push(access_word(number, address));
+            return;
+        }
         if passes || branches {
             self.calls.put(&mut self.to.words);
             self.dirty |= passes && what.kind != SiteKind::Branch;
             self.to.words.push(access_word(number, address));
+            self.latest[self.next % LATEST] = (address & LOW) as u32;
+            self.next += 1;
         }
     }
 
     fn record(&mut self, words: &[u64]) {
+        if let Some((Tag::Value, _, address)) = words.first().and_then(|&word| split_record(word)) {
+            if self.skip == 0 && self.latest.contains(&address) {
+                self.to.words.extend_from_slice(words);
+            }
+            return;
+        }
         // It may read, or the turn may pass to another thread.
         self.dirty = true;
         self.calls.put(&mut self.to.words);
@@ -219,7 +249,7 @@ mod tests {
     use crate::capture::recorder::Recorder;
     use crate::ring_words::{Word, Words};
     use crate::sharing::first_pass::first_pass;
-    use mayhap_wire::ring::{Tag, record_word, site_word};
+    use mayhap_wire::ring::{record_word, site_word};
 
     /// Two threads that take turns, with memory of their own and some that they share; some accesses are far from the last.
     fn run() -> Vec<u64> {

@@ -1,20 +1,20 @@
 //! Rust's locks, lifted from the atomics they are made of (see [`rust_sites`]).
 //!
 //! A lifted lock has no variable: taking it is `acq` or `racq`, giving it up `rel` or `rrel`. What a thread found out by a try
-//! that failed is kept as a read of the lock's *state*, which takers and givers of such a lock write inside sections of a
-//! lock of its own; so a reordering in which the try would have succeeded preserves no data.
+//! that failed is kept as a read of the lock's *state*, an atomic variable that takers and givers of such a lock write; so
+//! in a reordering in which the try would have succeeded, the thread has read something else.
 //!
 //! Nothing is lifted if any atomic operation of the run that is as wide is opaque: it might be the lock's, and half a lock orders
 //! nothing. Then they are atomics, which order what they protect in every reordering: less is found, nothing false is proven.
 //!
-//! What is told late is entered where the lock is known to be held: the slow paths of `parking_lot` hand locks over without any
+//! What is recorded late is entered where the lock is known to be held: the slow paths of `parking_lot` hand locks over without any
 //! atomic operation, so their acquire stands before the thread's first step beyond that code. Should another thread have
 //! taken the lock in between, the hold is taken back.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use mayhap_trace::{NameError, Op};
-use mayhap_wire::ring::{AtomicForm, AtomicKind, order};
+use mayhap_trace::{Flags, MemoryOrder, NameError, Op, Value, VariableKind};
+use mayhap_wire::ring::{AtomicForm, AtomicKind, Tag, order};
 
 use super::atomics::Atomic;
 use super::{Lowering, View};
@@ -66,8 +66,8 @@ pub(crate) struct RustLocks {
     holds: HashMap<u16, u32>,
     /// What the word under way did to a lock: the site of the operation that it began with, and the lock.
     pub(crate) done: Option<(u32, u64)>,
-    /// The lock and the variable that stand for a lock's state.
-    states: BTreeMap<u64, (u32, u32)>,
+    /// The variable that stands for a lock's state.
+    states: BTreeMap<u64, u32>,
     /// Which parker is whose, where a thread was seen asleep on it.
     parkers: BTreeMap<u64, u16>,
     /// Parkers that were notified, and event counts when threads were last parked.
@@ -171,7 +171,7 @@ impl Lowering {
             Meaning::Take { shared, otherwise } => match (kind, otherwise) {
                 (AtomicKind::Load, Otherwise::Fails) => self.look(site, address)?,
                 (_, Otherwise::Fails) => {
-                    self.thread().tries = true;
+                    self.thread().attempt = Flags::TRY;
                     self.take(site, address, shared)?;
                 }
                 (AtomicKind::Load, how) => {
@@ -231,7 +231,7 @@ impl Lowering {
     }
 
     /// Before a step of the program's own: a thread that waited for a lock in the lock's own code has it now. Says whether the step is
-    /// that code's instead: what it does to its own memory while it waits is nobody's business.
+    /// that code's instead: what it does to its own memory while it waits does not matter.
     #[inline]
     pub(crate) fn resolve_pending(&mut self, site: u32) -> Result<bool, NameError> {
         if self.rust_locks.waiting.is_empty() { Ok(false) } else { self.resolve_now(site) }
@@ -369,16 +369,20 @@ impl Lowering {
         }
     }
 
-    /// Lock and variable of a lock's state.
+    /// The variable of a lock's state, and its value: how many threads hold the lock together, or that one holds it alone.
     fn state(&mut self, address: u64) -> Result<(u32, u32), NameError> {
+        let lock = self.lock(address)?;
+        let held = self.rust_locks.held.get(&lock);
+        let value = held.map_or(0, |held| if held.alone.is_some() { 1 } else { 2 * held.together.len() as u64 });
+        let value = self.tables.values.intern(Value::Bits(value))?.cell();
         if let Some(&state) = self.rust_locks.states.get(&address) {
-            return Ok(state);
+            return Ok((state, value));
         }
         let name = format!("state of {}", self.name(address));
         let variable = names::define_variable(&mut self.variables, &mut self.tables.variables, &name)?;
-        let state = (names::define(&mut self.tables.locks, &name)?, variable);
-        self.rust_locks.states.insert(address, state);
-        Ok(state)
+        self.tables.variable_kinds.set(variable as usize, VariableKind::Atomic);
+        self.rust_locks.states.insert(address, variable);
+        Ok((variable, value))
     }
 
     /// The state of a lock that tries failed on has changed.
@@ -386,23 +390,20 @@ impl Lowering {
         if !self.rust_locks.tried.contains(&address) {
             return Ok(());
         }
-        let (lock, variable) = self.state(address)?;
-        self.emit(Op::Acquire, lock, site)?;
-        self.emit(Op::Write, variable, site)?;
-        self.emit(Op::Release, lock, site)
+        let (variable, value) = self.state(address)?;
+        self.emit_with(Op::Write, variable, site, Flags::atomic(MemoryOrder::Relaxed), value)
     }
 
     /// A thread found a lock in some state.
     fn look(&mut self, site: u32, address: u64) -> Result<(), NameError> {
         self.branch(site)?;
-        let (lock, variable) = self.state(address)?;
-        self.emit(Op::SharedAcquire, lock, site)?;
-        self.emit(Op::Read, variable, site)?;
+        let (variable, value) = self.state(address)?;
+        self.emit_with(Op::Read, variable, site, Flags::atomic(MemoryOrder::Relaxed), value)?;
         self.thread().dirty = true;
-        self.emit(Op::SharedRelease, lock, site)
+        Ok(())
     }
 
-    /// Wakes the thread of a parker; whoever it is waits for all that came before.
+    /// Wakes the thread of a parker; that thread waits for all that came before.
     fn unpark(&mut self, site: u32, parker: u64) -> Result<(), NameError> {
         self.branch(site)?;
         self.rust_locks.notified.insert(parker);
@@ -410,7 +411,7 @@ impl Lowering {
         self.notify(Op::NotifyAll, site, parker, Wake::Park)
     }
 
-    /// The thread was parked and somebody woke it. Where it did not sleep its parker may not be known; then it waits for all
+    /// The thread was parked and another thread woke it. Where it did not sleep its parker may not be known; then it waits for all
     /// that it may be, which is more than it need.
     pub(crate) fn parked(&mut self, site: u32, futex: u64) -> Result<(), NameError> {
         let me = self.current;
@@ -444,4 +445,13 @@ impl Lowering {
 /// The update of one of `std`'s locks by its own code, which is not instrumented.
 fn hidden_update(address: u64, order: u8) -> Atomic {
     Atomic { address, kind: AtomicKind::Update, form: AtomicForm::Plain, order, size: STD, values: None }
+}
+
+/// What functions tell that stand in for those of Rust's standard library.
+pub(super) fn is_std(tag: Tag) -> bool {
+    use Tag::{BarrierArrive, BarrierLeave, Notify, NotifyAll, Parked, StdLocked, StdUnlocked, WaitBegin, WaitEnd};
+    matches!(
+        tag,
+        StdLocked | StdUnlocked | WaitBegin | WaitEnd | Notify | NotifyAll | Parked | BarrierArrive | BarrierLeave
+    )
 }

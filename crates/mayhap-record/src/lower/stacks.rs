@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use mayhap_symbols::Symbols;
 use mayhap_trace::attachments::stacks::{Frame, Writer};
+use mayhap_wire::call_frame;
 use mayhap_wire::ring::MAX_FRAMES;
 
 /// What stands for a call that is not known.
@@ -15,10 +16,16 @@ struct Calls {
     /// Where they were called from, outermost first, and how many more there are.
     pcs: Vec<u64>,
     beyond: u64,
+    /// How far below the end of the thread's stack each of them begins; 0 if it is not known.
+    distances: Vec<u64>,
+    /// The sites of the calls.
+    numbers: Vec<u32>,
     /// The stacks that the first of them make.
     stacks: Vec<u32>,
     /// What was written is not what is.
     changed: bool,
+    /// Where the latest event of the innermost of them was; 0 if it had none.
+    latest: u64,
 }
 
 /// An event that is written.
@@ -68,15 +75,35 @@ impl Stacks {
         let kept = depth.min(MAX_FRAMES as u64) as usize;
         // Where the beginning of a run was left out, calls are missing.
         calls.pcs.resize(kept, UNKNOWN);
+        calls.distances.resize(kept, UNKNOWN);
+        calls.numbers.resize(kept, 0);
         calls.stacks.truncate(kept);
         calls.beyond = depth - kept as u64;
         calls.changed = true;
+        calls.latest = UNKNOWN;
     }
 
-    /// Below `depth` calls the thread calls from where `pc` returns to.
-    pub(crate) fn called(&mut self, thread: u16, depth: u64, pc: u64) {
-        self.returned(thread, depth);
-        self.calls(thread).pcs.push(pc);
+    /// The site of the call by which the thread came into the function at a depth; 0 if it is not known.
+    pub(crate) fn call_site(&self, thread: u16, depth: usize) -> u32 {
+        self.threads.get(usize::from(thread)).and_then(|calls| calls.numbers.get(depth)).copied().unwrap_or(0)
+    }
+
+    /// The thread calls at a site, from where `pc` returns to; `address` is what the ring says of the call.
+    pub(crate) fn called(&mut self, thread: u16, address: u64, site: u32, pc: u64) {
+        self.returned(thread, call_frame::depth(address));
+        let calls = self.calls(thread);
+        calls.pcs.push(pc);
+        calls.distances.push(call_frame::distance(address));
+        calls.numbers.push(site);
+    }
+
+    /// Of the functions that the thread is in, the one whose frame reaches `distance` below the end of its stack: its depth, how far below it the
+    /// function's stack pointer was, and a program counter in the function. `now` is that of the innermost one if it is known.
+    pub(crate) fn frame_at(&self, thread: u16, distance: u64, now: Option<u64>) -> Option<(usize, u64, u64)> {
+        let calls = self.threads.get(usize::from(thread)).filter(|calls| calls.beyond == 0)?;
+        let at = calls.distances.iter().position(|&begins| begins > distance)?;
+        let pc = calls.pcs.get(at + 1).copied().unwrap_or(now.unwrap_or(calls.latest));
+        (pc != UNKNOWN).then_some((at, calls.distances[at], pc))
     }
 
     /// The program counters of the thread's calls, innermost first.
@@ -100,10 +127,11 @@ impl Stacks {
     /// An event happens now.
     #[inline]
     pub(crate) fn note(&mut self, symbols: &Symbols, now: &Now) {
-        if let Some(calls) = self.threads.get(usize::from(now.thread))
-            && calls.changed
-        {
-            self.enter(symbols, now);
+        if let Some(calls) = self.threads.get_mut(usize::from(now.thread)) {
+            calls.latest = now.pc;
+            if calls.changed {
+                self.enter(symbols, now);
+            }
         }
         let place = self.sites.get(now.site as usize).copied().unwrap_or(0);
         if place == 0 || self.locations.get(now.location as usize) != Some(&place) {
@@ -175,5 +203,8 @@ impl Stacks {
 
 /// The functions at the place that `pc` returns to.
 fn frames(symbols: &Symbols, pc: u64) -> impl Iterator<Item = Frame> {
-    symbols.frames(pc).into_iter().map(|place| Frame::Place(place.to_string()))
+    symbols.frames(pc).into_iter().map(|place| {
+        let column = place.column.map_or(String::new(), |column| format!(":{column}"));
+        Frame::Place(format!("{place}{column}"))
+    })
 }

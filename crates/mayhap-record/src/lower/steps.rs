@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use mayhap_symbols::Symbols;
 use mayhap_trace::attachments::steps::{Form, Writer};
 use mayhap_wire::ring::{SiteKind, Tag, split_atomic};
-use mayhap_wire::schedule::{ANY_OUTCOME, READ, WRITE, class};
+use mayhap_wire::schedule::{ANY_OUTCOME, READ, RETURN, WRITE, class};
 
 use crate::memory::{Block, BlockKind, Blocks, Sites};
 use crate::ring_words::{Word, following};
@@ -121,7 +121,7 @@ impl Steps {
         id
     }
 
-    /// The site of a number of the recording plus 1; 0 where it has no program counter.
+    /// Returns the site of a number of the recording plus 1; 0 where it has no program counter.
     #[inline]
     fn numbered(&mut self, view: &View<'_>, number: u32) -> u64 {
         match self.numbered.get(number as usize) {
@@ -162,7 +162,8 @@ impl Steps {
 
     #[cold]
     fn look_up(&mut self, view: &View<'_>, address: u64) -> Object {
-        let place = match view.blocks.containing(address).copied() {
+        let block = view.blocks.containing(address).copied().filter(|block| block.kind != BlockKind::Library);
+        let place = match block {
             Some(Block { kind: BlockKind::Stack(_), thread, start, end, .. }) => {
                 let Lane { id, stack, .. } = *self.lane(thread);
                 Place { start, end, class: class::STACK, index: id, zero: stack }
@@ -171,7 +172,7 @@ impl Steps {
                 let index = self.block(view, &block, site);
                 Place { start, end, class: class::HEAP, index, zero: start }
             }
-            None => match self.module(view.symbols, address) {
+            _ => match self.module(view.symbols, address) {
                 Some((index, offset)) => {
                     let gap = view.blocks.gap(address);
                     let (low, end) =
@@ -227,11 +228,18 @@ impl Steps {
     }
 
     /// A thread took a lock that is made of atomics, or gave it up, which began with the operation at a site. How that
-    /// operation came out does not matter: the rest may be in a slow path behind it.
+    /// operation came out does not matter: the rest may be in a slow path after it.
     pub(crate) fn locked(&mut self, view: &View<'_>, thread: u16, site: u32, address: u64, events: u64) {
         let object = self.object(view, address);
         let place = self.numbered(view, site);
         self.step(thread, events, Tag::Atomic as u8, place, object, (ANY_OUTCOME, 0));
+    }
+
+    /// Functions have returned, the outermost of which was called at a site: its variable at an address is gone, and what was in words below.
+    pub(crate) fn left(&mut self, view: &View<'_>, thread: u16, site: u32, address: u64, words: u8, events: u64) {
+        let object = self.object(view, address);
+        let place = self.numbered(view, site);
+        self.step(thread, events, RETURN, place, object, (0, words));
     }
 
     /// What a word said became this many events.
@@ -266,7 +274,7 @@ impl Steps {
             Tag::End => {
                 return self.step(thread, events, kind, 0, Object::default(), (0, 0));
             }
-            // The end of a wait, told by who ended it.
+            // The end of a wait, recorded by the thread that ended it.
             Tag::Woken => {
                 let object = self.object(view, first);
                 let place = self.numbered(view, argument);
@@ -294,6 +302,7 @@ impl Steps {
                 }
                 self.object(view, first)
             }
+            Tag::Renew if events > 0 => self.object(view, first),
             Tag::RangeRead | Tag::RangeWrite | Tag::Free | Tag::Unmap if events > 0 => {
                 size = second.min(u8::MAX.into()) as u8;
                 self.object(view, first)
@@ -302,6 +311,7 @@ impl Steps {
             Tag::Parked if events > 0 => Object::default(),
             // Keys of channels differ from run to run.
             Tag::Send | Tag::Receive | Tag::Ready | Tag::HangUp if events > 0 => Object::default(),
+            Tag::Use | Tag::Close if events > 0 => Object::default(),
             Tag::KeyedAcquire | Tag::KeyedRelease => Object::default(),
             Tag::StdLocked | Tag::StdUnlocked | Tag::ScopeLeft if events > 0 => self.object(view, first),
             Tag::Acquire

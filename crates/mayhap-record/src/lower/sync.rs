@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use foldhash::fast::FixedState;
-use mayhap_trace::ConditionKind;
+use mayhap_trace::{CondId, ConditionKind, EventId, Pairing, Served, ThreadId};
 
 /// What a condition of the trace stands for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -86,9 +86,6 @@ struct Semaphore {
     condition: Option<u32>,
 }
 
-/// The two latest notifies of a condition that come from different threads, newest first: thread and event count.
-type Notifies = [Option<(u16, u64)>; 2];
-
 /// Locks that were asked for lately: address and lock.
 struct Recent([(u64, u32); 64]);
 
@@ -111,8 +108,10 @@ pub(crate) struct Objects {
     conditions: BTreeMap<(u64, Wake), u32>,
     semaphores: BTreeMap<u64, Semaphore>,
     barriers: BTreeMap<u64, Barrier>,
-    notifies: HashMap<u32, Notifies, FixedState>,
-    /// How a thread holds a lock: shared or not, and how often.
+    /// Which notify would serve a wait, whatever the kind of the condition: a program may be woken without one.
+    notifies: Pairing,
+    /// How a thread holds a lock: shared or not, and how often. Not [`mayhap_trace::Holds`]: a release that was recorded does
+    /// not say its mode, and a recording may have two owners of a lock that one of them gave up unseen.
     holds: HashMap<(u32, u16), (bool, u32), FixedState>,
     /// The locks at some addresses.
     recent: Recent,
@@ -140,9 +139,7 @@ impl Objects {
             .map(|(&key, _)| key)
             .collect();
         for key in keys {
-            if let Some(condition) = self.conditions.remove(&key) {
-                self.notifies.remove(&condition);
-            }
+            self.conditions.remove(&key);
         }
     }
 
@@ -190,18 +187,17 @@ impl Objects {
 
     /// A thread has notified a condition; `now` is the event count after that.
     pub(crate) fn notified(&mut self, condition: u32, thread: u16, now: u64) {
-        let latest = self.notifies.entry(condition).or_default();
-        if latest[0].is_some_and(|(other, _)| other != thread) {
-            latest[1] = latest[0];
+        if let Some(event) = EventId::from_number(now) {
+            let (condition, thread) = (CondId::at(condition as usize), ThreadId::at(usize::from(thread)));
+            self.notifies.notify(condition, ConditionKind::Unspecified, thread, event, false);
         }
-        latest[0] = Some((thread, now));
     }
 
     /// Another thread than this one has notified the condition, after the event count was `since`.
     pub(crate) fn was_notified(&self, condition: u32, thread: u16, since: u64) -> bool {
-        self.notifies
-            .get(&condition)
-            .is_some_and(|latest| latest.iter().flatten().any(|&(other, at)| other != thread && at > since))
+        let (condition, thread) = (CondId::at(condition as usize), ThreadId::at(usize::from(thread)));
+        let latest = self.notifies.peek(condition, ConditionKind::Unspecified, thread, None);
+        latest.and_then(Served::notify).is_some_and(|notify| notify.number() > since)
     }
 
     /// A semaphore begins its life with this count.

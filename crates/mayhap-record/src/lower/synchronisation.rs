@@ -22,7 +22,7 @@ impl Lowering {
         if op == Op::SharedAcquire {
             self.tables.lock_kinds.set(lock as usize, LockKind::RwLock);
         }
-        let attempt = if std::mem::take(&mut self.thread().tries) { Flags::TRY } else { Flags::NONE };
+        let attempt = std::mem::take(&mut self.thread().attempt);
         if !self.marks(site).constant {
             self.implicit_branch()?;
         }
@@ -69,7 +69,9 @@ impl Lowering {
     pub(super) fn wait(&mut self, site: u32, address: u64, wake: Wake, since: Option<u64>) -> Result<(), NameError> {
         let condition = self.condition(address, wake)?;
         if self.objects.was_notified(condition, self.current, since.unwrap_or(0)) {
-            self.emit(Op::Wait, condition, site)?;
+            let attempt =
+                if wake == Wake::Condition { std::mem::take(&mut self.thread().attempt) } else { Flags::NONE };
+            self.emit_with(Op::Wait, condition, site, attempt, NONE)?;
         }
         Ok(())
     }

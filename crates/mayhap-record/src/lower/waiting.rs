@@ -21,6 +21,7 @@ impl Lowering {
                 Some(Tag::Join) => What::Thread,
                 Some(Tag::SemWait) => What::Semaphore,
                 Some(Tag::WaitEnd) => What::Condition,
+                Some(Tag::Parked) => What::Unpark,
                 _ => What::Lock,
             },
             Tag::WaitBegin => What::Condition,
@@ -34,6 +35,8 @@ impl Lowering {
             }
             Tag::Acquire
             | Tag::SharedAcquire
+            | Tag::StdLocked
+            | Tag::Parked
             | Tag::SemWait
             | Tag::WaitEnd
             | Tag::Join
@@ -60,6 +63,7 @@ impl Lowering {
         };
         let (object, holders) = match begun.what {
             What::Thread => (name_of(self, begun.object as u16), Vec::new()),
+            What::Unpark => (name_of(self, number), Vec::new()),
             What::Lock => match self.objects.lock(begun.object) {
                 Some(lock) => {
                     let name = self.tables.locks.get(lock as usize).to_string();

@@ -1,13 +1,14 @@
 //! What there is of a block of the recording where none of its accesses is worth keeping.
 
+use mayhap_wire::call_frame;
 use mayhap_wire::ring::{SiteKind, access_word};
 
-/// A block in short. The branch of a read before the block is that of the first access after it that tells of a basic block, so the
-/// first one after each record stays.
+/// A block in short. A read before the block may decide where the accesses after it go, up to the first one that tells of a basic
+/// block; so those after each record stay.
 pub(crate) struct Digest {
     /// The numbers of the pages that its accesses touch.
     pub(crate) pages: Vec<u64>,
-    /// The records, and after each and at the beginning the first access that tells of a basic block.
+    /// The records, and after each and at the beginning the accesses up to the first one that tells of a basic block.
     pub(crate) words: Vec<u64>,
 }
 
@@ -27,16 +28,16 @@ pub(crate) struct Calls(Vec<(u32, u64)>);
 
 impl Calls {
     #[inline]
-    pub(crate) fn take(&mut self, site: u32, depth: u64) {
+    pub(crate) fn take(&mut self, site: u32, address: u64) {
         // Nothing that came before at this depth or above is left.
-        while self.0.pop_if(|(_, before)| *before >= depth).is_some() {}
-        self.0.push((site, depth));
+        while self.0.pop_if(|(_, before)| call_frame::depth(*before) >= call_frame::depth(address)).is_some() {}
+        self.0.push((site, address));
     }
 
     #[inline]
     pub(crate) fn put(&mut self, words: &mut Vec<u64>) {
         if !self.0.is_empty() {
-            words.extend(self.0.drain(..).map(|(site, depth)| access_word(site, depth)));
+            words.extend(self.0.drain(..).map(|(site, address)| access_word(site, address)));
         }
     }
 }

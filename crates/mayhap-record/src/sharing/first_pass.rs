@@ -14,9 +14,11 @@ use mayhap_wire::ring::{AtomicKind, BRANCHED, MAX_SITE, SiteKind, Tag, access_wo
 
 use crate::capture::store::Store;
 use crate::capture::unpacking::Unpacker;
-use crate::memory::{self, Block, Blocks, Sites};
+use crate::memory::{self, Block, BlockKind, Blocks, Sites};
 use crate::ring_words::{Word, Words, following};
 use crate::sharing::digest::{Calls, Digest, is_call};
+use crate::sharing::frames::Frames;
+use crate::sharing::lifetimes::{Lifetimes, has_site};
 use crate::sharing::shadow_table::{GRANULE, Granules, granules, page};
 use crate::sharing::sharing_state::{CUTS, Owners};
 use mayhap_symbols::Module;
@@ -42,6 +44,8 @@ struct FirstPass {
     modules: Vec<Module>,
     /// Program counters of all sites.
     pcs: Vec<u64>,
+    /// Program counters and sizes of writes.
+    writes: Vec<(u64, u8)>,
     /// Those where threads wait on conditions.
     waits: HashSet<u64>,
     blocks: Blocks,
@@ -57,6 +61,12 @@ struct FirstPass {
     /// Which thread took each lock of a file for each owner.
     lock_owners: HashMap<(u64, u64), u16>,
     common_locks: HashSet<u64>,
+    lifetimes: Lifetimes,
+    /// Of each site, where the library begins that it lies in, if the program has loaded that by itself; empty without such libraries.
+    libraries: Vec<u64>,
+    /// Code of such a library has run in the block that is looked at.
+    in_library: bool,
+    frames: Frames,
 }
 
 /// What the second pass needs of the first.
@@ -68,6 +78,8 @@ pub(crate) struct Facts {
     pub(crate) modules: Vec<Module>,
     /// Program counters of all sites but those where threads wait on conditions.
     pub(crate) pcs: Vec<u64>,
+    /// Program counters and sizes of writes.
+    pub(crate) writes: Vec<(u64, u8)>,
     /// The run tells its basic blocks.
     pub(crate) tells_branches: bool,
     pub(crate) atomics: Atomics,
@@ -77,6 +89,8 @@ pub(crate) struct Facts {
     pub(crate) found_empty: HashSet<u64>,
     /// Locks of files that several threads take for one owner.
     pub(crate) common_locks: HashSet<u64>,
+    /// Synchronisation objects whose lives end after several threads have used them.
+    pub(crate) ended: HashSet<u64, foldhash::fast::FixedState>,
 }
 
 /// Where atomic operations are, and which of them read which addresses without changing them.
@@ -110,6 +124,10 @@ pub(crate) struct Filter {
     /// The pages that they are in.
     pub(crate) pages: HashSet<u64, foldhash::fast::FixedState>,
     pub(crate) sites: Sites,
+    /// The program tells its basic blocks.
+    pub(crate) tells_branches: bool,
+    /// Sites in libraries that are unloaded while other threads may use them; none beyond.
+    pub(crate) in_unloaded: Vec<bool>,
 }
 
 /// What the first pass knows of a block of the recording.
@@ -149,8 +167,10 @@ pub(crate) fn first_pass(
         });
         let looked = receive.iter().map(|unpacked| {
             let (words, before) = unpacked?;
-            let (digest, steps) = pass.look(&words);
-            Ok(Looked { digest: Some(digest).filter(Digest::is_short), before, steps })
+            pass.in_library = false;
+            let (digest, steps) = pass.look(&words, tells_branches);
+            let digest = Some(digest).filter(|digest| digest.is_short() && !pass.in_library);
+            Ok(Looked { digest, before, steps })
         });
         looked.collect::<io::Result<Vec<_>>>()
     })?;
@@ -169,6 +189,7 @@ impl Default for FirstPass {
             stretch: 1,
             modules: Vec::new(),
             pcs: Vec::new(),
+            writes: Vec::new(),
             waits: HashSet::new(),
             blocks: Blocks::default(),
             owners: Owners::default(),
@@ -181,36 +202,44 @@ impl Default for FirstPass {
             found_empty: HashSet::new(),
             lock_owners: HashMap::new(),
             common_locks: HashSet::new(),
+            lifetimes: Lifetimes::default(),
+            libraries: Vec::new(),
+            in_library: false,
+            frames: Frames::default(),
         }
     }
 }
 
 impl FirstPass {
     /// Learns from the words of the next block; what there is of it in short, and how many steps it has.
-    fn look(&mut self, words: &[u64]) -> (Digest, u64) {
+    fn look(&mut self, words: &[u64], tells_branches: bool) -> (Digest, u64) {
         self.owners.next_piece();
         self.stretch += 1;
         let (mut short, mut calls, mut steps) = (Vec::new(), Calls::default(), 0);
-        let mut wants_branch = true;
+        let mut wants_branch = tells_branches;
         for word in Words::new(words) {
             match word {
                 Word::Access(site, address) => {
                     let kind = self.access(site, address);
                     if is_call(kind) {
+                        self.calls(kind, address);
                         calls.take(site, address);
                         continue;
                     }
                     steps += 1;
-                    if (site & BRANCHED != 0 || kind == SiteKind::Branch) && std::mem::take(&mut wants_branch) {
+                    if wants_branch && kind != SiteKind::Other && short.len() <= Digest::MOST {
                         calls.put(&mut short);
                         short.push(access_word(site, address));
+                        wants_branch = tells_branches && site & BRANCHED == 0 && kind != SiteKind::Branch;
                     }
                 }
+                // It belongs to the access before it.
+                Word::Record(Tag::Value, ..) => {}
                 Word::Record(tag, argument, body) => {
                     self.record(tag, argument, body);
                     self.stretch += 1;
                     steps += 1;
-                    wants_branch = true;
+                    wants_branch = tells_branches;
                     if short.len() <= Digest::MOST {
                         calls.put(&mut short);
                         short.push(record_word(tag, body.len(), argument));
@@ -227,6 +256,9 @@ impl FirstPass {
     #[inline]
     fn access(&mut self, number: u32, address: u64) -> SiteKind {
         let site = self.sites.get(number & MAX_SITE);
+        if !self.libraries.is_empty() && !is_call(site.kind) {
+            self.runs_at(number & MAX_SITE);
+        }
         let writes = site.kind == SiteKind::Write;
         if writes || site.kind == SiteKind::Read {
             let (from, to) = (address % GRANULE, address % GRANULE + u64::from(site.size));
@@ -255,7 +287,16 @@ impl FirstPass {
 
     fn record(&mut self, tag: Tag, argument: u32, body: &[u64]) {
         let (first, second) = (following(body, 0), following(body, 1));
+        self.lifetimes.uses(tag, self.thread, first);
+        if !self.libraries.is_empty() && has_site(tag) {
+            self.runs_at(argument);
+        }
+        if tag != Tag::Module {
+            self.blocks.goes_on();
+        }
         match tag {
+            Tag::Renew if second == 1 => self.lifetimes.forget(first),
+            Tag::Renew | Tag::Close => self.lifetimes.ends(self.thread, first..first + 1),
             Tag::Switch => {
                 self.thread = argument as u16;
                 self.owners.switch(self.thread);
@@ -268,13 +309,23 @@ impl FirstPass {
                 if !matches!(site.kind, SiteKind::Call | SiteKind::Return) {
                     self.pcs.push(site.pc);
                 }
+                if site.kind == SiteKind::Write {
+                    self.writes.push((site.pc, site.size));
+                }
+                if !self.libraries.is_empty() {
+                    self.locate_site(argument, site.pc);
+                }
             }
             // Of the call's two objects the first is the condition: it says nothing of the mutex.
             Tag::WaitBegin | Tag::WaitEnd | Tag::Woken => _ = self.waits.insert(self.sites.get(argument).pc),
-            Tag::Module => self.modules.push(memory::module(argument, body)),
+            Tag::Module => {
+                self.modules.push(memory::module(argument, body));
+                self.loaded(second, following(body, 2));
+            }
             Tag::Begin => {
                 self.retire_overlapping(first, second);
                 self.blocks.stack(argument as u16, first, second, second);
+                self.frames.begins(argument as u16, first..second);
             }
             Tag::Alloc => {
                 self.retire_overlapping(first, first.saturating_add(second.max(1)));
@@ -284,6 +335,7 @@ impl FirstPass {
                 if let Some(block) = self.blocks.starting(first) {
                     // Freeing writes whatever of the block was touched.
                     self.owners.write_touched(block.start..block.end);
+                    self.lifetimes.ends(self.thread, block.start..block.end);
                 }
             }
             Tag::Unmap => self.unmap(first, first.saturating_add(second)),
@@ -303,6 +355,51 @@ impl FirstPass {
         }
     }
 
+    /// The present thread calls a function, or has returned from some.
+    fn calls(&mut self, kind: SiteKind, address: u64) {
+        for address in self.owners.take_handed().into_iter().chain(self.lifetimes.take_new()) {
+            if let Some(Block { kind: BlockKind::Stack(_), thread, .. }) = self.blocks.containing(address) {
+                self.frames.is_shared(*thread, address);
+            }
+        }
+        for address in self.frames.change(self.thread, address, kind == SiteKind::Call) {
+            if address.is_multiple_of(GRANULE) {
+                self.owners.ends(address);
+            }
+            self.lifetimes.ends(self.thread, address..address + 1);
+        }
+    }
+
+    /// A module lies in memory from here on.
+    fn loaded(&mut self, low: u64, end: u64) {
+        if self.blocks.is_new_library(low, end) {
+            self.retire_overlapping(low, end);
+            self.blocks.library(self.thread, low, end);
+            // Its constructors have run already.
+            for site in 0..self.sites.len() {
+                self.locate_site(site, self.sites.get(site).pc);
+            }
+        }
+    }
+
+    /// Notes the library that a site lies in.
+    fn locate_site(&mut self, site: u32, pc: u64) {
+        let index = site as usize;
+        if self.libraries.len() <= index {
+            self.libraries.resize(index + 1, 0);
+        }
+        self.libraries[index] = self.blocks.library_of(pc).unwrap_or(0);
+    }
+
+    /// The present thread runs code at a site.
+    fn runs_at(&mut self, site: u32) {
+        let library = self.libraries.get(site as usize).copied().unwrap_or(0);
+        if library != 0 {
+            self.in_library = true;
+            self.lifetimes.uses(Tag::Use, self.thread, library);
+        }
+    }
+
     /// A lock is taken for an owner. Owner 0 is the thread itself.
     fn note_owner(&mut self, key: u64, owner: u64) {
         if owner != 0 && *self.lock_owners.entry((key, owner)).or_insert(self.thread) != self.thread {
@@ -313,6 +410,9 @@ impl FirstPass {
     /// Memory is given back to the kernel: what was touched of it is written, and what is left of blocks goes on as others.
     fn unmap(&mut self, start: u64, end: u64) {
         self.owners.write_touched(start..end);
+        if self.blocks.given_back(start, end).is_some_and(|block| block.kind == BlockKind::Library) {
+            self.lifetimes.ends(self.thread, start..end);
+        }
         let (gone, _) = self.blocks.cut(start, end);
         for block in gone {
             self.retire(block);
@@ -353,17 +453,22 @@ impl FirstPass {
             self.ever.insert(granule);
             self.pages.insert(page(granule));
         }
+        let ended = self.lifetimes.finish();
+        let in_unloaded = self.libraries.iter().map(|library| ended.contains(library)).collect();
         let facts = Facts {
             kept: self.kept,
             outside,
             modules: self.modules,
             pcs: self.pcs.into_iter().filter(|pc| !self.waits.contains(pc)).collect(),
+            writes: self.writes,
             tells_branches,
             atomics: self.atomics,
             received: self.received,
             found_empty: self.found_empty,
             common_locks: self.common_locks,
+            ended,
         };
-        (facts, Filter { kept: self.ever, pages: self.pages, sites: self.sites })
+        let (kept, pages, sites) = (self.ever, self.pages, self.sites);
+        (facts, Filter { kept, pages, sites, tells_branches, in_unloaded })
     }
 }

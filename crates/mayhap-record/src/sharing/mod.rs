@@ -2,6 +2,8 @@
 
 pub(crate) mod digest;
 pub(crate) mod first_pass;
+pub(crate) mod frames;
+pub(crate) mod lifetimes;
 pub(crate) mod order;
 pub(crate) mod shadow_table;
 pub(crate) mod sharing_state;

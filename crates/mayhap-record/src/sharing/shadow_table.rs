@@ -44,7 +44,7 @@ fn place(address: u64) -> (usize, usize) {
 }
 
 impl Table {
-    /// The cell of the granule at `address`; 0 where none was set.
+    /// Returns the cell of the granule at `address`; 0 where none was set.
     #[inline]
     pub(crate) fn get(&self, address: u64) -> u64 {
         let (top, cell) = place(address);

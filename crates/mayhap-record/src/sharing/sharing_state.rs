@@ -6,7 +6,7 @@
 //! of a variable be ordered by must-order (here: by creation and joining of threads). Every correct reordering keeps
 //! must-order, and with an event has everything that must come before it. So the writes of the variable come in their
 //! observed order, before each read come the same writes as observed, and each read sees what it saw.
-//! - A correct reordering of the trace without these accesses becomes one of the full trace by putting each access behind
+//! - A correct reordering of the trace without these accesses becomes one of the full trace by putting each access after
 //!   its thread's previous event: whatever orders it with its conflicts is in both traces. The other way, they are dropped.
 //! - No two of them can ever be next together, so there is no race; no read of them can see another write; and what stands
 //!   between two of them by must-order stands there in every run of the program, so that no reordering put it there.
@@ -34,6 +34,8 @@ const MANY: u64 = 1 << 11;
 pub(crate) const KEPT: u64 = 1 << 12;
 /// Two threads touched it.
 const HANDED: u64 = 1 << 13;
+/// It is in the list of what two threads touched.
+const LISTED: u64 = 1 << 14;
 /// Thread and segment of the owner, of the access before the one reader, or of the last write before many.
 const EPOCH: u64 = 0xff_ffff_ffff << 16;
 /// Accesses so far, up to [`FEW`]; one where a site comes several times in a row.
@@ -75,12 +77,14 @@ pub(crate) struct Owners {
     /// Which piece of the run this is, from 1, and the pages that were touched in it.
     piece: u32,
     pages: Vec<u64>,
+    /// Granules that a second thread has touched since the list was taken.
+    handed: Vec<u64>,
 }
 
 impl Owners {
     /// Another piece of the run begins; the pages that were touched since the last one began.
     pub(crate) fn next_piece(&mut self) -> Vec<u64> {
-        // The number comes round after as many pieces as no disk holds; then too many pages are told.
+        // The number comes round after as many pieces as no disk holds; then too many pages count as shared.
         self.piece = self.piece.checked_add(1).unwrap_or(1);
         std::mem::take(&mut self.pages)
     }
@@ -120,7 +124,7 @@ impl Owners {
         if cell & (EPOCH | SPLIT | MANY | KEPT | COUNT | wanted) == self.present | wanted | COUNT {
             return;
         }
-        // Read by many, and again, by a thread that comes behind the last write.
+        // Read by many, and again, by a thread that comes after the last write.
         let again = !writes && cell & (EPOCH | MANY | KEPT | COUNT) == self.written_before | MANY | COUNT;
         if again && cell & cuts == cuts {
             return;
@@ -134,7 +138,11 @@ impl Owners {
         let handed = if cell & TOUCHED != 0 && (cell >> 16) as u16 != self.thread { HANDED } else { 0 };
         let count = (cell >> 56).saturating_add(1).min(FEW) << 56;
         let state = self.next(address, cell, writes) & !COUNT;
-        let next = state | cell & (CUTS | HANDED) | cuts | handed | count;
+        let listed = if handed != 0 && cell & LISTED == 0 { LISTED } else { 0 };
+        if listed != 0 {
+            self.handed.push(address / 8 * 8);
+        }
+        let next = state | cell & (CUTS | HANDED | LISTED) | cuts | handed | listed | count;
         if next != cell {
             self.cells.set(address, next);
         }
@@ -179,6 +187,18 @@ impl Owners {
         } else {
             cell & !CUTS | MANY
         }
+    }
+
+    /// Takes the granules that a second thread has touched.
+    #[inline]
+    pub(crate) fn take_handed(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.handed)
+    }
+
+    /// The life of a granule ends by the present thread; the next time that another thread touches it, it is listed again.
+    pub(crate) fn ends(&mut self, granule: u64) {
+        self.touch(granule, true, 0, 8);
+        self.cells.set(granule, self.cells.get(granule) & !LISTED);
     }
 
     /// The present thread writes what was ever touched of `range`.

@@ -5,11 +5,13 @@ mod story;
 mod window;
 pub(crate) mod words;
 
+use mayhap_symbols::is_library;
+use mayhap_trace::VariableKind;
 use mayhap_trace::attachments::stacks::{Called, Stack, Stacks};
-use mayhap_trace::{EventId, LocId, LockId, Mode, Relations, ThreadId, Trace};
+use mayhap_trace::{EventId, Execution, Flags, LocId, LockId, Mode, Op, Relations, ThreadId, Trace, VarId};
 use mayhap_witness::{Checked, Model, Schedule, Target};
 
-use crate::finding::{Creation, Finding, Kind, Lock, Replay, Severity, Side, Source, Verdict};
+use crate::finding::{Blocked, Creation, Finding, Kind, Lock, ObjectKind, Replay, Severity, Side, Source, Verdict};
 use crate::fingerprint;
 use crate::places;
 
@@ -46,7 +48,8 @@ pub struct Describer<'a> {
 
 impl<'a> Describer<'a> {
     /// Creates a describer for a trace. Each finding keeps at most `steps` rows of schedule around its target.
-    pub fn new(trace: &'a Trace, relations: &'a Relations, steps: usize) -> Self {
+    pub fn new(execution: &'a Execution<'a>, steps: usize) -> Self {
+        let (trace, relations) = execution.parts();
         Describer { trace, relations, steps, stacks: Stacks::new() }
     }
 
@@ -83,6 +86,7 @@ impl<'a> Describer<'a> {
             message: words::message(kind, target, &sides),
             why: words::why(self, target, &sides, story.as_ref()),
             certainty: String::new(),
+            life: self.life(target),
             schedules: (self.steps > 0).then(|| {
                 let changed = story.as_ref().map_or(&[][..], |told| &told.changed);
                 window::around(self, target, schedule.unwrap_or(&Schedule::default()), changed)
@@ -91,6 +95,8 @@ impl<'a> Describer<'a> {
             witness_file: None,
             replay_command: None,
             replay: None,
+            also: Vec::new(),
+            tests: Vec::new(),
             suppressed_by: None,
             baseline: None,
             events: sides,
@@ -118,20 +124,35 @@ impl<'a> Describer<'a> {
     /// Collects everything known about an event.
     pub(crate) fn side(&self, id: EventId, role: &str) -> Side {
         let (event, tables) = (self.trace.event(id), self.trace.tables());
+        let mut stack = self.stack(id);
+        let source = own_source(self.source(event.location), &stack);
+        let column = source.as_ref().and_then(|source| column(source, &stack));
+        stack.iter_mut().for_each(|frame| frame.column = None);
         Side {
             event: id.number(),
             thread: tables.thread(event.thread).to_string(),
+            thread_name: None,
             op: event.op.word().to_string(),
             object: tables.object(event.op, event.object).to_string(),
             location: self.location(event.location),
             role: role.to_string(),
-            source: self.source(event.location),
-            stack: self.stack(id),
+            source,
+            stack,
+            column,
             highlight: None,
+            value: self.value(id),
             frees: self.frees(id),
+            object_kind: self.object_kind(id),
             locks: self.locks(id),
             created: self.created(event.thread),
         }
+    }
+
+    /// What an access read or wrote in the recorded run, if the trace says it. A read without a value saw that of its write.
+    pub(crate) fn value(&self, id: EventId) -> Option<String> {
+        let own = |id: EventId| self.trace.tables().value(self.trace.event(id).value);
+        let seen = || if self.trace.event(id).op == Op::Read { own(self.relations.read_from(id)?) } else { None };
+        own(id).or_else(seen).map(|value| value.to_string())
     }
 
     fn location(&self, location: Option<LocId>) -> Option<String> {
@@ -146,9 +167,22 @@ impl<'a> Describer<'a> {
         self.stacks.get(&id).map(sources).unwrap_or_default()
     }
 
+    /// What the access is about.
+    pub(crate) fn object_kind(&self, id: EventId) -> ObjectKind {
+        let event = self.trace.event(id);
+        let variable = VarId::from_cell(event.object).filter(|_| event.op.is_access());
+        match variable.map(|variable| self.trace.tables().variable_kind(variable)) {
+            Some(VariableKind::Object) => ObjectKind::Object,
+            Some(VariableKind::Descriptor) => ObjectKind::Descriptor,
+            Some(VariableKind::Library) => ObjectKind::Library,
+            Some(VariableKind::Local) => ObjectKind::Local,
+            _ => ObjectKind::Memory,
+        }
+    }
+
     /// Whether the event is a write only because it frees memory.
     pub(crate) fn frees(&self, id: EventId) -> bool {
-        self.stacks.get(&id).is_some_and(|stack| stack.frees)
+        self.trace.event(id).flags.has(Flags::FREE) || self.stacks.get(&id).is_some_and(|stack| stack.frees)
     }
 
     fn locks(&self, id: EventId) -> Vec<Lock> {
@@ -183,9 +217,25 @@ impl<'a> Describer<'a> {
             thread: self.trace.tables().thread(event.thread).to_string(),
             location: self.location(event.location),
             source: self.source(event.location),
-            stack: self.stack(fork),
+            stack: self.stack(fork).into_iter().map(|frame| Source { column: None, ..frame }).collect(),
         })
     }
+}
+
+/// The place in the program's own code: that of the location, or if that is a library's, the innermost call there.
+fn own_source(source: Option<Source>, stack: &[Source]) -> Option<Source> {
+    let is_foreign = |source: &Source| source.file.as_deref().is_some_and(is_library);
+    if !source.as_ref().is_some_and(is_foreign) {
+        return source;
+    }
+    let own = stack.iter().find(|frame| frame.line.is_some() && !is_foreign(frame));
+    own.map(|frame| Source { column: None, inlined: false, ..frame.clone() }).or(source)
+}
+
+/// The column of a place, as the stack has it.
+fn column(source: &Source, stack: &[Source]) -> Option<u32> {
+    let same = |frame: &&Source| frame.line == source.line && frame.file == source.file;
+    source.column.or_else(|| stack.iter().find(same)?.column)
 }
 
 /// The functions of a stack, without those at its end that start programs and threads: they are no part of the program's source.
@@ -211,14 +261,15 @@ pub fn place(location: &str) -> Option<Source> {
 fn severity(kind: Kind, target: &Target, verdict: Verdict) -> Severity {
     let grave = match kind {
         _ if matches!(target, Target::Sequence { .. }) => Severity::Note,
+        kind if kind.is_memory() => Severity::Error,
         Kind::Race | Kind::Deadlock | Kind::Order | Kind::Crash | Kind::Hang => Severity::Error,
         Kind::Atomicity => Severity::Warning,
-        Kind::Nondeterminism => Severity::Note,
+        _ => Severity::Note,
     };
     if verdict == Verdict::Suspected { grave.max(Severity::Warning) } else { grave }
 }
 
-/// The finding's certainty and its evidence, in one or two sentences.
+/// Returns the finding's certainty and its evidence, in one or two sentences.
 fn certainty(finding: &Finding) -> String {
     let steps = words::counted(finding.steps(), "step");
     match (&finding.verdict, &finding.replay) {
@@ -254,15 +305,36 @@ fn certainty(finding: &Finding) -> String {
     }
 }
 
+/// How the reason ends why two accesses may be ordered after all, though they run in the order that was recorded.
+pub(crate) const NO_REPLAY_DECIDES: &str = "no replay can decide that";
+
 impl Finding {
     /// Enters the outcome of replaying the finding and updates its certainty.
     pub fn replayed(&mut self, replay: Replay) {
         // A replay also confirms what the trace alone could not prove, if there was a schedule to follow.
-        if replay.confirmed > 0 && (self.verdict == Verdict::Proven || self.story.is_some()) {
+        let can_decide = !self.reason.as_deref().is_some_and(|reason| reason.ends_with(NO_REPLAY_DECIDES));
+        if replay.confirmed > 0 && can_decide && (self.verdict == Verdict::Proven || self.story.is_some()) {
+            // What was seen to happen is in no doubt any more.
+            if self.verdict == Verdict::Suspected && self.reason.take().is_some() && !self.kind.is_pattern() {
+                self.severity = Severity::Error;
+            }
             self.verdict = Verdict::Confirmed;
         }
+        // What only a replay can decide, it has decided.
+        if replay.runs > 0 && replay.confirmed == 0 && self.is_for_replays() && self.verdict == Verdict::Suspected {
+            self.verdict = Verdict::Note;
+            self.severity = Severity::Note;
+        }
+        let unseen = replay.blocked.as_ref().filter(|_| replay.confirmed == 0).map(|blocked| {
+            let place = blocked.stack.first().map_or(String::new(), |place| format!(" at {place}"));
+            let Blocked { thread, how, .. } = blocked;
+            format!("in a replay {thread} {how}{place} and cannot go on: something that the recording did not see orders the threads")
+        });
         self.replay = Some(replay);
         self.certainty = certainty(self);
+        if let Some(why) = unseen {
+            self.doubted(&why);
+        }
     }
 
     /// Says that the schedule was not implied by the recorded run, but tried.
@@ -273,6 +345,16 @@ impl Finding {
                 "Confirmed: found by trying what the locks allow; reproduced in {confirmed} of {runs} replays{effect}."
             );
         }
+    }
+
+    /// Says that the run in which it happened was made under another schedule.
+    pub fn found_by_exploring(&mut self) {
+        self.verdict = Verdict::Confirmed;
+        self.message = self.message.replace("The recorded run", "A run under another schedule");
+        self.certainty =
+            "Confirmed: found by exploring; it happened in a run under another schedule. The command below makes \
+                          the same run again."
+                .to_string();
     }
 
     /// Grades a pattern by its harm: an atomicity violation, an order violation or a nondeterministic read is a guess about
@@ -288,6 +370,11 @@ impl Finding {
             self.severity = Severity::Note;
         }
         self.certainty = certainty(self);
+    }
+
+    /// Whether a schedule was found, but something that the recording did not see may prevent it.
+    pub fn witness_is_doubted(&self) -> bool {
+        self.verdict == Verdict::Suspected && self.replay_command.is_some()
     }
 
     /// Downgrades a proof to a suspicion: it holds for the trace, but there is a reason why the program may not be able to follow it.

@@ -219,6 +219,7 @@ impl Teller<'_, '_> {
         match self.target {
             Target::Race(a, b) => vec![*a, *b],
             Target::Deadlock(requests) => requests.clone(),
+            Target::UseAfterFree { access, .. } => vec![*access],
             Target::Nondeterminism { read, .. } => vec![*read],
             Target::UnorderedRace(..) | Target::Atomicity { .. } | Target::Sequence { .. } => Vec::new(),
         }
@@ -239,7 +240,7 @@ impl Teller<'_, '_> {
             steps.push(Step {
                 event: id.number(),
                 column,
-                text: if mark == Mark::Blocked { waits(trace, id) } else { does(self.describer, id) },
+                text: if mark == Mark::Blocked { waits(trace, id) } else { self.does(id, possible) },
                 location: trace.tables().location(event.location).map(short),
                 mark,
                 remark: self.remark(id, mark, possible),
@@ -253,6 +254,15 @@ impl Teller<'_, '_> {
             expected = if matches!(mark, Mark::Next | Mark::Blocked) { place } else { place + 1 };
         }
         steps
+    }
+
+    /// What an event does, and in the recorded run the value that it read or wrote.
+    fn does(&self, id: EventId, possible: bool) -> String {
+        let does = does(self.describer, id);
+        match self.describer.value(id).filter(|_| !possible) {
+            Some(value) => format!("{does} ({value})"),
+            None => does,
+        }
     }
 
     fn mark(&self, id: EventId, possible: bool) -> Mark {
@@ -269,7 +279,10 @@ impl Teller<'_, '_> {
     fn remark(&self, id: EventId, mark: Mark, possible: bool) -> Option<String> {
         let trace = self.describer.trace;
         let by = |write: Option<EventId>| match write {
-            Some(write) => format!("{}'s write", trace.tables().thread(trace.event(write).thread)),
+            Some(write) => {
+                let value = self.describer.value(write).map_or(String::new(), |value| format!(" of {value}"));
+                format!("{}'s write{value}", trace.tables().thread(trace.event(write).thread))
+            }
             None => "the initial value".to_string(),
         };
         match (self.target, mark) {
@@ -281,7 +294,16 @@ impl Teller<'_, '_> {
                 Some(format!("{} holds it", trace.tables().thread(trace.event(*holder).thread)))
             }
             (Target::Race(..), Mark::Next) => Some("at the same time".to_string()),
-            (Target::Nondeterminism { other, .. }, Mark::Next) => Some(format!("sees {}", by(*other))),
+            (Target::UseAfterFree { .. }, Mark::Next) => {
+                Some(format!("after it was {}", self.describer.object_kind(id).ended()))
+            }
+            (Target::Nondeterminism { other, .. }, Mark::Next) => {
+                let saw = self
+                    .describer
+                    .value(id)
+                    .map_or(String::new(), |value| format!("; saw {value} in the recorded run"));
+                Some(format!("sees {}{saw}", by(*other)))
+            }
             (Target::Nondeterminism { write, read, .. }, _) if id == *read && !possible => {
                 Some(format!("sees {}", by(*write)))
             }
@@ -304,17 +326,19 @@ impl Teller<'_, '_> {
 /// What a blocked acquire waits for.
 fn waits(trace: &Trace, id: EventId) -> String {
     let event = trace.event(id);
-    format!("waits for {}", brief(trace.tables().object(event.op, event.object)))
+    format!("waits for {}", trace.tables().object(event.op, event.object))
 }
 
 /// What an event does, in a word or three.
 fn does(describer: &Describer<'_>, id: EventId) -> String {
     let trace = describer.trace;
     let event = trace.event(id);
-    let object = brief(trace.tables().object(event.op, event.object));
+    let object = trace.tables().object(event.op, event.object);
+    // Locks of one kind differ only in the block that they are in.
+    let object = if event.op.is_lock() { object.to_string() } else { brief(object) };
     let verb = match event.op {
-        Op::Read => "reads",
-        Op::Write if describer.frees(id) => "frees",
+        Op::Read => describer.object_kind(id).uses("reads"),
+        Op::Write if describer.frees(id) => describer.object_kind(id).ends(),
         Op::Write => "writes",
         Op::Acquire => "locks",
         Op::Release => "unlocks",

@@ -5,8 +5,8 @@ use mayhap_witness::Target;
 
 use super::Describer;
 use super::story::Told;
-use crate::finding::{Kind, Lock, Side, Source};
-use crate::places::{brief, function_name, short, spoken};
+use crate::finding::{Kind, Lock, ObjectKind, Side, Source};
+use crate::places::{self, actor, brief, short, spoken};
 use mayhap_symbols::is_library;
 
 /// `1 step`, `12 steps`.
@@ -25,7 +25,7 @@ pub(crate) fn times(number: u32) -> String {
     }
 }
 
-/// A number with its digits in groups of three.
+/// Returns a number with its digits in groups of three.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -61,15 +61,16 @@ pub(crate) fn model(model: &str) -> &'static str {
     }
 }
 
-/// A lock's name, spelled as in the story.
+/// A lock's name, spelled as in the story: in full, since locks of one kind differ only in the block that they are in.
 fn named(lock: &str) -> String {
-    format!("`{}`", brief(lock))
+    format!("`{lock}`")
 }
 
-/// The role of each event of the target.
+/// Returns the role of each event of the target.
 pub(super) fn roles(kind: Kind, target: &Target) -> Vec<&'static str> {
     match target {
         Target::Race(..) | Target::UnorderedRace(..) => vec!["first access", "second access"],
+        Target::UseAfterFree { .. } => vec!["free", "use"],
         Target::Deadlock(requests) => vec!["blocked"; requests.len()],
         Target::Atomicity { .. } => vec!["first access", "access in between", "second access"],
         Target::Sequence { events, .. } => vec!["event of the sequence"; events.len()],
@@ -86,47 +87,50 @@ pub(super) fn roles(kind: Kind, target: &Target) -> Vec<&'static str> {
 fn who(side: &Side) -> String {
     let is_own = |source: &&Source| !source.file.as_deref().is_some_and(is_library);
     let own = || side.stack.iter().find(|frame| is_own(frame) && frame.function.is_some() && frame.line.is_some());
-    match side.source.as_ref().filter(is_own).or_else(own).or(side.source.as_ref()) {
-        Some(Source { function: Some(function), .. }) => function_name(function),
-        _ => side.thread.clone(),
-    }
+    let source = side.source.as_ref().filter(is_own).or_else(own).or(side.source.as_ref());
+    source.and_then(actor).unwrap_or_else(|| side.thread.clone())
 }
 
 /// `worker() at queue.c:12 (thread main.1)`.
 pub(crate) fn whereabouts(side: &Side) -> String {
     let place = side.location.as_deref().map_or(String::new(), |l| format!(" at {}", short(l)));
-    match &side.source {
-        Some(Source { function: Some(function), .. }) => {
-            format!("{}{place} in thread {}", function_name(function), side.thread)
-        }
-        _ => format!("{}{place}", side.thread),
+    match side.source.as_ref().and_then(actor) {
+        Some(lambda) if lambda.ends_with(&place) => format!("{lambda} in thread {}", side.thread),
+        Some(function) => format!("{function}{place} in thread {}", side.thread),
+        None => format!("{}{place}", side.thread),
     }
 }
 
 fn does(side: &Side) -> &'static str {
     match side.op.as_str() {
-        "w" if side.frees => "frees",
+        "w" if side.frees => side.object_kind.ends(),
         "w" => "writes",
-        _ => "reads",
+        _ => side.object_kind.uses("reads"),
     }
 }
 
 /// What a side does, as printed next to its source line.
 pub(crate) fn verb(side: &Side) -> String {
     let verb = bare_verb(side);
-    if side.object.is_empty() { verb.to_string() } else { format!("{verb} `{}`", brief(&side.object)) }
+    match side.op.as_str() {
+        _ if side.object.is_empty() => verb.to_string(),
+        "r" | "w" => format!("{verb} `{}`", brief(&side.object)),
+        _ => format!("{verb} {}", named(&side.object)),
+    }
 }
 
 fn bare_verb(side: &Side) -> &'static str {
     match side.op.as_str() {
-        "r" => "reads",
-        "w" if side.frees => "frees",
+        "r" => side.object_kind.uses("reads"),
+        "w" if side.frees => side.object_kind.ends(),
         "w" => "writes",
         "acq" | "racq" if side.role == "blocked" => "waits for",
         "acq" | "racq" => "locks",
         "rel" | "rrel" => "unlocks",
         "fork" => "starts",
+        "join" if side.role == "blocked" => "waits for the end of",
         "join" => "joins",
+        "wait" if side.role == "blocked" => "waits for a notify of",
         "wait" => "is woken by",
         "notify" | "notifyall" => "notifies",
         _ => "passes",
@@ -147,21 +151,56 @@ fn noun(side: &Side) -> &'static str {
     match side.op.as_str() {
         "w" if side.frees => "free",
         "w" => "write",
+        _ if side.object_kind.is_life() => "use",
         _ => "read",
     }
 }
 
-/// The finding in one line.
+/// Returns the finding in one line.
 pub(super) fn title(kind: Kind, target: &Target, sides: &[Side]) -> String {
     let name = kind.title();
     match (target, sides) {
         (Target::Race(..) | Target::UnorderedRace(..), [a, b]) => {
             format!("{name} on {}: {}", spoken(&a.object), race_words(a, b))
         }
+        (Target::UseAfterFree { .. }, [free, access]) => {
+            let (frees, uses) = (who(free), who(access));
+            if free.object_kind == ObjectKind::Local {
+                let of = spoken(&free.object);
+                return format!("Use after return of {of}: {uses} can {} after its function returns", noun(access));
+            }
+            if free.object_kind.is_life() {
+                let (ends, of) = (free.object_kind.ends(), spoken(&free.object));
+                let name = match free.object_kind {
+                    ObjectKind::Descriptor => "Use after close",
+                    ObjectKind::Library => "Use after unload",
+                    _ => name,
+                };
+                let (by, elsewhere) = if frees == uses { ("it", " in another thread") } else { (&*frees, "") };
+                return format!("{name} of {of}: {uses} can use it after {by} {ends} it{elsewhere}");
+            }
+            let after = if let Some(thread) = places::thread_of_stack(&free.object) {
+                format!("{thread} ends")
+            } else if frees == uses {
+                "it frees in another thread".into()
+            } else {
+                format!("{frees} frees")
+            };
+            format!("{name} of {}: {uses} can {} after {after}", spoken(&free.object), noun(access))
+        }
         (Target::Deadlock(_), _) => {
             let waits: Vec<String> =
                 sides.iter().map(|s| format!("{} waits for {}", who(s), named(&s.object))).collect();
             format!("{name} of {} threads: {}", sides.len(), list(&waits))
+        }
+        (Target::Atomicity { .. }, [_, c, b]) if kind == Kind::DoubleFree => {
+            let name = spoken(&c.object);
+            format!(
+                "{} by a stale {name}: {} can read it after {} frees and before it writes",
+                kind.title(),
+                who(c),
+                who(b)
+            )
         }
         (Target::Atomicity { .. }, [a, c, b]) => {
             let pair = match (noun(a) == noun(b), who(a) == who(b)) {
@@ -218,11 +257,29 @@ pub(super) fn message(kind: Kind, target: &Target, sides: &[Side]) -> String {
             noun(b),
             whereabouts(b)
         ),
+        (Target::UseAfterFree { .. }, [free, access]) => format!(
+            "The {} by {} can come after {} has {} {}.",
+            noun(access),
+            whereabouts(access),
+            whereabouts(free),
+            free.object_kind.ended(),
+            match places::thread_of_stack(&free.object) {
+                Some(_) => "its stack by ending",
+                None if free.object_kind.is_memory() => "the memory",
+                None => "it",
+            }
+        ),
         (Target::Deadlock(_), _) => {
             let waits: Vec<String> =
                 sides.iter().map(|s| format!("{} for {}", whereabouts(s), named(&s.object))).collect();
             format!("These threads can wait for each other forever: {}.", list(&waits))
         }
+        (Target::Atomicity { .. }, [a, c, b]) if kind == Kind::DoubleFree => format!(
+            "{} reads it, frees memory and only then writes it{}; the read by {} can come in between and acts on the old value.",
+            whereabouts(a),
+            b.location.as_deref().map_or(String::new(), |l| format!(" at {}", short(l))),
+            whereabouts(c)
+        ),
         (Target::Atomicity { .. }, [a, c, b]) => format!(
             "The {} by {} can come between the {} by {} and the {}{}, which appear intended to be atomic.",
             noun(c),
@@ -239,10 +296,11 @@ pub(super) fn message(kind: Kind, target: &Target, sides: &[Side]) -> String {
         ),
         (Target::Nondeterminism { write, other, .. }, _) => {
             let read = &sides[usize::from(write.is_some())];
-            let saw =
-                write.map_or("the initial value".to_string(), |_| format!("the write by {}", whereabouts(&sides[0])));
+            let of = |side: &Side| side.value.as_ref().map_or(String::new(), |value| format!(" of {value}"));
+            let the_write = |side: &Side| format!("the write{} by {}", of(side), whereabouts(side));
+            let saw = write.map_or("the initial value".to_string(), |_| the_write(&sides[0]));
             let sees = match other {
-                Some(_) => format!("the write by {}", whereabouts(&sides[sides.len() - 1])),
+                Some(_) => the_write(&sides[sides.len() - 1]),
                 None => "the initial value".to_string(),
             };
             format!("The read by {} saw {saw}; in another order it sees {sees}.", whereabouts(read))
@@ -266,9 +324,9 @@ pub(crate) fn locks_held(side: &Side) -> Vec<String> {
 }
 
 fn holds(side: &Side) -> String {
-    let who = match &side.source {
-        Some(Source { function: Some(function), .. }) => format!("{} in {}", function_name(function), side.thread),
-        _ => side.thread.clone(),
+    let who = match side.source.as_ref().and_then(actor) {
+        Some(function) => format!("{function} in {}", side.thread),
+        None => side.thread.clone(),
     };
     match locks_held(side) {
         _ if side.locks.iter().any(is_atomic) => format!("{who} is an atomic access"),
@@ -281,6 +339,11 @@ fn holds(side: &Side) -> String {
 pub(super) fn why(describer: &Describer<'_>, target: &Target, sides: &[Side], told: Option<&Told>) -> String {
     let reason = match (target, sides) {
         (Target::Race(..) | Target::UnorderedRace(..), [a, b]) => why_race(a, b),
+        (Target::UseAfterFree { .. }, [a, b]) => match a.locks.iter().any(|l| b.locks.iter().any(|m| m.name == l.name))
+        {
+            true => "No lock prevents it: both hold the same lock, which does not decide which one runs first.".into(),
+            false => why_race(a, b),
+        },
         (Target::Deadlock(_), _) => why_deadlock(sides),
         (Target::Atomicity { .. }, [a, c, b]) => why_atomicity(a, c, b),
         (Target::Nondeterminism { .. }, _) => {

@@ -34,7 +34,7 @@ impl<'r> Excerpts<'r> {
         Excerpts { all: Vec::new(), known: HashMap::new(), report }
     }
 
-    /// The number of the excerpt around a place in the source.
+    /// Returns the number of the excerpt around a place in the source.
     pub(super) fn around(&mut self, source: Option<&'r Source>) -> Option<usize> {
         let (file, line) = (source?.file.as_deref()?, source?.line?);
         let Excerpts { all, known, report } = self;

@@ -19,6 +19,7 @@ pub(super) struct Page<'r> {
     program: &'r [String],
     summary: Figures,
     notes: &'r [String],
+    exploration: Option<&'r crate::Exploration>,
     names: Names<'r>,
     steps: Columns,
     excerpts: Excerpts<'r>,
@@ -54,6 +55,9 @@ struct PageFinding<'r> {
     message: &'r str,
     why: &'r str,
     certainty: &'r str,
+    life: &'r [crate::Moment],
+    fix: &'static str,
+    tests: &'r [String],
     engine: &'r str,
     model: &'r str,
     occurrences: u64,
@@ -111,6 +115,7 @@ impl<'r> Page<'r> {
             program: &report.program,
             summary: Figures { candidates: s.candidates, proven: s.proven, refuted: s.refuted, unknown: s.unknown },
             notes: &report.notes,
+            exploration: report.exploration.as_ref(),
             steps: table.columns(),
             names: table.names,
             excerpts,
@@ -137,6 +142,9 @@ impl<'r> PageFinding<'r> {
             message: &finding.message,
             why: &finding.why,
             certainty: &finding.certainty,
+            life: &finding.life,
+            fix: finding.kind.rule().help,
+            tests: &finding.tests,
             engine: &finding.engine,
             model: &finding.model,
             occurrences: finding.occurrences,
@@ -163,6 +171,7 @@ impl PageSchedules {
             Kind::Race | Kind::Deadlock => true,
             Kind::Atomicity | Kind::Crash | Kind::Hang => false,
             Kind::Order | Kind::Nondeterminism => side.op == "r",
+            _ => side.role == "use",
         };
         let place = |side: &Side| table.place(side.event);
         let next = finding.events.iter().filter(is_next).filter_map(place).filter(|step| !ran.contains(step));
@@ -258,7 +267,7 @@ impl<'r> Table<'r> {
         Table { steps, names }
     }
 
-    /// The position of an event in the table.
+    /// Returns the position of an event in the table.
     fn place(&self, event: u64) -> Option<u32> {
         self.steps.binary_search_by_key(&event, |step| step.event).ok().map(|at| at as u32)
     }

@@ -2,6 +2,7 @@
 
 use super::Style;
 use super::span::{Line, Paint, wrap};
+use super::threads::Threads;
 use crate::data::Report;
 use crate::describe::words::{list, locks_since, verb};
 use crate::finding::{Creation, Finding, Side, Source};
@@ -18,15 +19,17 @@ const TAB: &str = "    ";
 /// Lays out all sides of a finding.
 pub(super) fn sides(report: &Report, finding: &Finding, style: &Style) -> Vec<Line> {
     let mut lines = Vec::new();
+    let threads = Threads::of(finding);
     for (i, side) in finding.events.iter().enumerate() {
-        let paint = if i % 2 == 0 { Paint::First } else { Paint::Second };
+        let paint = threads.paint(&side.thread);
         match excerpt(report, side) {
             Some(excerpt) => lines.extend(with_source(side, &excerpt, paint, i == 0, style)),
-            None => lines.extend(without_source(side, paint, style)),
+            None => lines.extend(without_source(side, &threads, style)),
         }
-        lines.extend(stack(&format!("stack of {}", side.thread), &side.stack, style));
+        let name = format!("stack of {}", finding.thread_label(&side.thread));
+        lines.extend(stack(threads.line(Paint::Dim, &name), &side.stack, style));
     }
-    lines.extend(creations(finding, style));
+    lines.extend(creations(finding, &threads, style));
     lines.push(Line::new());
     lines
 }
@@ -79,14 +82,21 @@ fn with_source(side: &Side, excerpt: &Excerpt<'_>, paint: Paint, first: bool, st
     let indents = texts.iter().filter(|t| !t.trim().is_empty()).map(|t| t.len() - t.trim_start_matches(' ').len());
     let widest = texts.iter().map(|t| Line::of(Paint::Plain, t).width()).max().unwrap_or(0);
     let indent = if widest > room { indents.min().unwrap_or(0) } else { 0 };
-    for (number, text) in (excerpt.first..).zip(&texts) {
-        let text = text.get(indent..).unwrap_or("");
-        let code = if number == excerpt.line { Line::of(Paint::Plain, text) } else { Line::of(Paint::Dim, text) };
-        lines.push(gutter(&number.to_string()).line(code.cut(room)));
-    }
     let marked = texts.last().map_or("", |t| t.get(indent..).unwrap_or(""));
     let (from, width) = underlined(side, marked, excerpt.lines.last().map_or("", |l| l.as_str()), indent);
-    let from = from.min(room - 1);
+    // A mark far to the right: the beginning of the lines is left out instead.
+    let left_out = if side.highlight.is_some() && from + width + 2 > room { from.saturating_sub(room / 2) } else { 0 };
+    for (number, text) in (excerpt.first..).zip(&texts) {
+        let text = text.get(indent..).unwrap_or("");
+        let text = if left_out > 0 && !text.is_empty() {
+            format!("…{}", text.chars().skip(left_out + 1).collect::<String>())
+        } else {
+            text.to_string()
+        };
+        let code = if number == excerpt.line { Line::of(Paint::Plain, &text) } else { Line::of(Paint::Dim, &text) };
+        lines.push(gutter(&number.to_string()).line(code.cut(room)));
+    }
+    let from = (from - left_out).min(room - 1);
     let marks = "^".repeat(width.clamp(1, room - from));
     let note = doing(side);
     if from + marks.len() + 1 + note.len() <= room {
@@ -111,7 +121,7 @@ fn underlined(side: &Side, shown: &str, line: &str, indent: usize) -> (usize, us
     (start, width(shown.trim()))
 }
 
-fn without_source(side: &Side, paint: Paint, style: &Style) -> Vec<Line> {
+fn without_source(side: &Side, threads: &Threads<'_>, style: &Style) -> Vec<Line> {
     let at = match (&side.source, &side.location) {
         (Some(source), _) => format!(" at {}", place(source)),
         (None, Some(location)) => format!(" at {location}"),
@@ -122,19 +132,22 @@ fn without_source(side: &Side, paint: Paint, style: &Style) -> Vec<Line> {
     let text = format!("{thread}{act}{at};{held} (event {})", side.event);
     let lines = wrap(&text, style.width - 6).into_iter().enumerate();
     let arrow = |i: usize| {
-        if i == 0 { Line::new().plain("  ").add(paint, "-->").plain(" ") } else { Line::new().plain("      ") }
+        if i == 0 {
+            Line::new().plain("  ").add(threads.paint(&side.thread), "-->").plain(" ")
+        } else {
+            Line::new().plain("      ")
+        }
     };
-    lines.map(|(i, text)| arrow(i).plain(&text)).collect()
+    lines.map(|(i, text)| arrow(i).line(threads.line(Paint::Plain, &text))).collect()
 }
 
-fn stack(name: &str, frames: &[Source], style: &Style) -> Vec<Line> {
+pub(super) fn stack(name: Line, frames: &[Source], style: &Style) -> Vec<Line> {
     if frames.len() < 2 {
         return Vec::new();
     }
-    let mut lines = vec![Line::new().plain("     ").add(Paint::Dim, name)];
-    let (first, others) = frames.split_at(1);
+    let mut lines = vec![Line::new().plain("     ").line(name)];
     // Consecutive library frames share one line.
-    let runs = first.chunks(1).chain(others.chunk_by(|a, b| is_foreign(a) && is_foreign(b)));
+    let runs = frames.chunk_by(|a, b| is_foreign(a) && is_foreign(b));
     let mut told = 0;
     for run in runs.take(FRAMES) {
         let text = match run {
@@ -170,7 +183,7 @@ fn shown(frame: &Source) -> String {
 }
 
 /// Lays out how the threads were started, each once; threads that the same call started share a line.
-fn creations(finding: &Finding, style: &Style) -> Vec<Line> {
+fn creations(finding: &Finding, colours: &Threads<'_>, style: &Style) -> Vec<Line> {
     let mut groups: Vec<(&Creation, Vec<String>)> = Vec::new();
     for side in &finding.events {
         let Some(created) = &side.created else { continue };
@@ -185,6 +198,7 @@ fn creations(finding: &Finding, style: &Style) -> Vec<Line> {
     }
     let mut lines = Vec::new();
     for (created, threads) in groups {
+        let threads: Vec<String> = threads.iter().map(|thread| finding.thread_label(thread)).collect();
         let threads =
             if threads.len() > 1 { format!("{} were", list(&threads)) } else { format!("{} was", threads[0]) };
         let at = match (&created.source, &created.location) {
@@ -193,8 +207,10 @@ fn creations(finding: &Finding, style: &Style) -> Vec<Line> {
             (None, None) => String::new(),
         };
         let text = format!("{threads} started by {}{at}", created.thread);
-        lines.extend(wrap(&text, style.width - 5).iter().map(|t| Line::new().plain("     ").add(Paint::Dim, t)));
-        lines.extend(stack(&format!("stack when {threads} started"), &created.stack, style));
+        let started = wrap(&text, style.width - 5);
+        lines.extend(started.iter().map(|text| Line::new().plain("     ").line(colours.line(Paint::Dim, text))));
+        let name = format!("stack when {threads} started");
+        lines.extend(stack(colours.line(Paint::Dim, &name), &created.stack, style));
     }
     lines
 }
@@ -220,7 +236,7 @@ mod tests {
             frame("run", "a.c"),
         ];
         let mut text = Vec::new();
-        for line in stack("stack of main", &frames, &Style::default()) {
+        for line in stack(Line::of(Paint::Dim, "stack of main"), &frames, &Style::default()) {
             line.write(&mut text, false).unwrap();
         }
         let text = String::from_utf8(text).unwrap();

@@ -7,14 +7,17 @@ mod excerpt;
 mod refutation;
 mod span;
 mod story;
+mod threads;
 
 use std::io::{self, Write};
 
-use crate::data::{Report, Summary};
+use crate::data::{Exploration, Report, Summary};
 use crate::describe::words::{counted, grouped};
 use crate::finding::{Finding, Severity, Verdict};
+use crate::life;
 use crate::refutation::Refutation;
 use span::{Line, Paint, wrap};
+use threads::Threads;
 
 /// How much to print.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -32,7 +35,7 @@ pub enum Detail {
 pub const SCREENS: usize = 20;
 
 /// The narrowest and the widest layout.
-const WIDTHS: std::ops::RangeInclusive<usize> = 60..=140;
+const WIDTHS: std::ops::RangeInclusive<usize> = 40..=140;
 
 /// How a report is laid out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,7 +66,11 @@ pub fn write(out: &mut dyn Write, report: &Report, style: &Style) -> io::Result<
         Detail::Verbose => usize::MAX,
     };
     for (i, finding) in shown.iter().enumerate() {
-        let lines = if i < full { screen(report, finding, &style) } else { brief(finding, &style) };
+        let lines = match style.detail {
+            Detail::Quiet => vec![compiler_line(finding)],
+            _ if i < full => screen(report, finding, &style),
+            _ => brief(finding, &style),
+        };
         for line in lines {
             line.write(out, style.colour)?;
         }
@@ -121,11 +128,20 @@ fn screen(report: &Report, finding: &Finding, style: &Style) -> Vec<Line> {
     lines.push(Line::new());
     lines.extend(excerpt::sides(report, finding, style));
     if let Some(told) = &finding.story {
-        lines.extend(story::tables(told, style));
+        lines.extend(story::tables(told, finding, style));
         lines.push(Line::new());
     }
-    lines.extend(said("why", &finding.why, style));
-    lines.extend(said("verdict", &finding.certainty, style));
+    let threads = Threads::of(finding);
+    lines.extend(said("life", &life::words(&finding.life), &threads, style));
+    for moment in finding.life.iter().filter(|moment| moment.what == "allocated") {
+        lines.extend(excerpt::stack(Line::of(Paint::Dim, "stack of the allocation"), &moment.stack, style));
+    }
+    lines.extend(said("why", &finding.why, &threads, style));
+    lines.extend(said("verdict", &finding.certainty, &threads, style));
+    if let Some(blocked) = finding.replay.as_ref().and_then(|replay| replay.blocked.as_ref()) {
+        lines.extend(said("waits", &format!("{} {}", blocked.thread, blocked.how), &threads, style));
+        lines.extend(blocked.stack.iter().map(|place| Line::new().plain("          at ").plain(place)));
+    }
     if let Some(command) = &finding.replay_command {
         lines.push(label(command_label(command)).plain(command));
     }
@@ -156,9 +172,26 @@ fn heading(finding: &Finding, style: &Style) -> Vec<Line> {
 fn facts(finding: &Finding) -> Line {
     let mut parts = vec![finding.verdict.name().to_string(), finding.id.clone()];
     if finding.occurrences > 1 {
-        parts.push(format!("{} times in this run", grouped(finding.occurrences)));
+        let of_one = if finding.tests.len() > 1 { "" } else { " in this run" };
+        parts.push(format!("{} times{of_one}", grouped(finding.occurrences)));
+    }
+    match finding.tests.as_slice() {
+        [] => {}
+        [test] => parts.push(format!("test {test}")),
+        [test, others @ ..] => parts.push(format!("test {test} and {} more", grouped(others.len() as u64))),
     }
     Line::new().plain("  ").add(Paint::Dim, &parts.join(" · "))
+}
+
+/// The finding in one line of the form that compilers use and editors understand: `queue.c:12: error: Data race on …`.
+fn compiler_line(finding: &Finding) -> Line {
+    let place = finding.events.iter().find_map(|side| {
+        let source = side.source.as_ref()?;
+        Some(format!("{}:{}: ", source.file.as_deref()?, source.line?))
+    });
+    let line = Line::new().add(Paint::Bold, &place.unwrap_or_default());
+    let line = line.add(severity_paint(finding.severity), finding.severity.name()).plain(": ").plain(&finding.title);
+    line.add(Paint::Dim, &format!(" [{} {}]", finding.verdict.name(), finding.id))
 }
 
 fn brief(finding: &Finding, style: &Style) -> Vec<Line> {
@@ -183,12 +216,12 @@ fn label(name: &str) -> Line {
 }
 
 /// Lays out a sentence after its label.
-fn said(name: &str, text: &str, style: &Style) -> Vec<Line> {
+fn said(name: &str, text: &str, threads: &Threads<'_>, style: &Style) -> Vec<Line> {
     if text.is_empty() {
         return Vec::new();
     }
     let lines = wrap(text, style.width - LABEL).into_iter().enumerate();
-    lines.map(|(i, text)| if i == 0 { label(name).plain(&text) } else { label("").plain(&text) }).collect()
+    lines.map(|(i, text)| label(if i == 0 { name } else { "" }).line(threads.line(Paint::Plain, &text))).collect()
 }
 
 /// Lays out the counts at the end of a report.
@@ -219,26 +252,57 @@ fn summary(report: &Report, shown: &[&Finding], notes: u64, style: &Style) -> Ve
         lines.push(format!("{} already in the baseline, hidden", counted(summary.known, "finding")));
     }
     lines.extend(summary.determinism.clone());
-    lines.extend(decided(summary));
+    lines.extend(decided(summary, report.corpus.is_some()));
+    lines.extend(report.exploration.iter().flat_map(explored));
     lines.extend(report.notes.iter().map(|note| format!("note: {note}")));
     lines.iter().flat_map(|text| wrap(text, style.width)).map(|text| Line::new().plain(&text)).collect()
 }
 
-fn decided(summary: &Summary) -> Vec<String> {
+/// What runs under other schedules came to.
+fn explored(exploration: &Exploration) -> Vec<String> {
+    let schedules = counted(exploration.schedules, "other schedule");
+    let failed = match exploration.failures {
+        0 => "no failure".to_string(),
+        failures => format!("{} failed", grouped(failures)),
+    };
+    let mut lines = vec![format!("{schedules} run: {failed}; {:.1} s", exploration.seconds)];
+    let executions = grouped(exploration.executions);
+    let loops = if exploration.cut_loops { ", loops that wait followed for a few rounds" } else { "" };
+    if exploration.complete {
+        let verdict = if exploration.failures == 0 { "none fails" } else { "some fail" };
+        lines.push(format!(
+            "all {executions} distinguishable executions of this program on this input explored{loops}, {verdict}"
+        ));
+    } else if exploration.executions > 0 {
+        let limits = if exploration.limits.is_empty() {
+            String::new()
+        } else {
+            format!("; not seen: {}", exploration.limits.join(", "))
+        };
+        lines.push(format!(
+            "{executions} distinguishable executions explored, {} open{limits}",
+            grouped(exploration.open)
+        ));
+    }
+    lines
+}
+
+/// The counts of candidates. A corpus is analysed in many runs, so it took no certain time.
+fn decided(summary: &Summary, is_corpus: bool) -> Vec<String> {
+    let time = if is_corpus { String::new() } else { format!("; {:.2} s", summary.seconds) };
     let suspected = if summary.suspected > 0 { format!(" ({} suspected)", summary.suspected) } else { String::new() };
     let mut lines = vec![format!(
-        "{}: {} proven, {} refuted, {} unknown{suspected}; {:.2} s",
+        "{}: {} proven, {} refuted, {} unknown{suspected}{time}",
         counted(summary.candidates, "candidate"),
         grouped(summary.proven),
         grouped(summary.refuted),
         grouped(summary.unknown),
-        summary.seconds
     )];
     if let (Some(events), Some(locations)) = (summary.racy_events, summary.racy_locations) {
         lines.push(format!("{} at {}", counted(events, "racy event"), counted(locations, "location")));
     }
     if summary.covered_by_races > 0 {
-        lines.push(format!("{} covered by the races above", counted(summary.covered_by_races, "further violation")));
+        lines.push(format!("{} covered by the findings above", counted(summary.covered_by_races, "further violation")));
     }
     if summary.instances_left_out > 0 {
         let far = counted(summary.instances_left_out, "far instance");

@@ -6,6 +6,10 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::escape::visible;
 
+/// The colours of threads: bold, and plain.
+const THREADS: [(&str, &str); 4] =
+    [("\x1b[1;35m", "\x1b[35m"), ("\x1b[1;34m", "\x1b[34m"), ("\x1b[1;36m", "\x1b[36m"), ("\x1b[1;32m", "\x1b[32m")];
+
 /// How a piece of text looks on a terminal with colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Paint {
@@ -16,8 +20,10 @@ pub(super) enum Paint {
     Error,
     Warning,
     Note,
-    First,
-    Second,
+    /// A thread by number: its name, and what the finding says of it.
+    Thread(usize),
+    /// One of its steps.
+    Step(usize),
 }
 
 impl Paint {
@@ -29,8 +35,8 @@ impl Paint {
             Paint::Error => "\x1b[1;31m",
             Paint::Warning => "\x1b[1;33m",
             Paint::Note => "\x1b[1;36m",
-            Paint::First => "\x1b[1;35m",
-            Paint::Second => "\x1b[1;34m",
+            Paint::Thread(number) => THREADS[number % THREADS.len()].0,
+            Paint::Step(number) => THREADS[number % THREADS.len()].1,
         }
     }
 }
@@ -67,7 +73,7 @@ impl Line {
         self
     }
 
-    /// The width in columns.
+    /// Returns the width in columns.
     pub(super) fn width(&self) -> usize {
         self.spans.iter().map(|(_, text)| text.width()).sum()
     }

@@ -4,7 +4,7 @@
 use super::Style;
 use super::span::{Line, Paint, wrap};
 use crate::describe::words::counted;
-use crate::finding::{Mark, Step, Story};
+use crate::finding::{Finding, Mark, Step, Story};
 
 /// The gap between threads, and between the tables, in columns.
 const GAP: usize = 2;
@@ -19,11 +19,11 @@ enum Cells {
 }
 
 /// Lays out both tables.
-pub(super) fn tables(story: &Story, style: &Style) -> Vec<Line> {
+pub(super) fn tables(story: &Story, finding: &Finding, style: &Style) -> Vec<Line> {
     let room = style.width - INDENT;
     for cells in [Cells::WithPlaces, Cells::Bare] {
-        let observed = Table::new("recorded run", &story.observed, story, cells);
-        let possible = Table::new("possible run", &story.possible, story, cells);
+        let observed = Table::new("recorded run", &story.observed, (story, finding), cells);
+        let possible = Table::new("possible run", &story.possible, (story, finding), cells);
         if observed.width() + APART + possible.width() <= room {
             return beside(observed, possible);
         }
@@ -56,21 +56,23 @@ fn beside(left: Table, right: Table) -> Vec<Line> {
 
 fn paint(step: &Step) -> Paint {
     match step.mark {
-        Mark::Plain => Paint::Plain,
-        Mark::Target => Paint::Bold,
-        Mark::Next | Mark::Blocked => Paint::Error,
+        Mark::Plain => Paint::Step(step.column),
+        Mark::Target | Mark::Next | Mark::Blocked => Paint::Thread(step.column),
         Mark::Changed => Paint::Warning,
     }
 }
 
-fn cell(step: &Step, cells: Cells) -> Line {
-    let mark = match step.mark {
+/// What stands before a step at which its thread is when the story ends.
+fn mark(step: &Step) -> &'static str {
+    match step.mark {
         Mark::Next => "▶ ",
         Mark::Blocked => "✗ ",
         Mark::Plain | Mark::Target | Mark::Changed => "",
-    };
-    let text = format!("{}{mark}{}", "  ".repeat(step.depth), step.text);
-    let line = Line::of(paint(step), &text);
+    }
+}
+
+fn cell(step: &Step, cells: Cells) -> Line {
+    let line = Line::new().plain(&"  ".repeat(step.depth)).add(Paint::Error, mark(step)).add(paint(step), &step.text);
     match (cells, &step.location) {
         (Cells::WithPlaces, Some(place)) => line.plain(" ").add(Paint::Dim, place),
         _ => line,
@@ -95,8 +97,9 @@ enum Row {
 }
 
 impl Table {
-    fn new(title: &'static str, steps: &[Step], story: &Story, cells: Cells) -> Table {
-        let threads: Vec<Line> = story.threads.iter().map(|t| Line::of(Paint::Bold, t)).collect();
+    fn new(title: &'static str, steps: &[Step], (story, finding): (&Story, &Finding), cells: Cells) -> Table {
+        let head = |(i, thread): (usize, &String)| Line::of(Paint::Thread(i), &finding.thread_label(thread));
+        let threads: Vec<Line> = story.threads.iter().enumerate().map(head).collect();
         let blank = || vec![Line::new(); threads.len()];
         let said = |step: &Step| {
             let remark = step.remark.as_ref().map_or(String::new(), |r| format!("({r})"));
@@ -186,11 +189,13 @@ fn listed(title: &'static str, steps: &[Step], story: &Story, style: &Style) -> 
         let place = step.location.as_ref().map_or(String::new(), |l| format!(" {l}"));
         let remark = step.remark.as_ref().map_or(String::new(), |r| format!(" ({r})"));
         let thread = &story.threads[step.column];
-        let text = format!("{thread}: {}{place}{remark}", step.text);
+        let text = format!("{thread}: {}{}{place}{remark}", mark(step), step.text);
         for (i, part) in wrap(&text, style.width - INDENT - digits - 2).iter().enumerate() {
             let number = if i == 0 { step.event.to_string() } else { String::new() };
             let front = Line::of(Paint::Dim, &format!("{number:>digits$}")).plain("  ");
-            lines.push(front.add(paint(step), part));
+            // The thread keeps its colour where the step has another one.
+            let name = if i == 0 && part.starts_with(thread.as_str()) { thread.len() } else { 0 };
+            lines.push(front.add(Paint::Thread(step.column), &part[..name]).add(paint(step), &part[name..]));
         }
     }
     lines

@@ -63,11 +63,11 @@ fn the_keyboard_reaches_everything_in_the_order_of_the_page() {
         "search",
         "chip",
         "list",
-        "Source of",
         "Next step",
         "Zoom in",
         "Recorded interleaving",
         "Possible interleaving",
+        "Source of",
         "Copy the command",
     ];
     for pair in stops.windows(2) {

@@ -100,7 +100,7 @@ fn a_million_steps() {
     assert!(browser.count(".observed .step") > 10);
     browser.eval("document.querySelector('.possible .viewport').focus()");
     browser.key("End");
-    assert!(browser.text(".inspector").contains("read shared"), "{}", browser.text(".inspector"));
+    assert!(browser.text(".inspector").contains("reads shared"), "{}", browser.text(".inspector"));
     browser.key("Home");
     assert!(browser.text(".inspector").starts_with("event 1 "));
     let start = Instant::now();

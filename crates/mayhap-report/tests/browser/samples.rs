@@ -59,8 +59,10 @@ pub(crate) fn finding_of(kind: Kind, lines: &[Line<'_>], events: &[u64], witness
         Kind::Nondeterminism | Kind::Order => &["write seen", "read", "other write"],
         Kind::Deadlock | Kind::Hang => &["blocked", "blocked", "blocked"],
         Kind::Crash => &["last access"],
+        _ => &["free", "access"],
     };
     Finding {
+        life: Vec::new(),
         id: format!("{}-{:016x}", kind.name(), events.iter().sum::<u64>()),
         kind,
         verdict: Verdict::Proven,
@@ -84,6 +86,8 @@ pub(crate) fn finding_of(kind: Kind, lines: &[Line<'_>], events: &[u64], witness
         witness_file: None,
         replay_command: Some("mayhap replay race.json -- ./prog --threads 2".to_string()),
         replay: None,
+        also: Vec::new(),
+        tests: Vec::new(),
         suppressed_by: None,
         baseline: None,
     }
@@ -189,7 +193,7 @@ fn seen(lines: &[Line<'_>], order: Vec<u64>) -> BTreeMap<u64, Option<u64>> {
 }
 
 pub(crate) fn report(findings: Vec<Finding>) -> Report {
-    let trace = TraceInfo { path: "prog.mhp".to_string(), events: 15, threads: 3, locks: 2, variables: 2 };
+    let trace = TraceInfo { path: "prog.mhp".to_string(), events: 15, threads: 3, locks: 2, variables: 2, repaired: 0 };
     let mut report = Report::new("0.1.0", trace, "branch");
     report.summary.candidates = 12;
     report.summary.proven = findings.len() as u64;
@@ -256,7 +260,7 @@ const NONDETERMINISM: &[&str] = &[
 pub(crate) fn every_kind() -> Vec<Finding> {
     let mut confirmed = finding(Kind::Deadlock, DEADLOCK, &[4, 9], &[1, 2, 3, 8]);
     confirmed.verdict = Verdict::Confirmed;
-    confirmed.replay = Some(Replay { runs: 3, confirmed: 3, effect: Some("hangs".to_string()), diverged: None });
+    confirmed.replay = Some(Replay { runs: 3, confirmed: 3, effect: Some("hangs".to_string()), ..Replay::default() });
     let mut suspected = finding(Kind::Order, NONDETERMINISM, &[4, 7], &[]);
     suspected.verdict = Verdict::Suspected;
     suspected.reason = Some("weak causal precedence leaves it unordered".to_string());

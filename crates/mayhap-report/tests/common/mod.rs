@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use mayhap_report::{Describer, Evidence, Kind, Report, TraceInfo};
 use mayhap_testkit::trace;
-use mayhap_trace::{EventId, Relations, Trace};
+use mayhap_trace::{EventId, Execution, Trace};
 use mayhap_witness::{Checker, Model, Target, Witness};
 
 pub(crate) struct Case {
@@ -107,10 +107,10 @@ fn clone(sample: &Sample) -> Sample {
 
 fn describe(sample: &Sample) -> Report {
     let trace: Trace = trace(&format!("{MAIN}{}", sample.trace));
-    let relations = Relations::derive(&trace).unwrap();
+    let execution = Execution::derive(&trace).unwrap();
     let proof = sample.schedule.map(|numbers| {
         let witness = Witness { schedule: numbers.iter().map(|&n| event(n)).collect() };
-        let checked = Checker::new(&trace, &relations).check(&sample.target, sample.model, witness);
+        let checked = Checker::new(&execution).check(&sample.target, sample.model, witness);
         checked.unwrap_or_else(|e| panic!("{}: {e}", sample.name))
     });
     let tables = trace.tables();
@@ -120,11 +120,12 @@ fn describe(sample: &Sample) -> Report {
         threads: tables.threads.len() as u64,
         locks: tables.locks.len() as u64,
         variables: tables.variables.len() as u64,
+        repaired: 0,
     };
     let mut report = Report::new("0.1.0", info, sample.model.name());
     let suspicion =
         "weak causal precedence leaves it unordered; it is the first such race, so a race or a deadlock exists";
-    report.findings.push(Describer::new(&trace, &relations, 1_000).finding(&Evidence {
+    report.findings.push(Describer::new(&execution, 1_000).finding(&Evidence {
         kind: sample.kind,
         target: &sample.target,
         proof: proof.as_ref(),

@@ -5,7 +5,7 @@ use mayhap_wire::channel::{self, key};
 use mayhap_wire::ring::Tag;
 
 use super::descriptors::{self, Descriptor, address_number, listener_key};
-use super::{Channel, Form, announce, errno, file_locks, pairs, put, readiness};
+use super::{Channel, Form, announce, errno, file_locks, lives, pairs, put, readiness};
 use crate::blocking::leave;
 use crate::hook::Hook;
 use crate::real::real;
@@ -66,8 +66,17 @@ fn makes(call: impl FnOnce() -> c_int, made: impl FnOnce(&Hook, u64, c_int)) -> 
     result
 }
 
+/// Both ends that a call made begin their lives.
+fn begin_both(hook: &Hook, pc: u64, ends: *const c_int) {
+    // SAFETY: the call filled both.
+    for fd in unsafe { [*ends, *ends.add(1)] } {
+        lives::begins_in(hook, fd, pc);
+    }
+}
+
 fn made_pipe(ends: *const c_int) -> impl FnOnce(&Hook, u64, c_int) {
     move |hook, pc, _| {
+        begin_both(hook, pc, ends);
         // SAFETY: the call filled both.
         if let Descriptor::Pipe(key) = Descriptor::of(unsafe { *ends }) {
             announce(hook, pc, key, channel::PIPE);
@@ -75,21 +84,27 @@ fn made_pipe(ends: *const c_int) -> impl FnOnce(&Hook, u64, c_int) {
     }
 }
 
-unsafe extern "C-unwind" fn make_pipe(ends: *mut c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn make_pipe(ends: *mut c_int) -> c_int {
     // SAFETY: the caller's own arguments.
     makes(|| unsafe { libc_::pipe(ends) }, made_pipe(ends))
 }
 
-unsafe extern "C-unwind" fn make_pipe_with(ends: *mut c_int, flags: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn make_pipe_with(ends: *mut c_int, flags: c_int) -> c_int {
     // SAFETY: the caller's own arguments.
     makes(|| unsafe { libc_::pipe2(ends, flags) }, made_pipe(ends))
 }
 
-unsafe extern "C-unwind" fn make_pair(domain: c_int, kind: c_int, protocol: c_int, ends: *mut c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn make_pair(
+    domain: c_int,
+    kind: c_int,
+    protocol: c_int,
+    ends: *mut c_int,
+) -> c_int {
     makes(
         // SAFETY: the caller's own arguments.
         || unsafe { libc_::socketpair(domain, kind, protocol, ends) },
         |hook, pc, _| {
+            begin_both(hook, pc, ends);
             // SAFETY: the call filled both.
             let (first, second) = unsafe { (*ends, *ends.add(1)) };
             let (Descriptor::Socket(a), Descriptor::Socket(b)) = (Descriptor::of(first), Descriptor::of(second)) else {
@@ -103,11 +118,12 @@ unsafe extern "C-unwind" fn make_pair(domain: c_int, kind: c_int, protocol: c_in
     )
 }
 
-unsafe extern "C-unwind" fn make_event(count: c_uint, flags: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn make_event(count: c_uint, flags: c_int) -> c_int {
     makes(
         // SAFETY: no precondition.
         || unsafe { libc_::eventfd(count, flags) },
         |hook, pc, fd| {
+            lives::begins_in(hook, fd, pc);
             descriptors::made(fd, channel::EVENT);
             if let Descriptor::Event(key) = Descriptor::of(fd) {
                 announce(hook, pc, key, channel::EVENT);
@@ -119,11 +135,12 @@ unsafe extern "C-unwind" fn make_event(count: c_uint, flags: c_int) -> c_int {
     )
 }
 
-unsafe extern "C-unwind" fn make_timer(clock: c_int, flags: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn make_timer(clock: c_int, flags: c_int) -> c_int {
     makes(
         // SAFETY: no precondition.
         || unsafe { libc_::timerfd_create(clock, flags) },
         |hook, pc, fd| {
+            lives::begins_in(hook, fd, pc);
             descriptors::made(fd, channel::TIMER);
             if let Descriptor::Timer(key) = Descriptor::of(fd) {
                 announce(hook, pc, key, channel::TIMER);
@@ -132,7 +149,7 @@ unsafe extern "C-unwind" fn make_timer(clock: c_int, flags: c_int) -> c_int {
     )
 }
 
-unsafe extern "C-unwind" fn set_timer(
+pub(crate) unsafe extern "C-unwind" fn set_timer(
     f: c_int,
     flags: c_int,
     new: *const libc::itimerspec,
@@ -168,7 +185,7 @@ unsafe fn number(address: *const sockaddr, length: socklen_t) -> u64 {
     address_number(&storage, length)
 }
 
-unsafe extern "C-unwind" fn connect_to(s: c_int, a: *const sockaddr, n: socklen_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn connect_to(s: c_int, a: *const sockaddr, n: socklen_t) -> c_int {
     let pc = tls::caller();
     // SAFETY: the caller's own arguments.
     let call = || unsafe { libc_::connect(s, a, n) };
@@ -216,6 +233,7 @@ unsafe extern "C-unwind" fn connect_to(s: c_int, a: *const sockaddr, n: socklen_
 
 fn accepts(s: c_int, call: impl FnOnce() -> c_int) -> c_int {
     let pc = tls::caller();
+    lives::uses(s, pc);
     let listener = match Descriptor::of(s) {
         Descriptor::Socket(inode) => {
             descriptors::look_up(s, inode);
@@ -227,13 +245,14 @@ fn accepts(s: c_int, call: impl FnOnce() -> c_int) -> c_int {
         leave();
         return call();
     };
-    // A descriptor of 0 is none that was accepted, for whoever looks at amounts.
+    // A descriptor of 0 is none that was accepted, for code that looks at amounts.
     let mut accepted = -1;
     let taken = || {
         accepted = call();
         if accepted < 0 { -1 } else { 1 }
     };
     super::receive(&mut hook, pc, s, listener, true, taken, |_| 1);
+    lives::begins_in(&hook, accepted, pc);
     if accepted >= 0
         && let Descriptor::Socket(inode) = Descriptor::of(accepted)
     {
@@ -248,17 +267,17 @@ fn accepts(s: c_int, call: impl FnOnce() -> c_int) -> c_int {
     accepted
 }
 
-unsafe extern "C-unwind" fn accept_from(s: c_int, a: *mut sockaddr, n: *mut socklen_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn accept_from(s: c_int, a: *mut sockaddr, n: *mut socklen_t) -> c_int {
     // SAFETY: the caller's own arguments.
     accepts(s, || unsafe { libc_::accept(s, a, n) })
 }
 
-unsafe extern "C-unwind" fn accept_with(s: c_int, a: *mut sockaddr, n: *mut socklen_t, f: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn accept_with(s: c_int, a: *mut sockaddr, n: *mut socklen_t, f: c_int) -> c_int {
     // SAFETY: the caller's own arguments.
     accepts(s, || unsafe { libc_::accept4(s, a, n, f) })
 }
 
-unsafe extern "C-unwind" fn bind_to(s: c_int, a: *const sockaddr, n: socklen_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn bind_to(s: c_int, a: *const sockaddr, n: socklen_t) -> c_int {
     // SAFETY: the caller's own arguments.
     let result = unsafe { libc_::bind(s, a, n) };
     if let Descriptor::Socket(inode) = Descriptor::of(s) {
@@ -267,7 +286,7 @@ unsafe extern "C-unwind" fn bind_to(s: c_int, a: *const sockaddr, n: socklen_t) 
     result
 }
 
-unsafe extern "C-unwind" fn listen_at(s: c_int, n: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn listen_at(s: c_int, n: c_int) -> c_int {
     makes(
         // SAFETY: the caller's own arguments.
         || unsafe { libc_::listen(s, n) },
@@ -282,14 +301,14 @@ unsafe extern "C-unwind" fn listen_at(s: c_int, n: c_int) -> c_int {
     )
 }
 
-/// Nothing more comes from this end: whoever reads on may find the end.
+/// Nothing more comes from this end: a thread that reads on may find the end.
 fn hangs_up(hook: &Hook, pc: u64, end: Option<Channel>) {
     if let Some(end) = end {
         hook.record(Tag::HangUp, pc, &[end.key]);
     }
 }
 
-unsafe extern "C-unwind" fn shut(s: c_int, how: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn shut(s: c_int, how: c_int) -> c_int {
     let pc = tls::caller();
     let socket = Descriptor::of(s);
     if let Descriptor::Socket(inode) = socket
@@ -309,17 +328,11 @@ unsafe extern "C-unwind" fn shut(s: c_int, how: c_int) -> c_int {
     unsafe { libc_::shutdown(s, how) }
 }
 
-/// The descriptor can be written to.
-fn writes(fd: c_int) -> bool {
-    // SAFETY: asks only.
-    let flags = unsafe { crate::sys::call(libc::SYS_fcntl, [fd as usize, libc::F_GETFL as usize, 0, 0, 0, 0]) };
-    flags >= 0 && flags as c_int & libc::O_ACCMODE != libc::O_RDONLY
-}
-
 /// A descriptor is about to be closed.
 fn closes(hook: &Hook, pc: u64, fd: c_int, what: Descriptor) {
     match what {
-        Descriptor::Pipe(_) if writes(fd) => hangs_up(hook, pc, what.sends()),
+        // A thread that writes finds out that no thread reads any more, too.
+        Descriptor::Pipe(_) => hangs_up(hook, pc, what.sends()),
         Descriptor::Socket(inode) => {
             descriptors::look_up(fd, inode);
             hangs_up(hook, pc, what.sends());
@@ -331,10 +344,11 @@ fn closes(hook: &Hook, pc: u64, fd: c_int, what: Descriptor) {
     descriptors::closed(fd);
 }
 
-unsafe extern "C-unwind" fn close_one(f: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn close_one(f: c_int) -> c_int {
     let pc = tls::caller();
     let what = Descriptor::of(f);
-    if (what != Descriptor::Other || file_locks::holds(f))
+    lives::ends(f, pc);
+    if (!matches!(what, Descriptor::Other | Descriptor::File(_)) || file_locks::holds(f))
         && let Some(mut hook) = Hook::enter_outermost()
     {
         closes(&hook, pc, f, what);
@@ -358,21 +372,22 @@ pub(crate) fn duplicates(old: c_int, new: Option<c_int>, call: impl FnOnce() -> 
     let result = call();
     if result >= 0 && result != old {
         descriptors::duplicated(old, result);
+        lives::begins(result, pc);
     }
     result
 }
 
-unsafe extern "C-unwind" fn duplicate(f: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn duplicate(f: c_int) -> c_int {
     // SAFETY: the caller's own argument.
     duplicates(f, None, || unsafe { libc_::dup(f) })
 }
 
-unsafe extern "C-unwind" fn duplicate_to(f: c_int, g: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn duplicate_to(f: c_int, g: c_int) -> c_int {
     // SAFETY: the caller's own arguments.
     duplicates(f, Some(g), || unsafe { libc_::dup2(f, g) })
 }
 
-unsafe extern "C-unwind" fn duplicate_with(f: c_int, g: c_int, flags: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn duplicate_with(f: c_int, g: c_int, flags: c_int) -> c_int {
     // SAFETY: the caller's own arguments.
     duplicates(f, Some(g), || unsafe { libc_::dup3(f, g, flags) })
 }

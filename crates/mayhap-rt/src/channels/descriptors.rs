@@ -4,7 +4,7 @@
 //! are known, too. Eventfds, timers and signal descriptors all have the same inode: those are known by a number that they get
 //! when they are made, kept by descriptor.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use libc::{c_int, sockaddr_storage, socklen_t};
 use mayhap_wire::channel::{self, key};
@@ -30,6 +30,10 @@ pub(crate) enum Descriptor {
     Poll(u64),
     /// A POSIX message queue.
     Queue(u64),
+    /// An ordinary file, by its key.
+    File(u64),
+    /// What the kernel makes up and threads may meet at in ways that are not modelled: inotify, pseudoterminals of the process itself.
+    Unmodelled,
     /// Nothing that threads meet at.
     Other,
 }
@@ -85,6 +89,21 @@ pub(crate) fn status(fd: c_int) -> Option<libc::stat> {
     }
 }
 
+/// Whether a descriptor is one of an ordinary file.
+pub(crate) fn is_file(fd: c_int) -> bool {
+    status(fd).is_some_and(|status| status.st_mode & libc::S_IFMT == libc::S_IFREG)
+}
+
+/// Whether what a descriptor gives may differ from run to run. Files of a disk do not change by themselves; those that the kernel
+/// makes up have no size.
+pub(crate) fn is_input(fd: c_int) -> bool {
+    status(fd).is_some_and(|status| match status.st_mode & libc::S_IFMT {
+        libc::S_IFREG => status.st_size == 0,
+        libc::S_IFSOCK => false,
+        _ => true,
+    })
+}
+
 impl Descriptor {
     /// What descriptor `fd` is now.
     pub(crate) fn of(fd: c_int) -> Descriptor {
@@ -94,7 +113,14 @@ impl Descriptor {
             libc::S_IFIFO => Descriptor::Pipe(key(channel::PIPE, status.st_ino, status.st_dev)),
             libc::S_IFSOCK => Descriptor::Socket(status.st_ino),
             // Message queues are regular files of a file system of their own.
-            0 | libc::S_IFREG => numbered(fd, status.st_ino),
+            kind @ (0 | libc::S_IFREG) => match numbered(fd, status.st_ino, kind == 0) {
+                Descriptor::Other if kind == 0 => Descriptor::Unmodelled,
+                Descriptor::Other if fd > 2 => Descriptor::File(key(channel::FILE, status.st_ino, status.st_dev)),
+                known => known,
+            },
+            libc::S_IFCHR if OWN_TERMINALS.load(Ordering::Relaxed) && is_terminal(status.st_rdev) => {
+                Descriptor::Unmodelled
+            }
             _ => Descriptor::Other,
         }
     }
@@ -107,7 +133,8 @@ impl Descriptor {
             Descriptor::Timer(key) => Some(Channel { key, form: Form::Latest }),
             Descriptor::Socket(inode) => socket(inode).map(|(_, receives)| receives),
             Descriptor::Queue(key) => Some(Channel { key, form: Form::Messages }),
-            Descriptor::Signals | Descriptor::Poll(_) | Descriptor::Other => None,
+            Descriptor::Signals | Descriptor::Poll(_) => None,
+            Descriptor::File(_) | Descriptor::Unmodelled | Descriptor::Other => None,
         }
     }
 
@@ -121,7 +148,20 @@ impl Descriptor {
     }
 }
 
-fn numbered(fd: c_int, inode: u64) -> Descriptor {
+/// The process has opened a pseudoterminal.
+static OWN_TERMINALS: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn makes_terminals() {
+    OWN_TERMINALS.store(true, Ordering::Relaxed);
+}
+
+/// A device is an end of a pseudoterminal.
+fn is_terminal(device: u64) -> bool {
+    let (major, minor) = (libc::major(device), libc::minor(device));
+    (major, minor) == (5, 2) || (136..144).contains(&major)
+}
+
+fn numbered(fd: c_int, inode: u64, may_be_event: bool) -> Descriptor {
     let Some(entry) = entry(fd).map(|entry| entry.load(Ordering::Relaxed)) else { return Descriptor::Other };
     let number = entry >> 3;
     match entry & KIND {
@@ -130,6 +170,7 @@ fn numbered(fd: c_int, inode: u64) -> Descriptor {
         SIGNALS => Descriptor::Signals,
         POLL => Descriptor::Poll(number),
         QUEUE => Descriptor::Queue(key(channel::QUEUE, inode, 0)),
+        _ if !may_be_event => Descriptor::Other,
         _ => match event_number(fd) {
             Some(number) => Descriptor::Event(key(channel::EVENT, number, 0)),
             None => Descriptor::Other,
@@ -239,7 +280,7 @@ fn socket(inode: u64) -> Option<(Channel, Channel)> {
     Some((channel(1), channel(2)))
 }
 
-/// An address as one number: of the internet's the port and the address, of others the name. 0 for none.
+/// Returns an address as one number: of the internet's the port and the address, of others the name. 0 for none.
 pub(crate) fn address_number(address: &sockaddr_storage, length: socklen_t) -> u64 {
     let bytes = core::ptr::from_ref(address).cast::<u8>();
     // SAFETY: within the storage.
@@ -269,7 +310,7 @@ fn port_number(address: u64) -> u64 {
     address >> 40
 }
 
-/// The socket's own address, or its peer's.
+/// Returns the socket's own address, or its peer's.
 pub(crate) fn address_of(fd: c_int, peer: bool) -> Option<(sockaddr_storage, socklen_t)> {
     let number = if peer { libc::SYS_getpeername } else { libc::SYS_getsockname };
     // SAFETY: plain data; the kernel writes at most as much as there is room for.
@@ -300,7 +341,7 @@ pub(crate) fn is_datagram(fd: c_int) -> bool {
     option(fd, libc::SO_TYPE) == libc::SOCK_DGRAM
 }
 
-/// The channel of datagrams to an address.
+/// Returns the channel of datagrams to an address.
 pub(crate) fn datagrams_to(address: &sockaddr_storage, length: socklen_t) -> Channel {
     let number = address_number(address, length);
     let is_unix = c_int::from(address.ss_family) == libc::AF_UNIX;
@@ -336,7 +377,7 @@ pub(crate) fn look_up(fd: c_int, inode: u64) {
     }
 }
 
-/// The channel of connections to an address. Whoever listens may do so at all addresses of the host.
+/// Returns the channel of connections to an address. Whoever listens may do so at all addresses of the host.
 pub(crate) fn listener_key(address: u64) -> u64 {
     let port = port_number(address);
     key(channel::LISTENER, if port < 1 << 16 { port } else { address }, 0)

@@ -103,7 +103,7 @@ fn take(
     }
     if result == 0 {
         if bounded {
-            hook.record(Tag::Tried, pc, &[]);
+            hook.record(Tag::Tried, pc, &[0]);
         }
         hook.record(Tag::KeyedAcquire, pc, &[key, u64::from(shared), owner]);
         hook.sync_point();
@@ -159,7 +159,7 @@ fn for_description(
     }
 }
 
-/// An entry for a descriptor: one that was never used, or whose lock is not held. Under the lock.
+/// Returns an entry for a descriptor: one that was never used, or whose lock is not held. Under the lock.
 fn new_entry(key: u64, fd: c_int) -> Option<&'static [AtomicU64; 4]> {
     let of = |entry: &&[AtomicU64; 4], word: usize| entry[word].load(Ordering::Relaxed);
     let unused = OWNED.iter().find(|entry| of(entry, 1) == 0);
@@ -175,7 +175,7 @@ fn file_key(fd: c_int, what: u64) -> u64 {
     descriptors::status(fd).map_or(0, |status| key(channel::FILE_LOCK, status.st_ino ^ what, status.st_dev))
 }
 
-unsafe extern "C-unwind" fn lock_file(f: c_int, o: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn lock_file(f: c_int, o: c_int) -> c_int {
     // SAFETY: the caller's own arguments.
     let attempt = || unsafe { libc_::flock(f, o | libc::LOCK_NB) };
     // SAFETY: as above.
@@ -211,7 +211,7 @@ pub(crate) fn holds(fd: c_int) -> bool {
 }
 
 /// `fcntl`: locks, and duplicates.
-unsafe extern "C-unwind" fn control(f: c_int, c: c_int, a: usize) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn control(f: c_int, c: c_int, a: usize) -> c_int {
     // SAFETY: the caller's own arguments; what is no argument the kernel does not look at.
     let call = || unsafe { libc_::fcntl(f, c, a) };
     match c {

@@ -10,19 +10,21 @@
 //!
 //! What is sent is recorded before the call, since others can have it before the call returns. What is received is recorded after.
 
-mod connections;
+pub(crate) mod connections;
 pub(crate) mod descriptors;
 pub(crate) mod file_locks;
+pub(crate) mod files;
+mod lives;
 mod pairs;
-mod queues;
-mod readiness;
+pub(crate) mod queues;
+pub(crate) mod readiness;
 pub(crate) mod services;
 pub(crate) mod signals;
-mod streams;
-mod transfers;
+pub(crate) mod streams;
+pub(crate) mod transfers;
 
 use libc::{c_int, pollfd, timespec};
-use mayhap_wire::channel::{flag, mark};
+use mayhap_wire::channel::{doubt, flag, mark};
 use mayhap_wire::ring::Tag;
 
 use crate::hook::Hook;
@@ -57,17 +59,7 @@ impl Channel {
     }
 }
 
-/// Places of which something was recorded that need be recorded once only.
-static PLACES: pairs::Table<1> = pairs::Table::new();
-
-/// The first time that the thread holding the token asks for a place.
-pub(crate) fn once_at(pc: u64) -> bool {
-    let is_first = PLACES.get(pc).is_none();
-    PLACES.entry(pc);
-    is_first
-}
-
-/// The calling thread's error number.
+/// Returns the calling thread's error number.
 pub(crate) fn errno() -> c_int {
     // SAFETY: the thread's own.
     unsafe { *libc::__errno_location() }
@@ -228,6 +220,14 @@ pub(crate) fn send(
     if moved < amount || result < 0 {
         hook.record(Tag::SendEnd, pc, &[channel.key, amount, moved]);
     }
+    // No thread reads any more: it comes after the last one that did.
+    if result < 0
+        && matches!(errno(), libc::EPIPE | libc::ECONNRESET)
+        && let Some(back) = descriptors::Descriptor::of(fd).receives()
+    {
+        hook.record(Tag::Ready, pc, &[back.key, flag::ENDED]);
+        fails(libc::EPIPE);
+    }
     hook.sync_point();
     result
 }
@@ -235,6 +235,13 @@ pub(crate) fn send(
 /// Puts something into a channel by a call that does not block. It is recorded first.
 pub(crate) fn put(hook: &Hook, pc: u64, channel: Channel, amount: u64) {
     hook.record(Tag::Send, pc, &[channel.key, amount, channel.mark(), 0]);
+}
+
+/// Something came from a descriptor of a kind that is not modelled.
+pub(crate) fn doubts(pc: u64) {
+    if let Some(hook) = Hook::enter_outermost() {
+        hook.record(Tag::Doubt, pc, &[u64::from(doubt::DESCRIPTOR)]);
+    }
 }
 
 /// Tells that a channel comes into use at the call site, by which it is named. What is put into it comes from this process.

@@ -1,4 +1,4 @@
-//! What is known of channels by number: small tables of the runtime's own, changed by whoever holds the token.
+//! What is known of channels by number: small tables of the runtime's own, changed by the thread that holds the token.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -26,7 +26,7 @@ impl<const N: usize> Table<N> {
         self.rows(key).find(|row| row[0].load(Ordering::Relaxed) == key)
     }
 
-    /// The entry of a key; one whose words are 0 where there was none.
+    /// Returns the entry of a key; one whose words are 0 where there was none.
     pub(crate) fn entry(&self, key: u64) -> &Row<N> {
         if let Some(row) = self.get(key) {
             return row;
@@ -60,7 +60,7 @@ pub(crate) fn is_own(key: u64) -> bool {
     OWN.get(key).is_some()
 }
 
-/// Connections that nobody has accepted yet: when, the listener's key, the socket that connects.
+/// Connections that no thread has accepted yet: when, the listener's key, the socket that connects.
 static PENDING: [Row<3>; 256] = [const { [const { AtomicU64::new(0) }; 3] }; 256];
 static COUNT: AtomicU64 = AtomicU64::new(0);
 

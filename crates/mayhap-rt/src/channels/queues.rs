@@ -151,7 +151,7 @@ unsafe extern "C-unwind" fn put_message(q: c_int, m: *const c_char, n: size_t, p
     puts(queue(q), p.into(), (m.cast(), n), Some(q), call, Some(call))
 }
 
-unsafe extern "C-unwind" fn put_message_in_time(
+pub(crate) unsafe extern "C-unwind" fn put_message_in_time(
     q: c_int,
     m: *const c_char,
     n: size_t,
@@ -197,7 +197,7 @@ unsafe extern "C-unwind" fn take_message(q: c_int, m: *mut c_char, n: size_t, p:
     takes_prioritised(q, m, p, false, call, call)
 }
 
-unsafe extern "C-unwind" fn take_message_in_time(
+pub(crate) unsafe extern "C-unwind" fn take_message_in_time(
     q: c_int,
     m: *mut c_char,
     n: size_t,
@@ -210,7 +210,7 @@ unsafe extern "C-unwind" fn take_message_in_time(
     takes_prioritised(q, m, p, true, attempt, |p| unsafe { libc_::mq_timedreceive(q, m, n, p, t) })
 }
 
-unsafe extern "C-unwind" fn send_message(q: c_int, m: *const c_void, n: size_t, f: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn send_message(q: c_int, m: *const c_void, n: size_t, f: c_int) -> c_int {
     let key = key(channel::SYSV_QUEUE, q as u64, 0);
     // SAFETY: a message begins with its type.
     let kind = unsafe { m.cast::<c_long>().as_ref() }.map_or(0, |kind| *kind as u64);
@@ -221,7 +221,13 @@ unsafe extern "C-unwind" fn send_message(q: c_int, m: *const c_void, n: size_t, 
     puts(key, kind & !mark::MESSAGE, (m, n + size_of::<c_long>()), None, attempt, wait)
 }
 
-unsafe extern "C-unwind" fn receive_message(q: c_int, m: *mut c_void, n: size_t, t: c_long, f: c_int) -> ssize_t {
+pub(crate) unsafe extern "C-unwind" fn receive_message(
+    q: c_int,
+    m: *mut c_void,
+    n: size_t,
+    t: c_long,
+    f: c_int,
+) -> ssize_t {
     let key = key(channel::SYSV_QUEUE, q as u64, 0);
     // SAFETY: the caller's own arguments.
     let attempt = || unsafe { libc_::msgrcv(q, m, n, t, f | libc::IPC_NOWAIT) };
@@ -293,7 +299,7 @@ fn record_operations(hook: &Hook, pc: u64, set: c_int, all: &[sembuf]) {
         let key = semaphore(set, one.sem_num.into());
         let amount = u64::from(one.sem_op.unsigned_abs());
         match one.sem_op {
-            // Waiting for zero: after whoever lowered it.
+            // Waiting for zero: after the thread that lowered it.
             0 => hook.record(Tag::Ready, pc, &[key, flag::ROOM]),
             1.. => hook.record(Tag::Send, pc, &[key, amount, 0, 0]),
             _ => hook.record(Tag::Receive, pc, &[key, amount, 0, 0]),
@@ -301,12 +307,17 @@ fn record_operations(hook: &Hook, pc: u64, set: c_int, all: &[sembuf]) {
     }
 }
 
-unsafe extern "C-unwind" fn operate(s: c_int, o: *mut sembuf, n: size_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn operate(s: c_int, o: *mut sembuf, n: size_t) -> c_int {
     // SAFETY: the caller's own arguments.
     unsafe { operates(s, o, n, || libc_::semtimedop(s, o, n, &raw const AT_ONCE), || libc_::semop(s, o, n)) }
 }
 
-unsafe extern "C-unwind" fn operate_in_time(s: c_int, o: *mut sembuf, n: size_t, t: *const timespec) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn operate_in_time(
+    s: c_int,
+    o: *mut sembuf,
+    n: size_t,
+    t: *const timespec,
+) -> c_int {
     // SAFETY: the caller's own arguments.
     unsafe { operates(s, o, n, || libc_::semtimedop(s, o, n, &raw const AT_ONCE), || libc_::semtimedop(s, o, n, t)) }
 }

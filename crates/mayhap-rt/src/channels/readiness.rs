@@ -5,12 +5,12 @@
 use core::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use libc::{c_int, epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
-use mayhap_wire::channel::flag;
+use mayhap_wire::channel::{doubt, flag};
 use mayhap_wire::ring::{MAX_FOLLOWING, Tag};
 
 use super::descriptors::{self, Descriptor};
-use super::signals;
 use super::{Channel, Wait, errno, fails, wait_until_ready};
+use super::{lives, signals};
 use crate::blocking::leave;
 use crate::hook::Hook;
 use crate::real::real;
@@ -54,11 +54,12 @@ struct Found {
     words: [u64; MAX_FOLLOWING - 1],
     count: usize,
     signals: bool,
+    unmodelled: bool,
 }
 
 impl Found {
     fn new() -> Found {
-        Found { words: [0; MAX_FOLLOWING - 1], count: 0, signals: false }
+        Found { words: [0; MAX_FOLLOWING - 1], count: 0, signals: false, unmodelled: false }
     }
 
     fn add(&mut self, channel: Option<Channel>, flags: u64) {
@@ -78,6 +79,7 @@ impl Found {
         }
         let has = |bits: i16| events & c_int::from(bits) != 0;
         self.signals |= what == Descriptor::Signals;
+        self.unmodelled |= what == Descriptor::Unmodelled;
         if has(libc::POLLIN | libc::POLLPRI | libc::POLLRDNORM) {
             self.add(what.receives(), waited);
         }
@@ -96,6 +98,9 @@ impl Found {
         }
         if self.signals {
             signals::taken(hook, pc, 0);
+        }
+        if self.unmodelled {
+            hook.record(Tag::Doubt, pc, &[u64::from(doubt::DESCRIPTOR)]);
         }
     }
 }
@@ -150,6 +155,14 @@ unsafe fn polled<'a>(list: *const pollfd, count: nfds_t) -> &'a [pollfd] {
     unsafe { core::slice::from_raw_parts(list, count as usize) }
 }
 
+/// The descriptors are about to be looked at.
+fn uses_polled(list: *const pollfd, count: nfds_t) {
+    // SAFETY: the caller of `poll` vouches for the list.
+    for entry in unsafe { polled(list, count) }.iter().take(lives::LISTED) {
+        lives::uses(entry.fd, tls::caller());
+    }
+}
+
 fn look_at_polled(list: *const pollfd, count: nfds_t) -> impl FnOnce(&mut Found, u64) {
     move |found, waited| {
         // SAFETY: the kernel has just used it.
@@ -159,7 +172,8 @@ fn look_at_polled(list: *const pollfd, count: nfds_t) -> impl FnOnce(&mut Found,
     }
 }
 
-unsafe extern "C-unwind" fn wait_poll(p: *mut pollfd, n: nfds_t, t: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn wait_poll(p: *mut pollfd, n: nfds_t, t: c_int) -> c_int {
+    uses_polled(p, n);
     // SAFETY: the caller's own arguments.
     waits(t == 0, || unsafe { libc_::poll(p, n, t) }, look_at_polled(p, n))
 }
@@ -171,8 +185,18 @@ unsafe fn is_zero(time: *const timespec) -> bool {
 }
 
 unsafe extern "C-unwind" fn wait_ppoll(p: *mut pollfd, n: nfds_t, t: *const timespec, s: *const sigset_t) -> c_int {
+    uses_polled(p, n);
     // SAFETY: the caller's own arguments.
     waits(unsafe { is_zero(t) }, || unsafe { libc_::ppoll(p, n, t, s) }, look_at_polled(p, n))
+}
+
+/// The descriptors of the sets are about to be looked at.
+fn uses_sets(n: c_int, sets: [*const fd_set; 3]) {
+    // SAFETY: the caller of `select` vouches for the sets, in which numbers below `n` are.
+    let is_in = |fd: c_int| sets.iter().any(|set| !set.is_null() && unsafe { libc::FD_ISSET(fd, *set) });
+    for fd in (0..n).filter(|fd| is_in(*fd)).take(lives::LISTED) {
+        lives::uses(fd, tls::caller());
+    }
 }
 
 fn look_at_sets(n: c_int, sets: [*const fd_set; 3]) -> impl FnOnce(&mut Found, u64) {
@@ -191,7 +215,7 @@ fn look_at_sets(n: c_int, sets: [*const fd_set; 3]) -> impl FnOnce(&mut Found, u
     }
 }
 
-unsafe extern "C-unwind" fn wait_select(
+pub(crate) unsafe extern "C-unwind" fn wait_select(
     n: c_int,
     r: *mut fd_set,
     w: *mut fd_set,
@@ -200,6 +224,7 @@ unsafe extern "C-unwind" fn wait_select(
 ) -> c_int {
     // SAFETY: the caller's own time, or null for none.
     let at_once = unsafe { t.as_ref() }.is_some_and(|time| time.tv_sec == 0 && time.tv_usec == 0);
+    uses_sets(n, [r, w, e]);
     // SAFETY: the caller's own arguments.
     waits(at_once, || unsafe { libc_::select(n, r, w, e, t) }, look_at_sets(n, [r, w, e]))
 }
@@ -212,6 +237,7 @@ unsafe extern "C-unwind" fn wait_pselect(
     t: *const timespec,
     s: *const sigset_t,
 ) -> c_int {
+    uses_sets(n, [r, w, e]);
     // SAFETY: the caller's own arguments.
     waits(unsafe { is_zero(t) }, || unsafe { libc_::pselect(n, r, w, e, t, s) }, look_at_sets(n, [r, w, e]))
 }
@@ -264,17 +290,17 @@ fn makes_poll(call: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-unsafe extern "C-unwind" fn make_poll(n: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn make_poll(n: c_int) -> c_int {
     // SAFETY: no precondition.
     makes_poll(|| unsafe { libc_::epoll_create(n) })
 }
 
-unsafe extern "C-unwind" fn make_poll_with(f: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn make_poll_with(f: c_int) -> c_int {
     // SAFETY: no precondition.
     makes_poll(|| unsafe { libc_::epoll_create1(f) })
 }
 
-unsafe extern "C-unwind" fn change_poll(e: c_int, o: c_int, f: c_int, v: *mut epoll_event) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn change_poll(e: c_int, o: c_int, f: c_int, v: *mut epoll_event) -> c_int {
     let hook = Hook::enter_outermost();
     // SAFETY: the caller's own arguments.
     let result = unsafe { libc_::epoll_ctl(e, o, f, v) };
@@ -294,7 +320,7 @@ unsafe extern "C-unwind" fn change_poll(e: c_int, o: c_int, f: c_int, v: *mut ep
     result
 }
 
-/// What an epoll instance reported.
+/// Returns what an epoll instance reported.
 fn look_at_events(e: c_int, v: *const epoll_event, result: impl Fn() -> usize) -> impl FnOnce(&mut Found, u64) {
     move |found, waited| {
         let Descriptor::Poll(instance) = Descriptor::of(e) else { return };
@@ -320,6 +346,7 @@ fn waits_for_events(e: c_int, v: *const epoll_event, at_once: bool, call: impl F
         result
     };
     let error = errno();
+    lives::uses(e, tls::caller());
     let result = waits(at_once, counted, look_at_events(e, v, || count.get()));
     if result >= 0 {
         // SAFETY: the thread's own; looking at descriptors leaves no trace.
@@ -328,7 +355,7 @@ fn waits_for_events(e: c_int, v: *const epoll_event, at_once: bool, call: impl F
     result
 }
 
-unsafe extern "C-unwind" fn wait_epoll(e: c_int, v: *mut epoll_event, n: c_int, t: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn wait_epoll(e: c_int, v: *mut epoll_event, n: c_int, t: c_int) -> c_int {
     // SAFETY: the caller's own arguments.
     waits_for_events(e, v, t == 0, || unsafe { libc_::epoll_wait(e, v, n, t) })
 }

@@ -1,17 +1,18 @@
 //! What the C library does in threads of its own: timers that call functions, asynchronous input and output, notifications of message
 //! queues, look-ups of names. Nobody is seen to start those threads; each comes after what the program asked for last.
 //!
-//! Also the loader: whoever gets a library that another thread has loaded comes after the library's constructors.
+//! Also the loader: a thread that gets a library that another thread has loaded comes after the library's constructors.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use libc::{c_int, c_void, clockid_t, sigevent, timer_t};
-use mayhap_wire::channel::{self, flag, key};
+use mayhap_wire::channel::{self, doubt, flag, key};
 use mayhap_wire::ring::Tag;
 
 use super::pairs::Table;
 use crate::hook::Hook;
 use crate::real::real;
+use crate::sys;
 use crate::tls::{self, exports};
 
 mod libc_real {
@@ -55,10 +56,12 @@ pub(crate) fn asks(pc: u64) {
     }
 }
 
-/// A thread that nobody was seen to start begins. It holds the token.
+/// A thread that no thread was seen to start begins. It holds the token.
 pub(crate) fn begins(hook: &Hook) {
     if ASKED.load(Ordering::Relaxed) {
         hook.record(Tag::Ready, 0, &[KEY, 0]);
+    } else if hook.thread().identity.tid.load(Ordering::Relaxed) != sys::process_id() {
+        hook.record(Tag::Doubt, 0, &[u64::from(doubt::THREAD)]);
     }
 }
 
@@ -67,7 +70,7 @@ fn asking(call: impl FnOnce() -> c_int) -> c_int {
     call()
 }
 
-/// The signal that a timer sends; 0 for none.
+/// Returns the signal that a timer sends; 0 for none.
 pub(crate) fn timer_signal(timer: timer_t) -> c_int {
     TIMERS.get(timer as u64 + 1).map_or(0, |row| row[1].load(Ordering::Relaxed) as c_int)
 }

@@ -13,7 +13,7 @@ use crate::hook::Hook;
 use crate::real::real;
 use crate::thread::Thread;
 use crate::tls::{self, exports};
-use crate::{sys, threads};
+use crate::{inputs, sys, threads};
 
 /// Signals are numbered below.
 const SIGNALS: usize = 65;
@@ -133,10 +133,25 @@ fn is_here(process: pid_t) -> bool {
     process <= 0 || process as u32 == sys::process_id()
 }
 
-unsafe extern "C-unwind" fn send_to_process(p: pid_t, s: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn send_to_process(p: pid_t, s: c_int) -> c_int {
+    let p = inputs::meant_process(p);
     // SAFETY: the caller's own arguments.
     let call = || unsafe { libc_::kill(p, s) };
     if is_here(p) { sends(s, PROCESS, call) } else { call() }
+}
+
+/// A signal to a thread by the kernel's number for it.
+pub(crate) unsafe extern "C-unwind" fn send_to_number(p: pid_t, t: pid_t, s: c_int) -> c_int {
+    let p = inputs::meant_process(p);
+    let target = threads::all().find(|thread| thread.identity.tid.load(Ordering::Relaxed) == t as u32);
+    // SAFETY: the caller's own arguments.
+    let call = || unsafe { sys::call(libc::SYS_tgkill, [p as usize, t as usize, s as usize, 0, 0, 0]) };
+    let result = if is_here(p) { sends(s, number(target), call) } else { call() };
+    if result == -(libc::ESRCH as isize) {
+        // The thread has ended: the caller comes after all that it did.
+        super::doubts(tls::caller());
+    }
+    sys::returned(result) as c_int
 }
 
 unsafe extern "C-unwind" fn send_to_group(p: pid_t, s: c_int) -> c_int {
@@ -150,6 +165,7 @@ unsafe extern "C-unwind" fn send_to_self(s: c_int) -> c_int {
 }
 
 unsafe extern "C-unwind" fn queue_to_process(p: pid_t, s: c_int, v: Value) -> c_int {
+    let p = inputs::meant_process(p);
     // SAFETY: the caller's own arguments.
     let call = || unsafe { libc_::sigqueue(p, s, v) };
     if is_here(p) { sends(s, PROCESS, call) } else { call() }

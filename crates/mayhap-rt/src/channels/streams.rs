@@ -1,18 +1,19 @@
 //! The C library's streams. Their buffers hide how much goes through a descriptor and when, so a stream over a channel only tells that
-//! something did: whoever takes from it comes after all that was put in so far.
+//! something did: a thread that takes from it comes after all that was put in so far.
 //!
 //! Streams seldom block, so the token stays; if one does, [`crate::watch`] notices. One over a channel gives it up.
 
 use libc::{FILE, c_char, c_int, c_void, size_t, ssize_t};
 use mayhap_wire::channel::{ALL, flag};
-use mayhap_wire::ring::Tag;
+use mayhap_wire::ring::{Tag, source};
 
-use super::Channel;
 use super::descriptors::{self, Descriptor};
+use super::{Channel, files, lives, pairs};
 use crate::blocking::leave;
 use crate::hook::Hook;
 use crate::real::real;
 use crate::tls::{self, exports};
+use crate::{inputs, replay};
 
 mod libc_real {
     use super::*;
@@ -20,12 +21,10 @@ mod libc_real {
         fn fread(p: *mut c_void, s: size_t, n: size_t, f: *mut FILE) -> size_t;
         fn fgets(p: *mut c_char, n: c_int, f: *mut FILE) -> *mut c_char;
         fn fgetc(f: *mut FILE) -> c_int;
-        fn getline(p: *mut *mut c_char, n: *mut size_t, f: *mut FILE) -> ssize_t;
         fn getdelim(p: *mut *mut c_char, n: *mut size_t, d: c_int, f: *mut FILE) -> ssize_t;
         fn fwrite(p: *const c_void, s: size_t, n: size_t, f: *mut FILE) -> size_t;
         fn fputs(p: *const c_char, f: *mut FILE) -> c_int;
         fn fputc(c: c_int, f: *mut FILE) -> c_int;
-        fn vfprintf(f: *mut FILE, p: *const c_char, a: *mut c_void) -> c_int;
         fn fflush(f: *mut FILE) -> c_int;
         fn fclose(f: *mut FILE) -> c_int;
     }
@@ -46,7 +45,6 @@ exports! {
     fputc => put_byte;
     putc => put_byte;
     _IO_putc => put_byte;
-    vfprintf => put_formatted;
     fflush => flush;
     fclose => close;
 }
@@ -65,6 +63,27 @@ fn channel(stream: *mut FILE, sends: bool) -> Option<Channel> {
     if sends { what.sends() } else { what.receives() }
 }
 
+/// Answers what a stream gave with what it gave when it was recorded, or records it, if it may differ from run to run. What is
+/// standard input is kept by the recorder. `result` is what the call came to, and `bytes` of its answer are at `place`, where there is
+/// `room`.
+fn answers(stream: *mut FILE, pc: u64, result: i64, (place, room): (*mut c_void, usize), bytes: usize) -> i64 {
+    if stream.is_null() {
+        return result;
+    }
+    // SAFETY: the caller's own stream; asking for the number takes no lock.
+    let fd = unsafe { libc::fileno(stream) };
+    let may_differ = fd > 2 && inputs::are_wanted() && descriptors::is_input(fd);
+    if !may_differ || files::is_own(fd) || channel(stream, false).is_some_and(|channel| pairs::is_own(channel.key)) {
+        return result;
+    }
+    // SAFETY: the caller has room for the answer.
+    if let Some(recorded) = unsafe { replay::fed(source::STREAM, place, room) } {
+        return recorded;
+    }
+    inputs::keep(source::STREAM, pc, result, place, bytes);
+    result
+}
+
 /// A call that takes from a stream; `filled` says what memory it filled then.
 fn takes<R: Copy>(stream: *mut FILE, call: impl FnOnce() -> R, filled: impl FnOnce(R) -> (*const c_void, usize)) -> R {
     let pc = tls::caller();
@@ -72,7 +91,10 @@ fn takes<R: Copy>(stream: *mut FILE, call: impl FnOnce() -> R, filled: impl FnOn
     if channel.is_some() {
         leave();
     }
-    let result = call();
+    let result = match files::of_stream(stream) {
+        Some(file) if channel.is_none() => files::reads(file, call),
+        _ => call(),
+    };
     let (buffer, bytes) = filled(result);
     if (bytes > 0 || channel.is_some())
         && let Some(hook) = Hook::enter_outermost()
@@ -90,11 +112,14 @@ fn takes<R: Copy>(stream: *mut FILE, call: impl FnOnce() -> R, filled: impl FnOn
 /// A call that puts something into a stream, from this memory.
 fn puts<R>(stream: *mut FILE, buffer: *const c_void, bytes: usize, call: impl FnOnce() -> R) -> R {
     let pc = tls::caller();
-    let channel = channel(stream, true);
-    if (bytes > 0 || channel.is_some())
+    let (channel, file) = (channel(stream, true), files::of_stream(stream));
+    if (bytes > 0 || channel.is_some() || file.is_some())
         && let Some(mut hook) = Hook::enter_outermost()
     {
         hook.announces();
+        if let Some(file) = file {
+            files::changes(&hook, pc, file);
+        }
         if bytes > 0 {
             hook.record(Tag::RangeRead, pc, &[buffer as u64, bytes as u64]);
         }
@@ -108,11 +133,27 @@ fn puts<R>(stream: *mut FILE, buffer: *const c_void, bytes: usize, call: impl Fn
     call()
 }
 
+/// Something is about to be put into a stream by a call that has other arguments, too.
+pub(crate) fn announces(hook: &Hook, stream: *mut FILE, pc: u64) -> bool {
+    let channel = channel(stream, true);
+    if let Some(channel) = channel {
+        hook.record(Tag::Send, pc, &[channel.key, 0, 0, flag::UNMEASURED]);
+    } else if let Some(file) = files::of_stream(stream) {
+        files::changes(hook, pc, file);
+    }
+    channel.is_some()
+}
+
 const NOTHING: (*const c_void, usize) = (core::ptr::null(), 0);
 
 unsafe extern "C-unwind" fn fill_block(p: *mut c_void, s: size_t, n: size_t, f: *mut FILE) -> size_t {
-    // SAFETY: the caller's own arguments.
-    takes(f, || unsafe { libc_::fread(p, s, n, f) }, |items| (p.cast_const(), items.wrapping_mul(s)))
+    let pc = tls::caller();
+    let call = || {
+        // SAFETY: the caller's own arguments.
+        let items = unsafe { libc_::fread(p, s, n, f) };
+        answers(f, pc, items as i64, (p, s.wrapping_mul(n)), items.wrapping_mul(s)) as size_t
+    };
+    takes(f, call, |items| (p.cast_const(), items.wrapping_mul(s)))
 }
 
 /// The length of a text with the zero that ends it.
@@ -122,18 +163,29 @@ unsafe fn whole(text: *const c_char) -> usize {
 }
 
 unsafe extern "C-unwind" fn fill_line(p: *mut c_char, n: c_int, f: *mut FILE) -> *mut c_char {
+    let pc = tls::caller();
+    let call = || {
+        // SAFETY: the caller's own arguments; what was read ends in zero.
+        let (line, bytes) = unsafe {
+            let line = libc_::fgets(p, n, f);
+            (line, if line.is_null() { 0 } else { whole(p) })
+        };
+        let found = answers(f, pc, i64::from(!line.is_null()), (p.cast(), n.max(0) as usize), bytes);
+        if found == 0 { core::ptr::null_mut() } else { p }
+    };
     takes(
         f,
-        // SAFETY: the caller's own arguments.
-        || unsafe { libc_::fgets(p, n, f) },
+        call,
         // SAFETY: what was read ends in zero.
         |line| if line.is_null() { NOTHING } else { (p.cast_const().cast(), unsafe { whole(p) }) },
     )
 }
 
 unsafe extern "C-unwind" fn take_byte(f: *mut FILE) -> c_int {
+    let pc = tls::caller();
     // SAFETY: the caller's own argument.
-    takes(f, || unsafe { libc_::fgetc(f) }, |_| NOTHING)
+    let call = || answers(f, pc, unsafe { libc_::fgetc(f) }.into(), (core::ptr::null_mut(), 0), 0) as c_int;
+    takes(f, call, |_| NOTHING)
 }
 
 /// A line lies in memory that the library may have allocated.
@@ -144,12 +196,24 @@ unsafe fn line(place: *mut *mut c_char, bytes: ssize_t) -> (*const c_void, usize
 
 unsafe extern "C-unwind" fn take_line(p: *mut *mut c_char, n: *mut size_t, f: *mut FILE) -> ssize_t {
     // SAFETY: the caller's own arguments.
-    takes(f, || unsafe { libc_::getline(p, n, f) }, |bytes| unsafe { line(p, bytes) })
+    unsafe { take_until(p, n, c_int::from(b'\n'), f) }
 }
 
 unsafe extern "C-unwind" fn take_until(p: *mut *mut c_char, n: *mut size_t, d: c_int, f: *mut FILE) -> ssize_t {
-    // SAFETY: the caller's own arguments.
-    takes(f, || unsafe { libc_::getdelim(p, n, d, f) }, |bytes| unsafe { line(p, bytes) })
+    let pc = tls::caller();
+    let call = || {
+        // SAFETY: the caller's own arguments; the call has filled them.
+        unsafe {
+            let length = libc_::getdelim(p, n, d, f);
+            if p.is_null() || n.is_null() {
+                return length;
+            }
+            let (room, bytes) = if (*p).is_null() { (0, 0) } else { (*n, (length + 1).max(0) as usize) };
+            answers(f, pc, length as i64, ((*p).cast(), room), bytes) as ssize_t
+        }
+    };
+    // SAFETY: as above.
+    takes(f, call, |bytes| unsafe { line(p, bytes) })
 }
 
 unsafe extern "C-unwind" fn put_block(p: *const c_void, s: size_t, n: size_t, f: *mut FILE) -> size_t {
@@ -167,11 +231,6 @@ unsafe extern "C-unwind" fn put_byte(c: c_int, f: *mut FILE) -> c_int {
     puts(f, core::ptr::null(), 0, || unsafe { libc_::fputc(c, f) })
 }
 
-unsafe extern "C-unwind" fn put_formatted(f: *mut FILE, p: *const c_char, a: *mut c_void) -> c_int {
-    // SAFETY: the caller's own arguments.
-    puts(f, core::ptr::null(), 0, || unsafe { libc_::vfprintf(f, p, a) })
-}
-
 unsafe extern "C-unwind" fn flush(f: *mut FILE) -> c_int {
     // SAFETY: the caller's own argument.
     puts(f, core::ptr::null(), 0, || unsafe { libc_::fflush(f) })
@@ -179,11 +238,19 @@ unsafe extern "C-unwind" fn flush(f: *mut FILE) -> c_int {
 
 unsafe extern "C-unwind" fn close(f: *mut FILE) -> c_int {
     let pc = tls::caller();
+    // SAFETY: the caller's own stream.
+    lives::ends(unsafe { libc::fileno(f) }, pc);
     if let Some(channel) = channel(f, true)
         && let Some(hook) = Hook::enter_outermost()
     {
         hook.record(Tag::Send, pc, &[channel.key, 0, 0, flag::UNMEASURED]);
         hook.record(Tag::HangUp, pc, &[channel.key]);
+    }
+    // What was still in its buffer is written now.
+    if let Some(file) = files::of_stream(f).filter(|file| pairs::is_own(*file))
+        && let Some(hook) = Hook::enter_outermost()
+    {
+        files::changes(&hook, pc, file);
     }
     // SAFETY: the caller's own argument.
     unsafe { libc_::fclose(f) }

@@ -8,8 +8,7 @@ use mayhap_wire::channel::{ALL, flag};
 use mayhap_wire::ring::{Tag, source};
 
 use super::descriptors::{self, Descriptor};
-use super::signals;
-use super::{Channel, Form, Wait, fails, pairs, wait_until_ready};
+use super::{Channel, Form, Wait, fails, files, lives, pairs, signals, wait_until_ready};
 use crate::blocking::leave;
 use crate::hook::Hook;
 use crate::real::real;
@@ -38,6 +37,7 @@ mod libc_real {
         fn sendfile(o: c_int, i: c_int, p: *mut off_t, n: size_t) -> ssize_t;
         fn splice(i: c_int, p: *mut libc::loff_t, o: c_int, q: *mut libc::loff_t, n: size_t, f: c_uint) -> ssize_t;
         fn tee(i: c_int, o: c_int, n: size_t, f: c_uint) -> ssize_t;
+        fn vmsplice(f: c_int, v: *const iovec, n: size_t, o: c_uint) -> ssize_t;
         fn eventfd_read(f: c_int, v: *mut u64) -> c_int;
         fn eventfd_write(f: c_int, v: u64) -> c_int;
     }
@@ -71,6 +71,7 @@ exports! {
     sendfile64 => put_file;
     splice => move_pipe;
     tee => copy_pipe;
+    vmsplice => put_pages;
     eventfd_read => take_event;
     eventfd_write => put_event;
 }
@@ -137,24 +138,47 @@ fn source_of(fd: c_int) -> (Descriptor, Option<Channel>) {
     (what, what.receives())
 }
 
+/// What is read there may come from outside the process.
+fn is_outside(what: Descriptor) -> bool {
+    match what {
+        Descriptor::File(file) => !pairs::is_own(file),
+        _ => what != Descriptor::Unmodelled,
+    }
+}
+
 /// A call that fills buffers with as many bytes as it returns.
 fn fills(fd: c_int, buffers: Buffers<'_>, flags: c_int, call: impl FnOnce() -> ssize_t) -> ssize_t {
     let pc = tls::caller();
+    lives::uses(fd, pc);
     let (what, channel) = source_of(fd);
-    let is_input = buffers.0.len() == 1 && channel.is_none_or(|channel| !pairs::is_own(channel.key));
-    let fed = match buffers.0 {
+    let is_input =
+        buffers.0.len() == 1 && channel.is_none_or(|channel| !pairs::is_own(channel.key)) && is_outside(what);
+    let answer = || match buffers.0 {
         // SAFETY: the caller has room for its answer.
         [one] if is_input => unsafe { replay::fed(source::READ, one.iov_base, one.iov_len) },
         _ => None,
     };
-    let result = match (fed, channel) {
+    // Of a file the program may also ask where it is in it, so it is read all the same.
+    let is_file = replay::has_schedule() && descriptors::is_file(fd);
+    let mut fed = if is_file { None } else { answer() };
+    let mut result = match (fed, channel) {
         (Some(result), _) => result as ssize_t,
         (None, Some(channel)) => fills_from(fd, channel, buffers, flags, pc, call),
-        (None, None) => {
-            leave();
-            call()
-        }
+        (None, None) => match what {
+            Descriptor::File(file) => files::reads(file, call),
+            _ => {
+                leave();
+                call()
+            }
+        },
     };
+    if what == Descriptor::Unmodelled {
+        super::doubts(pc);
+    }
+    if is_file {
+        fed = answer();
+        result = fed.map_or(result, |recorded| recorded as ssize_t);
+    }
     if fed.is_none()
         && is_input
         && let [one] = buffers.0
@@ -207,8 +231,9 @@ fn sends(
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     let pc = tls::caller();
+    lives::uses(fd, pc);
+    let what = Descriptor::of(fd);
     let channel = to.or_else(|| {
-        let what = Descriptor::of(fd);
         if let Descriptor::Socket(inode) = what {
             descriptors::look_up(fd, inode);
         }
@@ -220,6 +245,10 @@ fn sends(
     };
     buffers.record(&hook, pc, Tag::RangeRead, usize::MAX);
     let Some(channel) = channel else {
+        if let Descriptor::File(file) = what {
+            files::changes(&hook, pc, file);
+            return hook.exposed(call);
+        }
         drop(hook);
         leave();
         return call();
@@ -241,12 +270,12 @@ unsafe fn addressed(fd: c_int, address: *const c_void, length: socklen_t) -> Opt
     Some(descriptors::datagrams_to(&storage, length))
 }
 
-unsafe extern "C-unwind" fn take_read(f: c_int, p: *mut c_void, n: size_t) -> ssize_t {
+pub(crate) unsafe extern "C-unwind" fn take_read(f: c_int, p: *mut c_void, n: size_t) -> ssize_t {
     // SAFETY: the caller's own arguments.
     fills(f, Buffers(&one(p, n)), 0, || unsafe { libc_::read(f, p, n) })
 }
 
-unsafe extern "C-unwind" fn take_pread(f: c_int, p: *mut c_void, n: size_t, o: off_t) -> ssize_t {
+pub(crate) unsafe extern "C-unwind" fn take_pread(f: c_int, p: *mut c_void, n: size_t, o: off_t) -> ssize_t {
     // SAFETY: the caller's own arguments.
     fills(f, Buffers(&one(p, n)), 0, || unsafe { libc_::pread(f, p, n, o) })
 }
@@ -262,12 +291,12 @@ unsafe extern "C-unwind" fn take_recv_checked(f: c_int, p: *mut c_void, n: size_
     fills(f, Buffers(&one(p, n)), o, || unsafe { libc_::recv(f, p, n, o) })
 }
 
-unsafe extern "C-unwind" fn put_write(f: c_int, p: *const c_void, n: size_t) -> ssize_t {
+pub(crate) unsafe extern "C-unwind" fn put_write(f: c_int, p: *const c_void, n: size_t) -> ssize_t {
     // SAFETY: the caller's own arguments.
     sends(f, Buffers(&one(p, n)), 0, None, || unsafe { libc_::write(f, p, n) })
 }
 
-unsafe extern "C-unwind" fn put_pwrite(f: c_int, p: *const c_void, n: size_t, o: off_t) -> ssize_t {
+pub(crate) unsafe extern "C-unwind" fn put_pwrite(f: c_int, p: *const c_void, n: size_t, o: off_t) -> ssize_t {
     // SAFETY: the caller's own arguments.
     sends(f, Buffers(&one(p, n)), 0, None, || unsafe { libc_::pwrite(f, p, n, o) })
 }
@@ -277,7 +306,7 @@ unsafe extern "C-unwind" fn put_send(f: c_int, p: *const c_void, n: size_t, o: c
     sends(f, Buffers(&one(p, n)), o, None, || unsafe { libc_::send(f, p, n, o) })
 }
 
-unsafe extern "C-unwind" fn take_recvfrom(
+pub(crate) unsafe extern "C-unwind" fn take_recvfrom(
     f: c_int,
     p: *mut c_void,
     n: size_t,
@@ -289,7 +318,7 @@ unsafe extern "C-unwind" fn take_recvfrom(
     fills(f, Buffers(&one(p, n)), o, || unsafe { libc_::recvfrom(f, p, n, o, a, l) })
 }
 
-unsafe extern "C-unwind" fn put_sendto(
+pub(crate) unsafe extern "C-unwind" fn put_sendto(
     f: c_int,
     p: *const c_void,
     n: size_t,
@@ -307,7 +336,7 @@ unsafe extern "C-unwind" fn put_sendto(
 macro_rules! listed {
     ($($name:ident $how:ident $real:ident($fd:ident: c_int $(, $arg:ident: $type:ty)*) $list:expr, $count:expr $(, $more:expr)*;)*) => {
         $(
-            unsafe extern "C-unwind" fn $name($fd: c_int $(, $arg: $type)*) -> ssize_t {
+            pub(crate) unsafe extern "C-unwind" fn $name($fd: c_int $(, $arg: $type)*) -> ssize_t {
                 // SAFETY: the caller's own arguments.
                 unsafe { $how($fd, Buffers::list($list, $count) $(, $more)*, || libc_::$real($fd $(, $arg)*)) }
             }
@@ -319,6 +348,7 @@ listed! {
     take_readv fills readv(f: c_int, v: *const iovec, n: c_int) v, n.max(0) as usize, 0;
     take_preadv fills preadv(f: c_int, v: *const iovec, n: c_int, o: off_t) v, n.max(0) as usize, 0;
     put_writev sends writev(f: c_int, v: *const iovec, n: c_int) v, n.max(0) as usize, 0, None;
+    put_pages sends vmsplice(f: c_int, v: *const iovec, n: size_t, o: c_uint) v, n, 0, None;
     put_pwritev sends pwritev(f: c_int, v: *const iovec, n: c_int, o: off_t) v, n.max(0) as usize, 0, None;
     take_recvmsg fills recvmsg(f: c_int, m: *mut msghdr, o: c_int) (*m).msg_iov, (*m).msg_iovlen, o;
     put_sendmsg sends sendmsg(f: c_int, m: *const msghdr, o: c_int) (*m).msg_iov, (*m).msg_iovlen, o,
@@ -342,7 +372,13 @@ unsafe fn each(messages: *mut mmsghdr, count: c_uint, mut call: impl FnMut(*mut 
     count as c_int
 }
 
-unsafe extern "C-unwind" fn take_messages(s: c_int, m: *mut mmsghdr, n: c_uint, f: c_int, t: *mut timespec) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn take_messages(
+    s: c_int,
+    m: *mut mmsghdr,
+    n: c_uint,
+    f: c_int,
+    t: *mut timespec,
+) -> c_int {
     let (_, channel) = source_of(s);
     // A time limit is for all of them together.
     if channel.is_none() || !t.is_null() {
@@ -360,7 +396,7 @@ unsafe extern "C-unwind" fn take_messages(s: c_int, m: *mut mmsghdr, n: c_uint, 
     unsafe { each(m, n, one_by_one) }
 }
 
-unsafe extern "C-unwind" fn put_messages(s: c_int, m: *mut mmsghdr, n: c_uint, f: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn put_messages(s: c_int, m: *mut mmsghdr, n: c_uint, f: c_int) -> c_int {
     if !matches!(Descriptor::of(s), Descriptor::Socket(_)) {
         // SAFETY: the caller's own arguments.
         return unsafe { libc_::sendmmsg(s, m, n, f) };
@@ -372,6 +408,8 @@ unsafe extern "C-unwind" fn put_messages(s: c_int, m: *mut mmsghdr, n: c_uint, f
 /// Moves data from one descriptor to another without a buffer of the program's.
 fn moves(from: c_int, to: c_int, bytes: size_t, takes: bool, call: impl FnOnce() -> ssize_t) -> ssize_t {
     let pc = tls::caller();
+    lives::uses(from, pc);
+    lives::uses(to, pc);
     let (_, source) = source_of(from);
     let (target_kind, _) = source_of(to);
     let target = target_kind.sends();
@@ -384,6 +422,10 @@ fn moves(from: c_int, to: c_int, bytes: size_t, takes: bool, call: impl FnOnce()
         && let Wait::Failed(error) = wait_until_ready(&mut hook, from, libc::POLLIN, true)
     {
         return fails(error);
+    }
+    // What is handed on comes after what put it here.
+    if let Some(source) = source.filter(|_| target.is_some()) {
+        hook.record(Tag::Ready, pc, &[source.key, 0]);
     }
     let result = match target {
         Some(target) => super::send(&mut hook, pc, to, target, bytes as u64, true, call),
@@ -400,12 +442,12 @@ fn moves(from: c_int, to: c_int, bytes: size_t, takes: bool, call: impl FnOnce()
     result
 }
 
-unsafe extern "C-unwind" fn put_file(o: c_int, i: c_int, p: *mut off_t, n: size_t) -> ssize_t {
+pub(crate) unsafe extern "C-unwind" fn put_file(o: c_int, i: c_int, p: *mut off_t, n: size_t) -> ssize_t {
     // SAFETY: the caller's own arguments.
     moves(i, o, n, true, || unsafe { libc_::sendfile(o, i, p, n) })
 }
 
-unsafe extern "C-unwind" fn move_pipe(
+pub(crate) unsafe extern "C-unwind" fn move_pipe(
     i: c_int,
     p: *mut libc::loff_t,
     o: c_int,
@@ -417,7 +459,7 @@ unsafe extern "C-unwind" fn move_pipe(
     moves(i, o, n, true, || unsafe { libc_::splice(i, p, o, q, n, f) })
 }
 
-unsafe extern "C-unwind" fn copy_pipe(i: c_int, o: c_int, n: size_t, f: c_uint) -> ssize_t {
+pub(crate) unsafe extern "C-unwind" fn copy_pipe(i: c_int, o: c_int, n: size_t, f: c_uint) -> ssize_t {
     // SAFETY: the caller's own arguments.
     moves(i, o, n, false, || unsafe { libc_::tee(i, o, n, f) })
 }

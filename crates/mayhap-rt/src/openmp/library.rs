@@ -1,14 +1,14 @@
 //! gcc's library: parallel regions, barriers, shares of work, order within loops.
 
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use libc::{c_int, c_long, c_uint, c_void};
 use mayhap_wire::ring::Tag;
 
 use super::{Team, address, functions, join_chain, take_turn, tasks, team, tell, tool};
-use crate::blocking;
 use crate::hook::{self, Hook};
 use crate::tls::{self, exports};
+use crate::{blocking, replay, sys};
 
 type Data = *mut c_void;
 pub(super) type Body = unsafe extern "C-unwind" fn(Data);
@@ -53,6 +53,7 @@ unsafe extern "C-unwind" fn run_region(region: Data) {
     let region = unsafe { &*region.cast::<Region>() };
     let (team, pc) = (&region.team, region.team.pc);
     tell(Tag::OnceSeen, pc, address(&team.start));
+    team.begun.fetch_add(1, Ordering::Relaxed);
     let thread = tls::active();
     let before = thread.map(|thread| {
         let place = core::ptr::from_ref(team).cast_mut().cast();
@@ -77,6 +78,7 @@ mod real {
         fn GOMP_parallel(body: Body, data: Data, threads: c_uint, flags: c_uint);
         fn GOMP_parallel_reductions(body: Body, data: Data, threads: c_uint, flags: c_uint) -> c_uint;
         fn GOMP_parallel_sections(body: Body, data: Data, threads: c_uint, count: c_uint, flags: c_uint);
+        fn omp_get_num_threads() -> c_int;
         fn GOMP_single_copy_start() -> Data;
         fn GOMP_single_copy_end(data: Data);
         fn GOMP_ordered_start();
@@ -340,8 +342,57 @@ macro_rules! any {
     };
 }
 
+/// Between two looks whether another thread has come to take a share, in nanoseconds.
+const PAUSE: i64 = 200_000;
+/// How many looks for a share a run may take: a second in all, since threads that have done their part come no more.
+static PATIENCE: AtomicU32 = AtomicU32::new(5_000);
+/// How many looks one share is worth.
+const LOOKS: u32 = 100;
+
+/// Waits without the token until something holds, for so many looks at most.
+fn await_others(looks: u32, holds: impl Fn() -> bool) {
+    blocking::leave();
+    let time = libc::timespec { tv_sec: 0, tv_nsec: PAUSE };
+    for _ in 0..looks {
+        if holds() || PATIENCE.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        PATIENCE.fetch_sub(1, Ordering::Relaxed);
+        // SAFETY: the kernel reads the time.
+        unsafe { sys::call(libc::SYS_nanosleep, [(&raw const time) as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// Lets the other threads of a team take a share first, so that one thread does not do all the work that any of them may do. What
+/// two shares of one thread do is in one order; what those of two threads do is not.
+fn spread(team: &Team) {
+    // A program that contains the library may lack the function that is asked here.
+    if cfg!(feature = "archive") {
+        return;
+    }
+    let Some(thread) = tls::active().filter(|_| !replay::active()) else { return };
+    let (begun, me) = (&team.begun, u64::from(thread.identity.owner.load(Ordering::Relaxed)));
+    if begun.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    // SAFETY: no precondition.
+    let size = unsafe { real::omp_get_num_threads() } as u64;
+    if size < 2 {
+        return;
+    }
+    if begun.load(Ordering::Relaxed) < size {
+        await_others(10 * LOOKS, || begun.load(Ordering::Relaxed) >= size);
+        begun.fetch_max(size, Ordering::Relaxed);
+    }
+    if team.taker.load(Ordering::Relaxed) == me {
+        await_others(LOOKS, || team.taker.load(Ordering::Relaxed) != me);
+    }
+    team.taker.store(me, Ordering::Relaxed);
+}
+
 fn share(team: &Team, pc: u64) {
     pass_on(team, pc);
+    spread(team);
     if let Some(hook) = Hook::enter() {
         take_turn(&hook, pc, address(&team.work));
     }

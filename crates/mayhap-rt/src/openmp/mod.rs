@@ -11,14 +11,15 @@
 //! | `critical`, `atomic` (where it is a lock), `omp_set_lock` | a lock |
 //! | a share of work: chunk of a loop, section, `single` | a relaxed update of a word of the team: who comes first gets it |
 //! | `ordered`, `doacross` | a chain: each end comes after the one before, each beginning after the last end |
-//! | task | `OnceDone` by who makes it, `OnceSeen` where it begins; its end joins a chain, which a thread that waits for tasks comes after |
-//! | `depend` | a task that has some begins after all ends of such tasks so far |
+//! | task | a thread of its own, since any thread of the team may run it; its end joins a chain, which a thread that waits for tasks comes after |
+//! | `depend` | two chains for each address, of tasks that change and that read it |
 //! | `cancel` | a chain, which a thread that leaves early comes after |
 //!
 //! A team's objects are places within its [`Team`], on the stack of the thread that began it, where nothing else is.
 
 mod library;
 mod locks;
+mod stacks;
 mod tasks;
 mod tool;
 
@@ -85,18 +86,22 @@ pub(crate) struct Team {
     outer: *const Team,
     /// `ordered` was met.
     orders: AtomicU64,
+    /// How many of its threads have begun, as far as that is known.
+    begun: AtomicU64,
+    /// The thread that took the last share of work.
+    taker: AtomicU64,
 }
 
 impl Team {
     const fn new(pc: u64, outer: *const Team) -> Team {
-        let orders = AtomicU64::new(0);
-        Team { start: 0, barrier: 0, copied: 0, ordered: 0, cancelled: 0, work: 0, pc, outer, orders }
+        let (orders, begun, taker) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+        Team { start: 0, barrier: 0, copied: 0, ordered: 0, cancelled: 0, work: 0, pc, outer, orders, begun, taker }
     }
 
     /// Records that the team begins: the places may have been those of another one.
     fn begins(&self, hook: &Hook) {
         for object in [&self.start, &self.barrier, &self.copied, &self.ordered, &self.cancelled] {
-            hook.record(Tag::Renew, self.pc, &[address(object)]);
+            hook.record(Tag::Renew, self.pc, &[address(object), 1]);
         }
         hook.record(Tag::OnceDone, self.pc, &[address(&self.start)]);
     }

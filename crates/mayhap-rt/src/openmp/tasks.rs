@@ -9,10 +9,11 @@ use libc::{c_int, c_long, c_uint, c_void};
 use mayhap_wire::ring::{Tag, state};
 
 use super::library::Body;
-use super::{address, functions, join_chain, take_turn, tell, tool};
+use super::{address, functions, join_chain, stacks, take_turn, tell, tool};
 use crate::hook::{self, Hook};
+use crate::thread::Thread;
 use crate::tls::{self, exports};
-use crate::{blocking, ring};
+use crate::{blocking, ring, threads};
 
 type Data = *mut c_void;
 type Copy = unsafe extern "C-unwind" fn(Data, Data);
@@ -36,6 +37,8 @@ pub(super) fn depend_chain() -> u64 {
 /// Flags of tasks.
 mod flag {
     pub(super) const DEPEND: u32 = 1 << 3;
+    /// Of the runtime's own: the task runs before its creator goes on, or no other thread can run it.
+    pub(super) const AT_ONCE: u32 = 1 << 31;
     pub(super) const REDUCTION: u32 = 1 << 12;
     pub(super) const DETACH: u32 = 1 << 13;
     /// Of target regions.
@@ -59,6 +62,10 @@ struct Task {
     flags: u32,
     is_loop: bool,
     pc: u64,
+    /// The thread that the task is in the recording, if it may run beside others.
+    logical: Option<&'static Thread>,
+    /// What it depends on.
+    depends: Depends,
 }
 
 /// A task's data as the library is to take them: what, how many bytes, how aligned.
@@ -79,7 +86,8 @@ fn task(
         words[2] = unsafe { data.cast::<u64>().add(2).read() };
     }
     let bytes = sizes[0] as u64;
-    let task = Task { words, body, copy, data, bytes, offset: offset as u64, flags, is_loop, pc };
+    let (logical, depends) = (None, Depends::default());
+    let task = Task { words, body, copy, data, bytes, offset: offset as u64, flags, is_loop, pc, logical, depends };
     (task, [offset + sizes[0], align])
 }
 
@@ -100,7 +108,13 @@ unsafe extern "C-unwind" fn copy_task(to: Data, from: Data) {
                 drop(hook);
             }
         }
-        to.cast::<Task>().write(task);
+        // Where the runtime is linked into the program, tasks stay with the threads that run them.
+        let logical = match task.flags & flag::AT_ONCE {
+            _ if cfg!(feature = "archive") => None,
+            0 => Hook::enter().and_then(|hook| threads::create_logical(&hook, task.pc)),
+            _ => None,
+        };
+        to.cast::<Task>().write(Task { logical, ..task });
         tell(Tag::OnceDone, task.pc, to as u64);
     }
 }
@@ -109,11 +123,35 @@ unsafe extern "C-unwind" fn copy_task(to: Data, from: Data) {
 unsafe extern "C-unwind" fn run_task(at: Data) {
     // SAFETY: `copy_task` wrote it.
     let task = unsafe { at.cast::<Task>().read() };
+    let stack = task.logical.and_then(|logical| Some((logical, stacks::take()?)));
+    let Some((logical, stack)) = stack else {
+        // SAFETY: as above.
+        return unsafe { run_here(at) };
+    };
+    let before = threads::become_logical(logical, stack.range());
+    // SAFETY: the stack is this thread's until it is given back.
+    unsafe { stacks::call(stack.range().end, run_here, at) };
+    if let Some(before) = before {
+        // Otherwise it went on as the thread that runs it.
+        if tls::active().is_some_and(|now| core::ptr::eq(now, logical)) {
+            threads::end_logical(logical, before);
+        }
+    }
+    stacks::give_back(stack);
+    blocking::leave();
+}
+
+/// Runs a task as whatever thread the calling one is.
+unsafe extern "C-unwind" fn run_here(at: Data) {
+    // SAFETY: `copy_task` wrote it.
+    let task = unsafe { at.cast::<Task>().read() };
     if let Some(hook) = Hook::enter() {
-        take_turn(&hook, task.pc, chain());
+        if task.logical.is_none() {
+            take_turn(&hook, task.pc, chain());
+        }
         hook.record(Tag::OnceSeen, task.pc, &[at as u64]);
         if task.flags & flag::DEPEND != 0 {
-            hook.record(Tag::OnceSeen, task.pc, &[depend_chain()]);
+            task.depends.begins(&hook, task.pc);
         }
     }
     // SAFETY: the copy of the data lies there; those of a share of a loop begin with its bounds.
@@ -124,9 +162,85 @@ unsafe extern "C-unwind" fn run_task(at: Data) {
         }
         (task.body)(data);
     }
-    ended(task.pc, task.flags & flag::DEPEND != 0);
+    if let Some(hook) = Hook::enter() {
+        join_chain(&hook, task.pc, chain());
+        if task.flags & flag::DEPEND != 0 {
+            task.depends.ends(&hook, task.pc);
+        }
+    }
     blocking::leave();
 }
+
+/// What a task depends on.
+#[derive(Clone, Copy, Default)]
+struct Depends {
+    /// The addresses, those that it changes first.
+    addresses: [u64; Depends::MOST],
+    changed: usize,
+    count: usize,
+    /// There are more, or of kinds that are not known.
+    others: bool,
+}
+
+impl Depends {
+    const MOST: usize = 8;
+
+    /// # Safety
+    /// What a compiler passes for a task that has dependences.
+    unsafe fn of(list: *const u64) -> Depends {
+        let mut depends = Depends::default();
+        // SAFETY: as the caller vouches.
+        unsafe {
+            let (count, changed, first, others) = match list.read() {
+                0 => {
+                    let [all, changed, exclusive, read] = [1, 2, 3, 4].map(|i| list.add(i).read());
+                    (all, changed + exclusive, list.add(5), changed + exclusive + read != all)
+                }
+                all => (all, list.add(1).read(), list.add(2), false),
+            };
+            depends.others = others || count as usize > Depends::MOST;
+            if !depends.others {
+                (depends.count, depends.changed) = (count as usize, changed as usize);
+                for (i, address) in depends.addresses[..count as usize].iter_mut().enumerate() {
+                    *address = first.add(i).read();
+                }
+            }
+        }
+        depends
+    }
+
+    /// Who changes something comes after all who have used it, who reads it after all who have changed it.
+    fn begins(&self, hook: &Hook, pc: u64) {
+        if self.others {
+            hook.record(Tag::OnceSeen, pc, &[depend_chain()]);
+        }
+        for (i, &address) in self.addresses[..self.count].iter().enumerate() {
+            hook.record(Tag::OnceSeen, pc, &[address | CHANGED]);
+            if i < self.changed {
+                hook.record(Tag::OnceSeen, pc, &[address | READ]);
+            }
+        }
+        hook.record(Tag::OnceSeen, pc, &[address(&omp_task_unknown)]);
+    }
+
+    fn ends(&self, hook: &Hook, pc: u64) {
+        join_chain(hook, pc, depend_chain());
+        if self.others {
+            join_chain(hook, pc, address(&omp_task_unknown));
+        }
+        for (i, &address) in self.addresses[..self.count].iter().enumerate() {
+            join_chain(hook, pc, address | if i < self.changed { CHANGED } else { READ });
+        }
+    }
+}
+
+/// Marks of what stands for the uses of an address, which is no address.
+const CHANGED: u64 = 1 << 61;
+const READ: u64 = 1 << 60;
+
+/// The ends of all tasks of which not all that they depend on is known.
+#[unsafe(no_mangle)]
+static omp_task_unknown: AtomicU64 = AtomicU64::new(0);
 
 /// A task has ended.
 pub(super) fn ended(pc: u64, depends: bool) {
@@ -147,6 +261,10 @@ mod real {
             tasks: u64, priority: c_int, from: u64, to: u64, step: u64);
         fn GOMP_taskloop_ull(body: Body, data: Data, copy: Option<Copy>, bytes: c_long, align: c_long, flags: c_uint,
             tasks: u64, priority: c_int, from: u64, to: u64, step: u64);
+        fn omp_get_num_threads() -> c_int;
+        fn omp_in_final() -> c_int;
+        fn omp_get_thread_num() -> c_int;
+        fn GOMP_task_reduction_remap(count: usize, originals: usize, places: Data);
         fn GOMP_taskwait();
         fn GOMP_taskwait_depend(depend: Data);
         fn GOMP_taskgroup_end();
@@ -156,7 +274,37 @@ mod real {
     }
 }
 
+/// No other thread may run the tasks that the calling thread makes now.
+fn is_alone() -> bool {
+    // A program that contains the library may lack the functions that are asked here.
+    if cfg!(feature = "archive") {
+        return false;
+    }
+    // SAFETY: no precondition.
+    unsafe { real::omp_get_num_threads() < 2 || real::omp_in_final() != 0 }
+}
+
+/// A task that asks which thread runs it may use what belongs to that thread: from here on it is recorded as a part of that thread.
+unsafe extern "C-unwind" fn thread_number() -> c_int {
+    if !tool::tells() {
+        threads::end_logical_early(tls::caller());
+    }
+    // SAFETY: no precondition.
+    unsafe { real::omp_get_thread_num() }
+}
+
+/// A task that takes part in a reduction gets the copy of the thread that runs it.
+unsafe extern "C-unwind" fn own_copies(count: usize, originals: usize, places: Data) {
+    if !tool::tells() {
+        threads::end_logical_early(tls::caller());
+    }
+    // SAFETY: the caller's own arguments.
+    unsafe { real::GOMP_task_reduction_remap(count, originals, places) };
+}
+
 exports! {
+    omp_get_thread_num => thread_number;
+    GOMP_task_reduction_remap => own_copies;
     GOMP_task => make;
     GOMP_taskloop => make_loop;
     GOMP_taskloop_ull => make_loop_ull;
@@ -186,6 +334,13 @@ unsafe extern "C-unwind" fn make(
         return unsafe { real::GOMP_task(body, data, copy, bytes, align, deferred, flags, depend, priority, detach) };
     }
     let (mut task, [bytes, align]) = task(body, data, copy, [bytes, align], flags, false, pc);
+    if flags & flag::DEPEND != 0 {
+        // SAFETY: the caller's own argument.
+        task.depends = unsafe { Depends::of(depend.cast()) };
+    }
+    if !deferred || is_alone() {
+        task.flags |= flag::AT_ONCE;
+    }
     blocking::leave();
     let task = (&raw mut task).cast();
     // SAFETY: the caller's own arguments, with data that hold the program's.
@@ -235,6 +390,9 @@ unsafe fn make_shares(
         return unsafe { call(body, data, copy, sizes[0], sizes[1], flags, tasks, priority, from, to, step) };
     }
     let (mut task, [bytes, align]) = task(body, data, copy, sizes, flags, true, pc);
+    if is_alone() {
+        task.flags |= flag::AT_ONCE;
+    }
     blocking::leave();
     let task = (&raw mut task).cast();
     // SAFETY: the caller's own arguments, with data that hold the program's.

@@ -7,6 +7,7 @@ use mayhap_wire::schedule::{
     AllocationSite, Block, Head, Lane as ThreadSlot, MAGIC, Module, NO_MODULE, Step, Target, class,
 };
 
+use crate::file_words::are_alike;
 use crate::sys;
 
 static HEAD: AtomicPtr<Head> = AtomicPtr::new(core::ptr::null_mut());
@@ -37,6 +38,7 @@ pub(super) unsafe fn claim(address: *mut u8, bytes: usize) -> bool {
         size_of::<Target>(),
         1,
         8,
+        size_of::<Step>(),
     ];
     let fits = (0..sizes.len()).all(|i| {
         let end = head.tables[i].checked_add(u64::from(head.counts[i]) * sizes[i] as u64);
@@ -95,6 +97,17 @@ pub(super) fn inputs() -> &'static [u64] {
     unsafe { table(7) }
 }
 
+/// What synchronisation of several threads is about, each as a step of which only the object counts.
+fn shared() -> &'static [Step] {
+    // SAFETY: the ninth table.
+    unsafe { table(8) }
+}
+
+/// Whether several threads of the schedule synchronise by this object.
+pub(super) fn is_shared(object: u64) -> bool {
+    shared().iter().any(|step| is_object(step, object))
+}
+
 fn text() -> &'static [u8] {
     // SAFETY: the seventh table.
     unsafe { table(6) }
@@ -143,7 +156,7 @@ pub(super) fn is_site(step: &Step, pc: u64) -> bool {
 /// Whether `object`, an address or a slot, is the step's.
 pub(super) fn is_object(step: &Step, object: u64) -> bool {
     match step.class {
-        class::GLOBAL => module_base(step.index).is_some_and(|base| base + step.offset == object),
+        class::GLOBAL => module_base(step.index).is_some_and(|base| are_alike(base + step.offset, object)),
         class::HEAP => match blocks().get(step.index as usize).map(|block| block.address.load(Ordering::Relaxed)) {
             Some(0) | None => false,
             Some(start) => start + step.offset == object,
@@ -155,6 +168,12 @@ pub(super) fn is_object(step: &Step, object: u64) -> bool {
         class::LANE => u64::from(step.index) == object,
         _ => true,
     }
+}
+
+/// Where on the stack of its thread a step's object lies; 0 if that is not known.
+pub(super) fn address(step: &Step) -> u64 {
+    let slot = thread_slots().get(step.index as usize).filter(|_| step.class == class::STACK);
+    slot.map_or(0, |slot| slot.stack.load(Ordering::Relaxed).saturating_sub(step.offset))
 }
 
 /// A slot has allocated a block: if steps are about it, they find it from now on.
@@ -173,6 +192,9 @@ pub(super) fn allocated(slot: &ThreadSlot, pc: u64, address: u64) {
     }
 }
 
+/// Where a schedule lies if nothing else does, far from all else: what the program maps lies where it would without one.
+const ASIDE: usize = 0x1000_0000_0000;
+
 /// Maps the schedule that a file holds.
 pub(super) fn open(path: *const libc::c_char) -> bool {
     // SAFETY: the path ends in zero; a fresh mapping that stays if it is a schedule.
@@ -183,7 +205,7 @@ pub(super) fn open(path: *const libc::c_char) -> bool {
         }
         let size = sys::call(libc::SYS_lseek, [file as usize, 0, libc::SEEK_END as usize, 0, 0, 0]).max(0) as usize;
         let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
-        let address = sys::call(libc::SYS_mmap, [0, size, protection, libc::MAP_SHARED as usize, file as usize, 0]);
+        let address = sys::call(libc::SYS_mmap, [ASIDE, size, protection, libc::MAP_SHARED as usize, file as usize, 0]);
         sys::call(libc::SYS_close, [file as usize, 0, 0, 0, 0, 0]);
         address > 0 && claim(address as *mut u8, size)
     }

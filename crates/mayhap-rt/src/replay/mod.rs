@@ -2,9 +2,9 @@
 //!
 //! Every hook of a thread is compared with the thread's next step. A hook that is the step waits until all steps before it
 //! are done. An access that is not the step is one that the recording dropped (memory of one thread, a read repeated in
-//! a loop) and passes; synchronisation that is not the step means that the program does something else than it did when it
-//! was recorded: the run has *diverged*, which is noted with what was expected and what came, and the program runs on by
-//! itself.
+//! a loop) and passes; synchronisation that is not the step, and that [`matching`] cannot fit in, means that the program does
+//! something else than it did when it was recorded: the run has *diverged*, which is noted with what was expected and what
+//! came, and the program runs on by itself.
 //!
 //! A step ends, and the next one may begin, when its thread comes to its own next step, stands still, blocks or ends: so
 //! what the recording dropped after a step happens before other threads go on. When all steps are done and the
@@ -17,6 +17,9 @@
 
 pub(crate) mod conditions;
 mod map;
+mod matching;
+pub(crate) mod returns;
+mod stuck;
 mod targets;
 
 use core::cell::Cell;
@@ -24,7 +27,9 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use libc::{c_int, c_void};
 use mayhap_wire::ring::{AtomicKind, Tag};
-use mayhap_wire::schedule::{ANY_OUTCOME, Lane as ThreadSlot, READ, Step, WRITE, mode, place, reason};
+use mayhap_wire::schedule::{ANY_OUTCOME, Lane as ThreadSlot, RETURN, Step, goal, mode, place, reason};
+
+use matching::is;
 
 pub(crate) use map::locate_modules;
 pub(crate) use targets::{asleep, blocked, tried, unblocked};
@@ -32,7 +37,7 @@ pub(crate) use targets::{asleep, blocked, tried, unblocked};
 use crate::sched::Token;
 use crate::thread::Thread;
 use crate::tls;
-use crate::{outlined_hooks, sched, sys, threads};
+use crate::{calls, outlined_hooks, sched, sys, threads};
 
 /// How long a waiting thread sleeps before it looks again by itself, in nanoseconds.
 const DOZE: u64 = 20_000_000;
@@ -72,6 +77,18 @@ pub(crate) fn start(path: *const libc::c_char) {
         ACTIVE.store(true, Ordering::Release);
         targets::look();
     }
+}
+
+/// Whether the program is still on its way to the goal of a schedule: the last step of a sequence is the goal itself.
+pub(crate) fn is_leading() -> bool {
+    let Some(head) = map::head().filter(|_| active()) else { return false };
+    let is_last = head.goal == goal::SEQUENCE && head.performing.load(Ordering::Acquire) == head.leading;
+    head.mode.load(Ordering::Acquire) == mode::FOLLOWING && !is_last
+}
+
+/// Whether what the thread is about to do is a target of the schedule, and all targets have arrived.
+pub(crate) fn is_at_goal(thread: &Thread) -> bool {
+    thread.replay.in_step.load(Ordering::Relaxed) == IN_TARGET
 }
 
 /// A forked child follows nothing.
@@ -128,45 +145,33 @@ pub(crate) fn allocated(thread: &Thread, pc: u64, address: u64) {
 /// # Safety
 /// `place` has room for `room` bytes.
 pub(crate) unsafe fn fed(source: u8, place: *mut c_void, room: usize) -> Option<i64> {
-    let slot = slot(tls::active()?)?;
-    let at = slot.input.load(Ordering::Relaxed) as usize;
-    if at >= slot.inputs_end as usize {
-        return None;
+    map::head()?;
+    let thread = tls::active()?;
+    let (slot, next) = (slot(thread)?, thread.replay.inputs.get(usize::from(source))?);
+    let inputs = map::inputs().get(slot.inputs as usize..slot.inputs_end as usize)?;
+    let mut at = next.load(Ordering::Relaxed) as usize;
+    // Each thread's answers are in the order in which it asked; those of other sources are for others.
+    loop {
+        let (head, result) = (*inputs.get(at)?, *inputs.get(at + 1)?);
+        let bytes = (head >> 8) as usize;
+        let data = inputs.get(at + 2..at + 2 + bytes.div_ceil(8))?;
+        at += 2 + data.len();
+        if head as u8 != source {
+            continue;
+        }
+        if bytes > room {
+            return None;
+        }
+        // SAFETY: both sides have so many bytes.
+        unsafe { core::ptr::copy_nonoverlapping(data.as_ptr().cast::<u8>(), place.cast(), bytes) };
+        next.store(at as u32, Ordering::Relaxed);
+        return Some(result as i64);
     }
-    let inputs = map::inputs();
-    let (head, result) = (*inputs.get(at)?, *inputs.get(at + 1)?);
-    let bytes = (head >> 8) as usize;
-    let data = inputs.get(at + 2..at + 2 + bytes.div_ceil(8))?;
-    if head as u8 != source || bytes > room {
-        return None;
-    }
-    // SAFETY: both sides have so many bytes.
-    unsafe { core::ptr::copy_nonoverlapping(data.as_ptr().cast::<u8>(), place.cast(), bytes) };
-    slot.input.store((at + 2 + data.len()) as u32, Ordering::Relaxed);
-    Some(result as i64)
 }
 
-/// Whether a mismatch is a divergence: accesses may be ones that the recording dropped.
-fn is_synchronisation(kind: u8) -> bool {
-    kind != READ
-        && kind != WRITE
-        && !matches!(
-            Tag::from_code(kind),
-            Some(Tag::Atomic | Tag::RangeRead | Tag::RangeWrite | Tag::Free)
-                | Some(Tag::Send | Tag::Receive | Tag::Ready | Tag::HangUp)
-                | None
-        )
-}
-
-fn is(step: &Step, kind: u8, pc: u64, object: u64) -> bool {
-    let takes = |kind| {
-        matches!(
-            Tag::from_code(kind),
-            Some(Tag::Acquire | Tag::SharedAcquire | Tag::SemWait | Tag::Join | Tag::Receive | Tag::KeyedAcquire)
-        )
-    };
-    let same = step.kind == kind || (step.kind == Tag::Failed as u8 && takes(kind));
-    same && map::is_site(step, pc) && map::is_object(step, object)
+/// Whether the run follows a schedule, or has followed one.
+pub(crate) fn has_schedule() -> bool {
+    map::head().is_some()
 }
 
 /// Whether this is the thread's next step.
@@ -191,15 +196,30 @@ pub(crate) fn hold_back(token: Token<'_>, thread: &'static Thread, kind: u8, pc:
     let Some(step) = Some(cursor).filter(within).and_then(|cursor| map::steps().get(cursor as usize - 1)) else {
         return if guided { Decision::Proceed } else { beyond(token, thread, slot, kind, pc, object) };
     };
-    if !is(step, kind, pc, object) {
-        if is_synchronisation(kind) {
-            diverge(thread, kind, pc, object, reason::OTHER);
+    let mut cursor = cursor;
+    if step.kind == RETURN && has_left(thread, step) {
+        if !pass_over(thread, slot, cursor, Some(step.next)) {
+            return Decision::Proceed;
         }
-        return Decision::Proceed;
+        // The hook itself is another step, or none.
+        return hold_back(token, thread, kind, pc, object);
+    }
+    if !is(step, kind, pc, object) {
+        let Some(found) = matching::fit(cursor, within, kind, pc, object) else {
+            if !matching::may_come(kind, object) {
+                diverge(thread, kind, pc, object, reason::OTHER);
+            }
+            return Decision::Proceed;
+        };
+        if !pass_over(thread, slot, cursor, Some(found)) {
+            return Decision::Proceed;
+        }
+        cursor = found;
     }
     if !wait_for_turn(thread, slot, cursor - 1) {
         return Decision::Proceed;
     }
+    let step = &map::steps()[cursor as usize - 1];
     slot.cursor.store(step.next, Ordering::Relaxed);
     thread.replay.in_step.store(IN_STEP, Ordering::Relaxed);
     thread.replay.at_step.store(1, Ordering::Relaxed);
@@ -210,6 +230,31 @@ pub(crate) fn hold_back(token: Token<'_>, thread: &'static Thread, kind: u8, pc:
     } else {
         Decision::Proceed
     }
+}
+
+/// Whether the thread has left the function that a step is about, and no other function is there now that was called from the same place.
+fn has_left(thread: &Thread, step: &Step) -> bool {
+    calls::caller_of(thread, map::address(step)).is_none_or(|pc| !map::is_site(step, pc))
+}
+
+/// The steps of the thread from `from` on, up to `to` or all that are left, do not come: each counts as made when its turn comes.
+/// `false` if the replay has ended in the meantime.
+fn pass_over(thread: &'static Thread, slot: &ThreadSlot, from: u32, to: Option<u32>) -> bool {
+    let leading = map::head().map_or(0, |head| head.leading);
+    let mut at = from;
+    while at != 0 && Some(at) != to && (to.is_some() || at <= leading) {
+        let Some(step) = map::steps().get(at as usize - 1) else { return false };
+        if !wait_for_turn(thread, slot, at - 1) {
+            return false;
+        }
+        if step.kind == RETURN {
+            returns::made(thread, map::address(step), step.size);
+        }
+        slot.cursor.store(step.next, Ordering::Relaxed);
+        thread.replay.in_step.store(IN_STEP, Ordering::Relaxed);
+        at = step.next;
+    }
+    true
 }
 
 /// An attempt that failed when it was recorded has succeeded: nothing holds what it tried to take.
@@ -252,13 +297,19 @@ fn beyond(token: Token<'_>, thread: &'static Thread, slot: &ThreadSlot, kind: u8
             Decision::Proceed
         }
         Some(_) => {
-            if is_synchronisation(kind) {
+            if !matching::may_come(kind, object) {
                 diverge(thread, kind, pc, object, reason::OTHER);
             }
             Decision::Proceed
         }
-        // The library frees while it holds its own locks. A thread that has nothing left to do may end.
-        None if kind == Tag::Free as u8 || slot.complete != 0 => Decision::Proceed,
+        // The library frees while it holds its own locks. A thread that has nothing left to do may end. If it uses an atomic
+        // variable instead, it may be waiting in a loop for the steps of others.
+        None if kind == Tag::Free as u8 || slot.complete != 0 => {
+            if kind == Tag::Atomic as u8 {
+                settle(thread);
+            }
+            Decision::Proceed
+        }
         None => {
             settle(thread);
             let before_goal = || map::head().is_some_and(|head| head.mode.load(Ordering::Acquire) < mode::GUIDED);
@@ -313,7 +364,9 @@ fn stand(thread: &'static Thread, slot: &ThreadSlot, how: u32, still: impl Fn() 
 
 /// Ends the replay if the process that started it has given it up.
 fn notice_abandonment() {
-    if map::head().is_some_and(|head| head.mode.load(Ordering::Acquire) >= mode::FREE) {
+    let Some(head) = map::head() else { return };
+    stuck::look(head);
+    if head.mode.load(Ordering::Acquire) >= mode::FREE {
         ACTIVE.store(false, Ordering::Release);
     }
 }
@@ -401,7 +454,12 @@ pub(crate) fn ends(thread: &'static Thread) {
     let (Some(slot), Some(head)) = (slot(thread), map::head()) else { return };
     let cursor = slot.cursor.load(Ordering::Relaxed);
     if head.mode.load(Ordering::Acquire) == mode::FOLLOWING && (1..=head.leading).contains(&cursor) {
-        diverge(thread, Tag::End as u8, 0, 0, reason::ENDED);
+        if matching::need_not_come(cursor, head.leading) {
+            pass_over(thread, slot, cursor, None);
+            settle(thread);
+        } else {
+            diverge(thread, Tag::End as u8, 0, 0, reason::ENDED);
+        }
     }
     slot.place.store(place::ENDED, Ordering::Release);
 }

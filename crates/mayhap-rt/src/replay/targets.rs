@@ -3,7 +3,8 @@
 use core::sync::atomic::Ordering;
 
 use libc::{c_int, c_void};
-use mayhap_wire::schedule::{Head, Lane as ThreadSlot, STACK, Step, Target, VALUE, arrival, goal, mode, place};
+use mayhap_wire::ring::Tag;
+use mayhap_wire::schedule::{Head, Lane as ThreadSlot, STACK, Step, Target, VALUE, arrival, goal, mode, place, reason};
 
 use super::{IN_TARGET, active, end, map, settle, slot, stand};
 use crate::sys;
@@ -11,6 +12,7 @@ use crate::thread::Thread;
 
 unsafe extern "C" {
     fn backtrace(buffer: *mut *mut c_void, size: c_int) -> c_int;
+    fn malloc_usable_size(block: *mut c_void) -> usize;
 }
 
 /// Whether the target is a step for which `what` holds.
@@ -66,7 +68,7 @@ fn show(target: &Target, pc: u64, address: u64) {
 }
 
 /// Stores the return addresses of the calling thread, innermost first; returns how many.
-fn trace(frames: &mut [*mut c_void; STACK]) -> usize {
+pub(super) fn trace(frames: &mut [*mut c_void; STACK]) -> usize {
     // SAFETY: the library writes at most as many entries as there are.
     let depth = unsafe { backtrace(frames.as_mut_ptr(), STACK as c_int) };
     depth.clamp(0, STACK as c_int) as usize
@@ -77,8 +79,33 @@ pub(super) fn look() {
     let Some(head) = map::head().filter(|head| head.mode.load(Ordering::Acquire) == mode::FOLLOWING) else { return };
     let stand = |target: &Target| target.state.load(Ordering::Acquire) == arrival::STANDS;
     if head.next.load(Ordering::Acquire) == head.leading && map::targets().iter().all(stand) {
-        reached(head);
+        if head.goal == goal::STAND && !meet() {
+            head.got.reason.store(reason::ELSEWHERE, Ordering::Release);
+            end(mode::DIVERGED);
+        } else {
+            reached(head);
+        }
     }
+}
+
+/// The memory of a target: where it begins, and where it ends as far as that is known.
+fn memory(target: &Target) -> (u64, u64) {
+    let start = target.address.load(Ordering::Relaxed);
+    let bytes = match (Tag::from_code(target.step.kind), target.step.size) {
+        // SAFETY: the block is about to be freed, so it is one.
+        (Some(Tag::Free), _) => unsafe { malloc_usable_size(start as *mut c_void) as u64 },
+        // Longer ones are not measured.
+        (_, u8::MAX) | (Some(Tag::Unmap), _) => u64::MAX,
+        (_, bytes) => u64::from(bytes.max(1)),
+    };
+    (start, start.saturating_add(bytes))
+}
+
+/// Whether the targets are about the same memory. Names may be the same where addresses are not: the kernel hands an address out again.
+fn meet() -> bool {
+    let [first, second] = map::targets() else { return true };
+    let (first, second) = (memory(first), memory(second));
+    first.0 < second.1 && second.0 < first.1
 }
 
 fn reached(head: &Head) {

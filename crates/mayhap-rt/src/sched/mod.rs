@@ -8,18 +8,21 @@
 //! depending on the schedule, at synchronisation. Waiting threads queue in order of arrival; which of them is next is
 //! the schedule's choice. The first of the queue watches the holder.
 
+pub(crate) mod gates;
+pub(crate) mod parking;
 mod token;
+mod turns;
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use mayhap_wire::ring::Schedule;
+use mayhap_wire::ring::{Schedule, Tag};
 
 pub(crate) use token::{Grant, Token};
 
 use crate::lock::Lock;
 use crate::sys;
 use crate::thread::Thread;
-use crate::{fast_path, hook, protocol, replay, ring, signals, watch};
+use crate::{fast_path, hook, judge, outlined_hooks, protocol, replay, ring, signals, values, watch};
 
 /// How long the first in the queue waits before it examines the holder, in nanoseconds.
 const PATIENCE: u64 = 500_000;
@@ -42,12 +45,41 @@ static HOLDER: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
 static RANDOM: AtomicU64 = AtomicU64::new(0x9e37_79b9_7f4a_7c15);
 static SCHEDULE: AtomicU32 = AtomicU32::new(0);
 static SLICE: AtomicU32 = AtomicU32::new(1);
+/// Slices of up to this length end after a number of hooks, not after what they recorded: how much that is depends on addresses, which
+/// differ from run to run. It takes the fast path away, which would hardly be used between such slices.
+const COUNTED_SLICE: u32 = 512;
+static COUNTED: AtomicU32 = AtomicU32::new(0);
+/// How often in a row the same thread got the token though others waited, and the most that it may.
+static STREAK: AtomicU32 = AtomicU32::new(0);
+const LONGEST_STREAK: u32 = 100;
 
 /// Sets the policy, before any thread has the token.
 pub(crate) fn configure(seed: u64, schedule: u32, slice: u32) {
     RANDOM.store(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, Ordering::Relaxed);
     SCHEDULE.store(schedule, Ordering::Relaxed);
     SLICE.store(slice.max(1), Ordering::Relaxed);
+    if self::schedule() != Schedule::Free && !replay::active() {
+        parking::start();
+        if slice <= COUNTED_SLICE {
+            COUNTED.store(1, Ordering::Relaxed);
+            outlined_hooks::keep_apart();
+        }
+    }
+}
+
+/// Reads the list of turns from a file, before any thread has the token.
+pub(crate) fn open_turns(path: *const libc::c_char) {
+    turns::open(path);
+}
+
+/// Whether the program runs step by step, in turns.
+pub(crate) fn in_turns() -> bool {
+    schedule() == Schedule::Turns
+}
+
+/// Whether slices are counted in hooks alone, and every hook is one at which the token may pass.
+fn is_counted() -> bool {
+    COUNTED.load(Ordering::Relaxed) != 0
 }
 
 fn schedule() -> Schedule {
@@ -72,6 +104,7 @@ fn locked<R>(f: impl FnOnce() -> R) -> R {
 /// A forked child has one thread and the lock's holder may not be in it: start afresh.
 pub(crate) fn forget() {
     LOCK.forget();
+    parking::forget();
     OWNER.store(0, Ordering::Relaxed);
     // A thread that the child creates may get the pointer of the thread for which the fast path was open.
     fast_path::lock();
@@ -84,21 +117,44 @@ pub(crate) fn forget() {
 pub(crate) fn ensure(thread: &'static Thread, may_pass: bool) -> Grant {
     let me = thread.identity.owner.load(Ordering::Relaxed);
     let may_pass = may_pass && !signals::holds(thread);
-    if replay::active() {
+    // After a replay's goal its judge goes on, without slices. Explorations have a judge and slices.
+    if replay::active() || judge::is_active() && replay::has_schedule() {
         return follow(thread, may_pass);
     }
     if OWNER.load(Ordering::Acquire) != me {
+        // Others may have changed what it accessed.
+        thread.values.forget();
         gain(thread);
-    } else if is_over(thread) && may_pass {
+    } else if may_pass && if in_turns() { turns::must_pass(me) } else { is_over(thread) } {
+        values::record(Grant::new().token(), thread);
         pass(Grant::new().token(), thread);
     }
     let grant = Grant::new();
+    if in_turns() {
+        ring::room(grant.token());
+        thread.own.slices.fetch_add(1, Ordering::Relaxed);
+        thread.own.left.store(1, Ordering::Relaxed);
+        thread.own.slice_end.store(u64::MAX, Ordering::Relaxed);
+        ring::switch_to(grant.token(), me);
+        if may_pass {
+            turns::begin_step(me);
+            ring::record(grant.token(), Tag::Step, 0, &[]);
+        }
+        return grant;
+    }
     if is_over(thread) {
         let slice = if may_pass { locked(new_slice) } else { 1 };
         thread.own.slices.fetch_add(1, Ordering::Relaxed);
-        let slice = slice.min(ring::room(grant.token()) as i64);
-        thread.own.left.store(slice, Ordering::Relaxed);
-        thread.own.slice_end.store(ring::head() + slice as u64, Ordering::Relaxed);
+        let room = ring::room(grant.token());
+        thread.values.begin_slice(slice);
+        if is_counted() {
+            thread.own.left.store(slice, Ordering::Relaxed);
+            thread.own.slice_end.store(u64::MAX, Ordering::Relaxed);
+        } else {
+            let slice = slice.min(room as i64);
+            thread.own.left.store(slice, Ordering::Relaxed);
+            thread.own.slice_end.store(ring::head() + slice as u64, Ordering::Relaxed);
+        }
     }
     ring::switch_to(grant.token(), me);
     grant
@@ -115,8 +171,11 @@ pub(crate) fn arm(thread: &Thread) {
     let goes_on = OWNER.load(Ordering::Relaxed) == thread.identity.owner.load(Ordering::Relaxed)
         && thread.own.handlers.load(Ordering::Relaxed) == 0
         && thread.own.unrecorded_frames.load(Ordering::Relaxed) == 0
+        && !thread.values.are_wanted()
         && hook::is_recording()
-        && !replay::active();
+        && !is_counted()
+        && !replay::active()
+        && !judge::is_active();
     if goes_on {
         fast_path::open(thread.own.slice_end.load(Ordering::Relaxed).min(ring::limit()));
     } else {
@@ -176,8 +235,12 @@ fn may_take() -> bool {
         || schedule() == Schedule::Free && PREFERRED.fetch_add(1, Ordering::Relaxed) < MOST_PREFERRED
 }
 
-/// Under the lock: says whether the holder was in code without hooks and has now lost the token.
+/// Under the lock: says whether the holder was in code without hooks and has now lost the token. Where the seed decides, such code keeps it
+/// until it sleeps or takes long.
 fn holder_left() -> bool {
+    if parking::is_on() {
+        return false;
+    }
     // SAFETY: thread records are never given back.
     let holder = unsafe { HOLDER.load(Ordering::Relaxed).as_ref() };
     holder.is_some_and(|holder| holder.own.outside.load(Ordering::Relaxed) != 0 && watch::revoke(holder))
@@ -206,6 +269,9 @@ fn hold(thread: &Thread) {
 fn enqueue(thread: &Thread) {
     let pointer = core::ptr::from_ref(thread).cast_mut();
     thread.queue.granted.store(0, Ordering::Relaxed);
+    if thread.queue.queued.swap(1, Ordering::Relaxed) != 0 {
+        return;
+    }
     thread.queue.next.store(core::ptr::null_mut(), Ordering::Relaxed);
     // SAFETY: thread records are never given back.
     match unsafe { LAST.load(Ordering::Relaxed).as_ref() } {
@@ -214,6 +280,9 @@ fn enqueue(thread: &Thread) {
     }
     LAST.store(pointer, Ordering::Relaxed);
     WAITING.fetch_add(1, Ordering::Relaxed);
+    if parking::is_on() && thread.queue.arrived.swap(1, Ordering::AcqRel) == 0 {
+        sys::futex_wake(&thread.queue.arrived);
+    }
 }
 
 /// Under the lock: gives the token to the waiting thread that the schedule chooses; the caller wakes it.
@@ -222,19 +291,73 @@ fn grant_next() -> Option<&'static Thread> {
     let chosen = match schedule() {
         Schedule::Free => 0,
         Schedule::Random => (random() % u64::from(WAITING.load(Ordering::Relaxed).max(1))) as usize,
-        Schedule::Pct => highest(),
+        Schedule::Pct | Schedule::Pos => highest(),
+        Schedule::Turns => in_turn(),
     };
     match dequeue(chosen) {
         Some(thread) => {
+            let again = core::ptr::eq(HOLDER.load(Ordering::Relaxed), thread);
+            STREAK.store(if again { STREAK.load(Ordering::Relaxed) + 1 } else { 0 }, Ordering::Relaxed);
             hold(thread);
             thread.queue.granted.store(1, Ordering::Release);
             Some(thread)
         }
         None => {
             OWNER.store(0, Ordering::Release);
+            parking::look_if_stuck();
             None
         }
     }
+}
+
+/// Under the lock: finds the position in the queue of the thread whose turn it is.
+fn in_turn() -> usize {
+    match turns::next().map(position) {
+        Some(Some(position)) => return position,
+        Some(None) => turns::leave_list(),
+        None => {}
+    }
+    if mean_slice() > 1 { at_random() } else { 0 }
+}
+
+/// Under the lock: finds the position in the queue of a random thread, by their weights.
+fn at_random() -> usize {
+    let weights = || {
+        let mut at = FIRST.load(Ordering::Relaxed);
+        core::iter::from_fn(move || {
+            // SAFETY: thread records are never given back.
+            let thread = unsafe { at.as_ref() }?;
+            at = thread.queue.next.load(Ordering::Relaxed);
+            Some(turns::weight(thread.identity.owner.load(Ordering::Relaxed)))
+        })
+    };
+    let mut drawn = random() % weights().sum::<u64>().max(1);
+    let is_it = |weight: u64| {
+        let here = drawn < weight;
+        drawn = drawn.saturating_sub(weight);
+        here
+    };
+    weights().position(is_it).unwrap_or(0)
+}
+
+/// The mean number of steps between changes.
+fn mean_slice() -> u32 {
+    SLICE.load(Ordering::Relaxed)
+}
+
+/// Under the lock: finds the position in the queue of a waiting thread, by its scheduler number.
+fn position(owner: u32) -> Option<usize> {
+    let mut at = FIRST.load(Ordering::Relaxed);
+    let mut position = 0;
+    // SAFETY: thread records are never given back.
+    while let Some(thread) = unsafe { at.as_ref() } {
+        if thread.identity.owner.load(Ordering::Relaxed) == owner {
+            return Some(position);
+        }
+        position += 1;
+        at = thread.queue.next.load(Ordering::Relaxed);
+    }
+    None
 }
 
 /// Under the lock: finds the position in the queue of the waiting thread with the highest priority.
@@ -275,6 +398,7 @@ fn dequeue(position: usize) -> Option<&'static Thread> {
         LAST.store(before, Ordering::Relaxed);
     }
     WAITING.fetch_sub(1, Ordering::Relaxed);
+    thread.queue.queued.store(0, Ordering::Relaxed);
     Some(thread)
 }
 
@@ -295,17 +419,32 @@ pub(crate) fn withdraw(thread: &Thread) {
     });
 }
 
-/// Under the lock: where priorities count, the thread that ran has a lower one than all others from here on.
-fn fall_behind(thread: &Thread) {
-    if schedule() == Schedule::Pct {
-        thread.queue.priority.store(1 + (random() % 64) as u32, Ordering::Relaxed);
+/// Under the lock: where priorities count, the thread that ran has a lower one than all others from here on, or a new one.
+/// A thread that `yields`, or has run long, may wait for one with the lowest of all.
+fn fall_behind(thread: &Thread, yields: bool) {
+    match schedule() {
+        // Every slice has its own.
+        Schedule::Pos if !yields && STREAK.load(Ordering::Relaxed) < LONGEST_STREAK => {
+            thread.queue.priority.store(priority(), Ordering::Relaxed);
+        }
+        Schedule::Pct | Schedule::Pos => thread.queue.priority.store(1 + (random() % 64) as u32, Ordering::Relaxed),
+        Schedule::Free | Schedule::Random | Schedule::Turns => {}
     }
 }
 
 /// The program lets others go first, whatever its priority: a waiting thread gets the token, and otherwise it is free.
-pub(crate) fn give_way(thread: &'static Thread) {
-    locked(|| fall_behind(thread));
-    leave(thread);
+pub(crate) fn give_way(token: Token<'_>, thread: &'static Thread) {
+    locked(|| fall_behind(thread, true));
+    if parking::is_on() {
+        yield_now(token, thread);
+    } else {
+        leave(thread);
+    }
+}
+
+/// Whether other threads wait for the token, so that a thread that is about to sleep can let them run instead.
+pub(crate) fn others_wait() -> bool {
+    WAITING.load(Ordering::Relaxed) != 0
 }
 
 /// Ends a slice: lets another waiting thread run and waits for the token's return. If none waits, the thread continues.
@@ -315,7 +454,7 @@ fn pass(_: Token<'_>, thread: &'static Thread) {
     }
     let next = locked(|| {
         // The end of a slice is a change point.
-        fall_behind(thread);
+        fall_behind(thread, false);
         enqueue(thread);
         grant_next()
     });
@@ -349,7 +488,7 @@ fn wait_for_grant(thread: &'static Thread) {
 /// Ends a hook of a thread that returns to code without hooks: any thread may take the token.
 pub(crate) fn go_outside(thread: &'static Thread) {
     protocol::leave_code(fast_path::owner(), thread.observed(), fast_path::own_pointer());
-    if WAITING.load(Ordering::Relaxed) != 0 {
+    if !parking::is_on() && WAITING.load(Ordering::Relaxed) != 0 {
         offer(thread);
     }
 }
@@ -391,9 +530,9 @@ pub(crate) fn sync_point(token: Token<'_>, thread: &'static Thread) {
         return;
     }
     let passes = match schedule() {
-        Schedule::Free => false,
+        Schedule::Free | Schedule::Turns => false,
         Schedule::Random => locked(random).is_multiple_of(2),
-        Schedule::Pct => true,
+        Schedule::Pct | Schedule::Pos => true,
     };
     if passes {
         yield_now(token, thread);
@@ -408,6 +547,10 @@ fn yield_now(token: Token<'_>, thread: &'static Thread) {
         return;
     }
     let next = locked(|| {
+        // A thread that yields has its priority already.
+        if schedule() == Schedule::Pos && thread.queue.priority.load(Ordering::Relaxed) >= 64 {
+            fall_behind(thread, false);
+        }
         enqueue(thread);
         grant_next()
     });
@@ -422,5 +565,10 @@ fn yield_now(token: Token<'_>, thread: &'static Thread) {
 
 /// Returns a priority for a new thread, above those that change points give.
 pub(crate) fn new_priority() -> u32 {
-    locked(|| 64 + (random() % 1_000_000) as u32)
+    locked(priority)
+}
+
+/// Under the lock: draws a priority above those that change points give.
+fn priority() -> u32 {
+    64 + (random() % 1_000_000) as u32
 }

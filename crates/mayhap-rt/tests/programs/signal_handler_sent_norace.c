@@ -10,7 +10,7 @@
 
 pthread_t receiver;
 sem_t ready;
-atomic_int done;
+atomic_int done, ended;
 int value;
 
 static void handler(int signal) {
@@ -21,14 +21,16 @@ static void handler(int signal) {
 static void *first(void *arg) {
     receiver = pthread_self();
     sem_post(&ready);
+    // A signal between the test and the call does not end the call, the next one does.
     while (!done) pause();
+    ended = 1;
     return arg;
 }
 
 static void *second(void *arg) {
     sem_wait(&ready);
     value = 7;
-    while (!done) {
+    while (!ended) {
         pthread_kill(receiver, SIGUSR1);
         usleep(1000);
     }
@@ -42,7 +44,7 @@ int main(void) {
     pthread_t a, b;
     pthread_create(&a, 0, first, 0);
     pthread_create(&b, 0, second, 0);
-    pthread_join(a, 0);
     pthread_join(b, 0);
+    pthread_join(a, 0);
     return 0;
 }

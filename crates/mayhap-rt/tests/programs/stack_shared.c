@@ -1,5 +1,5 @@
 // A local variable that another thread is told of.
-// race: main/stack-
+// race: main
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

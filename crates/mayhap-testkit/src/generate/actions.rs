@@ -94,6 +94,10 @@ impl Growth<'_> {
         if op == Op::Write && self.profile.constants > 0 && self.random.percent(self.profile.constants) {
             flags = flags.with(Flags::CONSTANT);
         }
+        let plain = op == Op::Write && flags == Flags::NONE;
+        if plain && self.profile.frees > 0 && self.random.percent(self.profile.frees) {
+            flags = flags.with(Flags::FREE);
+        }
         self.emit(thread, op, variable);
         let mut value = NONE;
         if self.profile.values > 0 {
@@ -155,11 +159,8 @@ impl Growth<'_> {
         if self.random.percent(70) {
             let lock = self.random.below(self.profile.locks);
             let shared = self.random.percent(30);
-            let excludes = |(t, holds): (usize, &Vec<(usize, bool)>)| {
-                let own = t == thread;
-                holds.iter().any(|&(l, s)| l == lock && (!shared || (!own && !s)))
-            };
-            if self.holds.iter().enumerate().any(excludes) {
+            let excludes = |&(l, s): &(usize, bool)| l == lock && !(shared && s);
+            if self.holds.iter().flatten().any(excludes) {
                 self.emit(thread, if shared { Op::FailedSharedAcquire } else { Op::FailedAcquire }, lock);
                 self.columns.set_last(*self.random.pick(&[Flags::TRY, Flags::TIMED]), NONE);
             }

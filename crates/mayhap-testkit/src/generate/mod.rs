@@ -36,7 +36,7 @@ impl Generator {
         Generator { profile, seed }
     }
 
-    /// The trace of one seed.
+    /// Returns the trace of one seed.
     pub fn trace(profile: &Profile, seed: u64) -> Trace {
         let mut random = Random::new(seed);
         let mut some = |least: usize, most: usize| least + random.below((most + 1).saturating_sub(least));

@@ -59,6 +59,8 @@ pub struct Profile {
     pub values: usize,
     /// Percent of writes whose value is a constant of the code.
     pub constants: u32,
+    /// Percent of writes that stand for freeing the memory.
+    pub frees: u32,
     /// Percent of acquires that are try or timed locks.
     pub attempts: u32,
     /// Conditions are condition variables, semaphores, tokens or of no kind, at random.
@@ -97,6 +99,7 @@ impl Profile {
             atomic: 0,
             values: 0,
             constants: 0,
+            frees: 0,
             attempts: 0,
             kinds: false,
         }
@@ -142,7 +145,7 @@ impl Profile {
         Profile { branches: 2, reads: 4, ..Profile::races() }
     }
 
-    /// All features at once.
+    /// Returns all features at once.
     pub fn everything() -> Profile {
         Profile {
             threads: 4,
@@ -166,7 +169,16 @@ impl Profile {
 
     /// Values and branches.
     pub fn values() -> Profile {
-        Profile { values: 2, branches: 2, reads: 5, writes: 4, constants: 15, events: 20, ..Profile::races() }
+        Profile {
+            values: 2,
+            branches: 2,
+            reads: 5,
+            writes: 4,
+            constants: 15,
+            frees: 15,
+            events: 20,
+            ..Profile::races()
+        }
     }
 
     /// Atomic accesses of all orders, read-modify-writes and fences, with values and branches.
@@ -244,7 +256,7 @@ impl Profile {
         ]
     }
 
-    /// The same with other largest numbers of threads and events.
+    /// Returns the same with other largest numbers of threads and events.
     pub fn sized(self, threads: usize, events: usize) -> Profile {
         Profile { threads, events, ..self }
     }

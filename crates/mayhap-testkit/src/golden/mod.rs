@@ -10,7 +10,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use mayhap_trace::format::parse_std;
-use mayhap_trace::{EventId, Relations, Trace};
+use mayhap_trace::{EventId, Execution, Trace};
 
 pub use facts::{
     AllEventsFact, CaseFacts, ChoiceFact, Count, IpaCounts, IpaFact, OrderFact, Pair, PairFact, Published, RaceSets,
@@ -25,13 +25,13 @@ pub struct Case {
     /// The trace.
     pub trace: Trace,
     /// What follows from it.
-    pub relations: Relations,
+    pub execution: Execution<'static>,
     /// What is true of it.
     pub facts: CaseFacts,
 }
 
 impl Case {
-    /// The one event with this location.
+    /// Returns the one event with this location.
     ///
     /// # Panics
     /// If there is none or more than one.
@@ -43,19 +43,19 @@ impl Case {
         }
     }
 
-    /// All events with this location.
+    /// Returns all events with this location.
     pub fn events(&self, location: &str) -> Vec<EventId> {
         let tables = self.trace.tables();
         self.trace.events().filter(|(_, e)| tables.location(e.location) == Some(location)).map(|(id, _)| id).collect()
     }
 
-    /// The events with these locations, one each.
+    /// Returns the events with these locations, one each.
     #[track_caller]
     pub fn all(&self, locations: &[String]) -> Vec<EventId> {
         locations.iter().map(|l| self.event(l)).collect()
     }
 
-    /// The location of an event.
+    /// Returns the location of an event.
     pub fn location(&self, event: EventId) -> &str {
         self.trace.tables().location(self.trace.event(event).location).unwrap_or("")
     }
@@ -70,7 +70,7 @@ impl Case {
     }
 }
 
-/// The folder of the corpus.
+/// Returns the folder of the corpus.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus")
 }
@@ -103,8 +103,8 @@ fn cases_in(paper: &Path) -> Vec<Case> {
 fn load(file: &Path, name: String) -> Case {
     let facts = toml::from_str(&text(file)).unwrap_or_else(|e| panic!("{name}: {e}"));
     let trace = parse_std(&text(&file.with_extension("std"))).unwrap_or_else(|e| panic!("{name}: {e}"));
-    let relations = Relations::derive(&trace).unwrap_or_else(|e| panic!("{name}: {e}"));
-    Case { name, trace, relations, facts }
+    let execution = Execution::derive(trace.clone()).unwrap_or_else(|e| panic!("{name}: {e}"));
+    Case { name, trace, execution, facts }
 }
 
 /// The traces of `corpus/regressions`, by name.
@@ -116,7 +116,7 @@ pub fn regressions() -> Vec<(String, Trace)> {
     files(&folder().join("regressions"), "std").into_iter().map(named).collect()
 }
 
-/// A trace of `corpus/traces`, such as `derby` or `deadlock/Dbcp1`.
+/// Returns a trace of `corpus/traces`, such as `derby` or `deadlock/Dbcp1`.
 pub fn real(name: &str) -> Trace {
     let plain = folder().join("traces").join(format!("{name}.std"));
     let packed = plain.with_extension("std.gz");
@@ -143,7 +143,7 @@ pub fn published() -> BTreeMap<String, Published> {
     toml::from_str(&text(&file)).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
 }
 
-/// The files of a folder with this extension, sorted.
+/// Returns the files of a folder with this extension, sorted.
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let mut files: Vec<PathBuf> = entries
@@ -167,10 +167,10 @@ mod tests {
         for (name, published) in published() {
             let trace = real(&name);
             assert_eq!(trace.len(), published.events, "{name}");
-            Relations::derive(&trace).unwrap_or_else(|e| panic!("{name}: {e}"));
+            Execution::derive(&trace).unwrap_or_else(|e| panic!("{name}: {e}"));
         }
         for name in deadlock_traces() {
-            Relations::derive(&real(&name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+            Execution::derive(real(&name)).unwrap_or_else(|e| panic!("{name}: {e}"));
         }
         assert_eq!((published().len(), deadlock_traces().len()), (9, 6));
     }

@@ -79,7 +79,7 @@ impl Run<'_> {
                 let holds = facts.events[a];
                 let excludes = match event.op {
                     Op::FailedAcquire => holds.op.is_acquire(),
-                    _ => holds.op == Op::Acquire && holds.thread != event.thread,
+                    _ => holds.op == Op::Acquire,
                 };
                 excludes && holds.object == event.object && !facts.section[a].is_some_and(|r| self.runs_before(r, at))
             }),

@@ -102,14 +102,20 @@ impl Run<'_> {
         edges
     }
 
-    /// The writes at the head of a sequence that the read reads from: the write it sees, and as long as that is a
-    /// read-modify-write, the one before it.
+    /// The writes at the head of a release sequence that the read reads from: after each of them come only
+    /// read-modify-writes and atomic writes of its own thread, up to the write that the read sees.
     fn heads(&self, read: usize) -> Vec<usize> {
+        let facts = self.facts;
         let mut heads = Vec::new();
+        let mut others: Vec<usize> = Vec::new();
         let mut write = self.sees(read);
-        while let Some(head) = write {
-            heads.push(head);
-            write = if self.facts.is_read_modify_write(head) { self.sees(head) } else { None };
+        while let Some(head) = write.filter(|&head| facts.events[head].flags.is_atomic()) {
+            let thread = |e: usize| facts.events[e].thread;
+            if others.iter().all(|&w| facts.is_read_modify_write(w) || thread(w) == thread(head)) {
+                heads.push(head);
+            }
+            others.push(head);
+            write = self.sees(head);
         }
         heads
     }

@@ -8,7 +8,7 @@
 mod changes;
 mod happens_before;
 
-use mayhap_trace::{Attempt, ConditionKind, EventId, Op, Trace};
+use mayhap_trace::{Attempt, ConditionKind, EventId, Flags, Op, Trace};
 use mayhap_witness::{Model, Target};
 
 use crate::Facts;
@@ -26,7 +26,7 @@ struct Run<'a> {
 }
 
 impl Judge {
-    /// A judge for a well-formed trace.
+    /// Returns a judge for a well-formed trace.
     pub fn new(trace: &Trace) -> Judge {
         Judge { facts: Facts::of(trace) }
     }
@@ -67,6 +67,10 @@ impl Judge {
         let distinct = |keys: Vec<usize>| keys.iter().enumerate().all(|(i, k)| !keys[..i].contains(k));
         match target {
             Target::Race(a, b) | Target::UnorderedRace(a, b) => at(a).races_with(&at(b)),
+            Target::UseAfterFree { free, access } => {
+                let freed = at(free).op == Op::Write && at(free).flags.has(Flags::FREE);
+                freed && at(access).op.is_access() && at(access).object == at(free).object && free != access
+            }
             Target::Deadlock(requests) => {
                 requests.len() > 1
                     && requests.iter().all(|e| at(e).op.is_acquire() && at(e).flags.attempt() == Attempt::Blocking)
@@ -150,7 +154,7 @@ impl Run<'_> {
         })
     }
 
-    /// The kind of a wait's or notify's condition.
+    /// Returns the kind of a wait's or notify's condition.
     fn kind(&self, event: usize) -> ConditionKind {
         self.facts.kinds[self.facts.events[event].object as usize]
     }
@@ -231,6 +235,7 @@ impl Run<'_> {
             Target::UnorderedRace(a, b) => {
                 place(a).is_some() && place(b).is_some() && !self.is_ordered(a.index(), b.index())
             }
+            Target::UseAfterFree { free, access } => place(free).is_some() && self.is_next(*access),
             Target::Deadlock(requests) => requests.iter().all(|&request| {
                 let others = requests.iter().filter(|&&other| other != request);
                 let mut threads = others.map(|other| self.facts.events[other.index()].thread.index());

@@ -157,7 +157,7 @@ impl Oracle {
 }
 
 impl Explored {
-    /// The schedule that leads to a state.
+    /// Returns the schedule that leads to a state.
     fn witness(&self, mut state: u32) -> Witness {
         let mut schedule = Vec::new();
         while state != 0 {

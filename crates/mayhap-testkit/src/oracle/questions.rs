@@ -12,6 +12,10 @@ impl Oracle {
         match target {
             Target::UnorderedRace(a, b) => self.unordered_race(*a, *b),
             Target::Race(a, b) => Ok(self.both_next(*a, *b)),
+            Target::UseAfterFree { free, access } => {
+                Ok(self
+                    .first_state(|state| self.space.has_run(state, free.index()) && self.all_next(state, &[*access])))
+            }
             Target::Deadlock(requests) => Ok(self.deadlock(requests)),
             Target::Atomicity { first, remote, second } => self.atomicity(*first, *remote, *second),
             Target::Sequence { events, adjacent } => self.sequence(events, adjacent),
@@ -56,7 +60,7 @@ impl Oracle {
         })
     }
 
-    /// All races: conflicting accesses, not both atomic, that can both be next, earlier event first, sorted.
+    /// Returns all races: conflicting accesses, not both atomic, that can both be next, earlier event first, sorted.
     pub fn all_races(&self) -> Vec<(EventId, EventId)> {
         let events = &self.space.facts.events;
         let mut races = Vec::new();

@@ -300,7 +300,7 @@ impl Space {
         let mut threads = 0..self.threads.len();
         match node.op {
             Op::FailedAcquire => threads.any(|t| holds(&self.exclusive, t) || holds(&self.shared, t)),
-            Op::FailedSharedAcquire => threads.any(|t| t != node.thread && holds(&self.exclusive, t)),
+            Op::FailedSharedAcquire => threads.any(|t| holds(&self.exclusive, t)),
             _ => match self.facts.kinds[node.object] {
                 ConditionKind::Semaphore { initial } => self.count(state, node.object, initial) == 0,
                 ConditionKind::Token => state.tokens >> node.object & 1 == 0,

@@ -22,7 +22,8 @@ struct After {
     fenced: u16,
     exclusive: u64,
     shared: u64,
-    published: u64,
+    /// Per variable, the threads at the heads of release sequences that its last write is in and that are after it.
+    published: Vec<u16>,
     posted: u64,
     /// Notifies, by event, that were after it.
     notifies: Vec<usize>,
@@ -64,6 +65,8 @@ impl Oracle {
         let mut wanted = space.threads.iter().flatten().filter(|n| is_second(n)).count();
         let start =
             After { ran: vec![Vec::new(); facts.kinds.len()], began: vec![0; space.threads.len()], ..After::default() };
+        let variables = space.threads.iter().flatten().filter(|n| n.op.is_access()).map(|n| n.object + 1).max();
+        let start = After { published: vec![0; variables.unwrap_or(0)], ..start };
         let mut seen: HashSet<(u128, After), foldhash::fast::RandomState> = HashSet::default();
         let mut queue = vec![(space.pack(&space.start()), start, 0, 0)];
         seen.insert((queue[0].0, queue[0].1.clone()));
@@ -120,14 +123,20 @@ impl Oracle {
             Op::SharedRelease => after.shared |= u64::from(mine) << node.object,
             Op::Notify | Op::NotifyAll => self.follow_notify(after, node, mine),
             Op::Wait => becomes |= self.follow_wait(after, node),
-            Op::Read if order.is_some_and(MemoryOrder::acquires) => becomes |= has(after.published),
-            Op::Read if order.is_some() => after.seen |= u16::from(has(after.published)) << me,
+            Op::Read if order.is_some_and(MemoryOrder::acquires) => becomes |= after.published[node.object] != 0,
+            Op::Read if order.is_some() => {
+                after.seen |= u16::from(after.published[node.object] != 0) << me;
+            }
             Op::Write => {
-                let continues = has(after.published) && self.space.facts.is_read_modify_write(node.event);
+                let continued = match order {
+                    Some(_) if self.space.facts.is_read_modify_write(node.event) => u16::MAX,
+                    Some(_) => 1 << me,
+                    None => 0,
+                };
                 let releases = mine && order.is_some_and(MemoryOrder::releases);
                 let fenced = order.is_some() && after.fenced >> me & 1 == 1;
-                after.published &= !(1 << node.object);
-                after.published |= u64::from(continues || releases || fenced) << node.object;
+                let heads = &mut after.published[node.object];
+                *heads = *heads & continued | u16::from(releases || fenced) << me;
             }
             Op::Fence => {
                 becomes |= order.is_some_and(MemoryOrder::acquires) && after.seen >> me & 1 == 1;
@@ -179,7 +188,7 @@ impl Oracle {
     }
 }
 
-/// The schedule that led to an entry of the queue.
+/// Returns the schedule that led to an entry of the queue.
 fn way(queue: &[(u128, After, usize, usize)], mut at: usize) -> Vec<EventId> {
     let mut schedule = Vec::new();
     while at != 0 {

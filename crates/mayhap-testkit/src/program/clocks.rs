@@ -1,4 +1,4 @@
-//! Happens-before of one execution by the rules of C11 (with the release sequences of C++20), as vector clocks.
+//! Happens-before of one execution by the rules of C11, as vector clocks.
 //!
 //! | what | synchronises with |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | signal, broadcast | the wait that it wakes |
 //! | post | each later take of that semaphore |
 //! | send | the receive of its message; sends of one pipe among each other, receives likewise |
-//! | release store, or store after a release fence | acquire load, or load before an acquire fence, that reads it or a read-modify-write of its release sequence |
+//! | release store, or store after a release fence | acquire load, or load before an acquire fence, that reads it or a write of its release sequence: read-modify-writes and stores of its thread |
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -25,8 +25,8 @@ type Clock = [u8; THREADS];
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Clocks {
     threads: Vec<ThreadClock>,
-    /// What an acquire of each cell synchronises with now.
-    cells: BTreeMap<Cell, Clock>,
+    /// What an acquire of each cell synchronises with now, by the thread at the head of the release sequence.
+    cells: BTreeMap<Cell, [Clock; THREADS]>,
     /// What writers and readers left at each lock.
     locks: Vec<(Clock, Clock)>,
     conditions: Vec<WaitQueue<Clock>>,
@@ -92,16 +92,22 @@ impl Clocks {
                 self.load(thread, cell, order);
             }
             Effect::Write { cell, order, .. } => {
-                let left = order.map_or(Clock::default(), |order| self.threads[thread].leaves(order));
-                self.cells.insert(cell, left);
+                let left = order.map(|order| self.threads[thread].leaves(order));
+                let heads = self.cells.entry(cell).or_default();
+                for (head, clock) in heads.iter_mut().enumerate() {
+                    match left {
+                        Some(left) if head == thread => join(clock, &left),
+                        _ => *clock = Clock::default(),
+                    }
+                }
             }
             Effect::Modify { cell, order, .. } => {
                 self.load(thread, cell, order);
                 let left = self.threads[thread].leaves(order);
-                join(self.cells.entry(cell).or_default(), &left);
+                join(&mut self.cells.entry(cell).or_default()[thread], &left);
             }
             Effect::Freed(block) => {
-                self.cells.insert(Cell::Block(block), Clock::default());
+                self.cells.remove(&Cell::Block(block));
             }
             Effect::Fence(order) => {
                 if order.acquires() {
@@ -160,8 +166,9 @@ impl Clocks {
 
     fn load(&mut self, thread: usize, cell: Cell, order: Order) {
         let me = &mut self.threads[thread];
-        let left = self.cells.get(&cell).copied().unwrap_or_default();
-        join(if order.acquires() { &mut me.now } else { &mut me.pending }, &left);
+        for left in self.cells.get(&cell).copied().unwrap_or_default() {
+            join(if order.acquires() { &mut me.now } else { &mut me.pending }, &left);
+        }
     }
 
     /// Takes in an access of the step just observed; every earlier one that it is unordered with, as far as they conflict.

@@ -36,7 +36,7 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// The code of a program.
+    /// Returns the code of a program.
     pub(crate) fn of(program: &Program) -> Code {
         let mut code = Code { threads: Vec::new(), counters: Vec::new(), sites: 0 };
         for body in &program.threads {

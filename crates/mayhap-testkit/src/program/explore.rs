@@ -13,36 +13,9 @@ use hashbrown::HashSet;
 
 use super::clocks::{Clocks, THREADS, parts};
 use super::facts::{Facts, Outcome, Waiting, sorted};
-use super::follow::{Follow, Step};
-use super::interpreter::{Machine, Misuse, Touch};
-use super::recording::Recording;
+use super::follow::{Failed, Follow, Rules, Step};
+use super::interpreter::{Machine, Touch};
 use super::state::{Choice, Life, State};
-
-/// Which executions count, and what their steps are called.
-#[derive(Clone, Copy, Debug)]
-pub enum Rules<'a> {
-    /// All; a step's name is its statement.
-    Free,
-    /// All; a step's name is its index in the recording, as long as its thread runs the statements it ran there.
-    Along(&'a Recording),
-    /// Those that the recording shows to be possible; names as above.
-    Feasible(&'a Recording),
-    /// Those that are possible and do what was recorded, whether or not the recording shows it: a value that a thread
-    /// decides by only happens to be the recorded one.
-    Lucky(&'a Recording),
-}
-
-/// Why an exploration has no answer.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Failed {
-    /// There are more states than allowed.
-    TooBig,
-    /// The program is not valid.
-    Misuse(Misuse),
-    /// A thread took another way than recorded though the trace of the recording has no branch there: a mistake in how
-    /// runs are recorded.
-    Undecided(usize),
-}
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Node {

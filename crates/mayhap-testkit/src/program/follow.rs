@@ -3,9 +3,35 @@
 use std::collections::BTreeMap;
 
 use super::clocks::parts;
-use super::explore::{Failed, Rules};
+use super::interpreter::Misuse;
 use super::recording::Recording;
 use super::state::{Cell, Effect, Happened, UpdateSort};
+
+/// Which executions count, and what their steps are called.
+#[derive(Clone, Copy, Debug)]
+pub enum Rules<'a> {
+    /// All; a step's name is its statement.
+    Free,
+    /// All; a step's name is its index in the recording, as long as its thread runs the statements it ran there.
+    Along(&'a Recording),
+    /// Those that the recording shows to be possible; names as above.
+    Feasible(&'a Recording),
+    /// Those that are possible and do what was recorded, whether or not the recording shows it: a value that a thread
+    /// decides by only happens to be the recorded one.
+    Lucky(&'a Recording),
+}
+
+/// Why an exploration has no answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Failed {
+    /// There are more states than allowed.
+    TooBig,
+    /// The program is not valid.
+    Misuse(Misuse),
+    /// A thread took another way than recorded though the trace of the recording has no branch there: a mistake in how
+    /// runs are recorded.
+    Undecided(usize),
+}
 
 /// The threads of an execution compared with a recorded run.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

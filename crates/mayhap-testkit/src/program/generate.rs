@@ -96,7 +96,7 @@ pub(super) enum Idiom {
     Check,
 }
 
-/// A random program.
+/// Returns a random program.
 pub fn generate(profile: Profile, seed: u64) -> Program {
     let mut random = Random::new(seed);
     let threads = *random.pick(&[2, 2, 2, 3, 3, 3, 3, 4]);

@@ -70,12 +70,12 @@ pub struct Touch {
 }
 
 impl Machine {
-    /// A machine for a program.
+    /// Returns a machine for a program.
     pub fn new(program: &Program) -> Machine {
         Machine { program: program.clone(), code: Code::of(program) }
     }
 
-    /// The program.
+    /// Returns the program.
     pub fn program(&self) -> &Program {
         &self.program
     }

@@ -9,8 +9,9 @@ use std::cell::OnceCell;
 use mayhap_trace::{EventId, Op};
 use mayhap_witness::Target;
 
-use super::explore::{Failed, Rules, explore};
+use super::explore::explore;
 use super::facts::{Facts, Side, sorted};
+use super::follow::{Failed, Rules};
 use super::interpreter::Machine;
 use super::lower::Lowered;
 use super::recording::Recording;
@@ -116,7 +117,7 @@ impl<'a> ProgramJudge<'a> {
                 let pair = (self.step(*read), other.map(|other| self.step(other)));
                 facts.last_writes.contains(&pair) || facts.displaced.contains(&pair)
             }
-            Target::Atomicity { .. } | Target::Sequence { .. } => return None,
+            Target::UseAfterFree { .. } | Target::Atomicity { .. } | Target::Sequence { .. } => return None,
         };
         Some(holds)
     }
@@ -164,6 +165,8 @@ impl<'a> ProgramJudge<'a> {
                 let saw = write.map(|write| self.step(write));
                 fail(replay.last_write(touch.cell) != saw, "the read would see what it saw")
             }
+            // That the free has run is plain from the schedule.
+            Target::UseAfterFree { access, .. } => next(*access).map(drop),
             // That the events run in the wanted order is plain from the schedule.
             Target::Atomicity { .. } | Target::Sequence { .. } => Ok(()),
         }

@@ -293,7 +293,7 @@ impl Operation {
 }
 
 impl Expression {
-    /// A combination of two values.
+    /// Returns a combination of two values.
     pub fn binary(operator: Operator, left: Expression, right: Expression) -> Expression {
         Expression::Binary(operator, Box::new(left), Box::new(right))
     }

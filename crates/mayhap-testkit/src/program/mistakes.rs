@@ -19,7 +19,7 @@ impl Mistake {
     /// All mistakes.
     pub const ALL: [Mistake; 3] = [Mistake::OrderedAtomics, Mistake::NoTaint, Mistake::NoFailedAttempts];
 
-    /// The trace with the mistake.
+    /// Returns the trace with the mistake.
     pub fn make(self, lowered: &Lowered) -> Lowered {
         match self {
             Mistake::OrderedAtomics => order_atomics(lowered),

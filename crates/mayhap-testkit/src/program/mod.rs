@@ -4,6 +4,7 @@
 //! It shares no code with what it judges: neither the kernel nor the engines, nor the oracle of traces, nor
 //! [`mayhap_trace::Relations`].
 
+mod as_recorded;
 mod clocks;
 mod code;
 mod explore;
@@ -24,15 +25,17 @@ mod replay;
 mod shrink;
 mod state;
 
-pub use explore::{Failed, Rules, explore};
+pub use as_recorded::{Agreement, compare};
+pub use explore::explore;
 pub use facts::{Facts, Outcome, Side, Waiting};
+pub use follow::{Failed, Rules};
 pub use generate::{Profile, generate};
 pub use interpreter::{Machine, Misuse, Next, Touch};
 pub use judge::{Claim, ProgramJudge};
 pub use language::Program;
 pub use lower::{Lowered, Origin, lower};
 pub use mistakes::Mistake;
-pub use print_c::{Printed, print_c, print_outcome};
+pub use print_c::{Printed, print_c, print_outcome, print_together};
 pub use recording::Recording;
 pub use shrink::shrink;
 pub use state::Choice;

@@ -21,14 +21,14 @@ pub struct Printed {
 }
 
 impl Printed {
-    /// The statement on a line.
+    /// Returns the statement on a line.
     pub fn site(&self, line: usize) -> Option<usize> {
         self.lines.iter().position(|&l| l == line)
     }
 }
 
 impl fmt::Display for Printed {
-    /// The threads' code alone, with line numbers.
+    /// Returns the threads' code alone, with line numbers.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = self.text.lines().enumerate().skip_while(|(_, line)| !line.starts_with("static void body"));
         let code = lines.take_while(|(_, line)| !line.starts_with("int main"));
@@ -49,6 +49,38 @@ pub fn print_c(program: &Program) -> Printed {
     }
     printer.main();
     Printed { text: printer.out, lines: printer.lines }
+}
+
+/// Prints several programs into one C file, whose argument says which of them runs. The n-th program has the names and lines of a
+/// file `programN.c`; its shared things have `_N` added to their names.
+pub fn print_together(programs: &[Program]) -> String {
+    let mut out = PREAMBLE.to_string();
+    let head = PREAMBLE.lines().count();
+    let mut calls = String::new();
+    for (number, program) in programs.iter().enumerate() {
+        let count = |what: &str, count: usize| (0..count).map(|i| format!("{what}{i}")).collect::<Vec<_>>();
+        let mut names = vec!["body".to_string(), "main".to_string()];
+        names.extend(count("x", program.variables.len()));
+        names.extend(count("m", program.locks.len()));
+        names.extend(count("c", program.conditions));
+        names.extend(count("s", program.semaphores.len()));
+        names.extend(count("p", program.pipes));
+        names.extend(count("t", program.threads.len()));
+        names.extend(count("thread", program.threads.len()));
+        names.iter().for_each(|name| out.push_str(&format!("#define {name} {name}_{number}\n")));
+        out.push_str(&format!("#line {} \"program{number}.c\"\n", head + 1));
+        print_c(program).text.lines().skip(head).for_each(|line| {
+            out.push_str(line);
+            out.push('\n');
+        });
+        names.iter().for_each(|name| out.push_str(&format!("#undef {name}\n")));
+        calls.push_str(&format!("        case {number}: return main_{number}();\n"));
+    }
+    out.push_str("#line 1 \"together.c\"\nint main(int count, char **arguments) {\n");
+    out.push_str("    switch (count > 1 ? atoi(arguments[1]) : -1) {\n");
+    out.push_str(&calls);
+    out.push_str("        default: return 3;\n    }\n}\n");
+    out
 }
 
 /// What the C program prints at the end of an execution that ends so; nothing unless all threads ended.
@@ -88,9 +120,6 @@ static struct timespec soon(void) {
     if (now.tv_nsec >= 1000000000) { now.tv_sec++; now.tv_nsec -= 1000000000; }
     return now;
 }
-static void send(int *ends, long value) { char byte = (char)value; if (write(ends[1], &byte, 1) != 1) abort(); }
-static long receive(int *ends) { char byte; if (read(ends[0], &byte, 1) != 1) abort(); return byte; }
-static int timed_wait(pthread_cond_t *c, pthread_mutex_t *m) { struct timespec end = soon(); return pthread_cond_timedwait(c, m, &end); }
 ";
 
 impl Printer<'_> {
@@ -229,7 +258,8 @@ impl Printer<'_> {
                 format!("pthread_cond_wait(&c{condition}, &m{mutex});")
             }
             Operation::Wait { condition, mutex, timed: Some(into) } => {
-                format!("l{into} = timed_wait(&c{condition}, &m{mutex}) == 0;")
+                let wait = format!("pthread_cond_timedwait(&c{condition}, &m{mutex}, &end) == 0");
+                format!("{{ struct timespec end = soon(); l{into} = {wait}; }}")
             }
             Operation::Signal(condition) => format!("pthread_cond_signal(&c{condition});"),
             Operation::Broadcast(condition) => format!("pthread_cond_broadcast(&c{condition});"),
@@ -241,8 +271,12 @@ impl Printer<'_> {
             },
             Operation::Fork(thread) => format!("pthread_create(&t{thread}, 0, thread{thread}, 0);"),
             Operation::Join(thread) => format!("pthread_join(t{thread}, 0);"),
-            Operation::Send { pipe, value } => format!("send(p{pipe}, {value});"),
-            Operation::Receive { pipe, into } => format!("l{into} = receive(p{pipe});"),
+            Operation::Send { pipe, value } => {
+                format!("{{ char byte = (char)({value}); if (write(p{pipe}[1], &byte, 1) != 1) abort(); }}")
+            }
+            Operation::Receive { pipe, into } => {
+                format!("{{ char byte; if (read(p{pipe}[0], &byte, 1) != 1) abort(); l{into} = byte; }}")
+            }
             Operation::Allocate { into } => format!("l{into} = calloc(1, sizeof(long));"),
             Operation::Free { pointer } => format!("free(l{pointer});"),
         }

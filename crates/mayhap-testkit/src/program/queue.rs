@@ -2,7 +2,7 @@
 //!
 //! Waits and notices stand in the order in which they began. A waiter may return if a notice stands after it: a signal
 //! serves one waiter, a broadcast any number. Waiters that return take the earliest notice after them, which never keeps
-//! another waiter from returning: whoever could have taken it may take a later one in turn.
+//! another waiter from returning: the thread that could have taken it may take a later one in turn.
 
 /// A condition's waiters and notices; each notice carries something.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

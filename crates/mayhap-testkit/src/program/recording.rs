@@ -40,7 +40,7 @@ impl Recording {
         Ok(Recording::of(steps, state))
     }
 
-    fn of(steps: Vec<Happened>, end: State) -> Recording {
+    pub(crate) fn of(steps: Vec<Happened>, end: State) -> Recording {
         let mut by_thread = vec![Vec::new(); end.threads.len()];
         let mut saw = Vec::with_capacity(steps.len());
         let mut last = std::collections::BTreeMap::new();
@@ -65,7 +65,7 @@ impl Recording {
 }
 
 impl Effect {
-    /// The effect without its values: equal for two steps that do the same.
+    /// Returns the effect without its values: equal for two steps that do the same.
     pub(crate) fn shape(self) -> Effect {
         match self {
             Effect::Read { cell, order, .. } => Effect::Read { cell, order, value: Value::ZERO },

@@ -62,7 +62,7 @@ fn facts(program: &Program) -> Facts {
     explore(&Machine::new(program), Rules::Free, true, 100_000).unwrap()
 }
 
-/// The final values of the first variable.
+/// Returns the final values of the first variable.
 fn ends(facts: &Facts) -> BTreeSet<Value> {
     let first = |outcome: &Outcome| match outcome {
         Outcome::Ended { variables, .. } => Some(variables[0]),

@@ -24,11 +24,14 @@ pub struct Run {
     pub code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
+    /// Where the paths of source files in the trace begin, if not where it ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<PathBuf>,
     /// How long it took, recording included.
     pub seconds: f64,
-    /// Synchronisation of the program's that the recording does not see.
+    /// What tells builds of the executable apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unseen: Option<String>,
+    pub build: Option<String>,
     /// Its standard input, as far as it was kept: it has a block of its own.
     #[serde(skip)]
     pub stdin: Option<Vec<u8>>,
@@ -42,8 +45,9 @@ impl Run {
             folder: std::env::current_dir().ok(),
             code: status.code(),
             signal: status.signal(),
+            root: None,
             seconds: time.as_secs_f64(),
-            unseen: None,
+            build: None,
             stdin: None,
         }
     }
@@ -51,14 +55,6 @@ impl Run {
     /// As an attachment.
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
-    }
-
-    /// What is to be said of a schedule that the kernel accepted, if the program may not be able to follow it.
-    pub fn doubt(&self) -> Option<String> {
-        let unseen = self.unseen.as_deref()?;
-        Some(format!(
-            "a schedule of the recorded events leads there, but {unseen}, which is not visible, may prevent it"
-        ))
     }
 
     /// What a trace file says of the run that it is of.

@@ -55,7 +55,7 @@ pub enum Frame {
 }
 
 impl Frame {
-    /// The kind and the argument of a special frame.
+    /// Returns the kind and the argument of a special frame.
     fn code(&self) -> Option<(u64, u64)> {
         match self {
             Frame::Place(_) => None,
@@ -165,7 +165,7 @@ impl Writer {
         }
     }
 
-    /// The stack with this place on top.
+    /// Returns the stack with this place on top.
     pub fn stack(&mut self, below: Option<u32>, place: u64) -> u32 {
         let below = below.map_or(0, |below| u64::from(below) + 1);
         if let Some(&stack) = self.stacks.get(&(below, place)) {
@@ -321,7 +321,7 @@ fn known(index: u64, count: usize) -> Option<usize> {
 }
 
 impl Reader {
-    /// The stack of an event.
+    /// Returns the stack of an event.
     fn stack(&self, event: Event) -> Stack {
         let location = event.location.and_then(|location| self.locations.get(&(location.index() as u64)));
         let mut frames = Vec::new();

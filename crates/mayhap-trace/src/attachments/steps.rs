@@ -203,7 +203,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// Its events.
+    /// Returns its events.
     pub fn events(&self) -> impl Iterator<Item = EventId> + use<> {
         (self.start..self.start + self.events).map(|e| EventId::at(e as usize))
     }

@@ -22,6 +22,8 @@ pub enum What {
     Barrier,
     /// The end of a thread.
     Thread,
+    /// To be unparked by another thread, as threads of Rust's library are.
+    Unpark,
 }
 
 /// A thread that was waiting when the recording ended.
@@ -48,7 +50,7 @@ impl Waiting {
         self.holders.iter().map(String::as_str).chain(joined)
     }
 
-    /// The threads as bytes.
+    /// Returns the threads as bytes.
     pub fn encode(all: &[Waiting]) -> Vec<u8> {
         serde_json::to_vec(all).unwrap_or_default()
     }

@@ -1,7 +1,7 @@
 //! Opens files for reading: detects the format, unpacks, counts the bytes.
 
 use std::fs::File;
-use std::io::{BufReader, ErrorKind as IoError, Read, Seek, SeekFrom};
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,9 +13,10 @@ use super::rapidbin::RapidBinReader;
 use super::roadrunner::RoadRunnerReader;
 use super::std_text::StdReader;
 use super::{Compression, Format};
-use crate::columns::{Columns, Missing, Progress, Source};
+use crate::columns::Columns;
 use crate::error::{Error, Position};
 use crate::names::Tables;
+use crate::source::{Missing, Progress, Source};
 use crate::summary::Summary;
 
 const BUFFER: usize = 1 << 17;
@@ -70,7 +71,7 @@ fn unpack(input: impl Read + 'static, compression: Compression) -> Result<Box<dy
     })
 }
 
-/// The reader for unpacked contents: native by its magic, else as the name says.
+/// Returns the reader for unpacked contents: native by its magic, else as the name says.
 fn by_contents(path: &Path, mut input: Box<dyn Read>) -> Result<Box<dyn Source>, Error> {
     let mut head = Vec::new();
     (&mut input).take(MAGIC.len() as u64).read_to_end(&mut head)?;
@@ -90,20 +91,6 @@ fn by_contents(path: &Path, mut input: Box<dyn Read>) -> Result<Box<dyn Source>,
         Format::Native => Box::new(NativeReader::new(BufReader::with_capacity(BUFFER, input))?),
         Format::RapidBin => Box::new(RapidBinReader::new(BufReader::with_capacity(BUFFER, input))?),
     })
-}
-
-/// Fills `bytes` as far as the input goes; returns how far. `offset` is the position of the input.
-pub(super) fn fill(input: &mut impl Read, bytes: &mut [u8], offset: u64) -> Result<usize, Error> {
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match input.read(&mut bytes[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(e) if e.kind() == IoError::Interrupted => {}
-            Err(e) => return Err(Error::new(Position::Byte(offset + filled as u64), e)),
-        }
-    }
-    Ok(filled)
 }
 
 /// Counts what is read.

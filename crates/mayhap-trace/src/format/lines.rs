@@ -44,7 +44,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// The next line; `None` at the end.
+    /// Returns the next line; `None` at the end.
     #[inline]
     pub(super) fn advance(&mut self) -> Result<Option<Range<usize>>, Error> {
         let mut searched = 0;

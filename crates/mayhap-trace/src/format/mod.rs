@@ -4,6 +4,7 @@
 //! (RoadRunner's log, read only), each optionally followed by `.gz` or `.zst`. Whatever a file is called, compression and
 //! the native format are recognised by their first bytes when reading.
 
+mod fill;
 mod input;
 mod lines;
 pub mod native;
@@ -19,9 +20,10 @@ use output::Output;
 pub use output::Sink;
 pub use std_text::StdOptions;
 
-use crate::columns::{Columns, Missing, Source};
+use crate::columns::Columns;
 use crate::error::{Error, Position};
 use crate::names::Tables;
+use crate::source::{Missing, Source};
 use crate::summary::Summary;
 use crate::trace::Trace;
 

@@ -9,14 +9,15 @@ use std::io::Read;
 
 use hashbrown::HashMap;
 
-use crate::columns::{CHUNK, Columns, Source};
+use crate::columns::{CHUNK, Columns};
 use crate::error::{Error, ErrorKind, Position};
-use crate::event::{ObjectKind, Op};
 use crate::flags::Flags;
-use crate::format::input::fill;
+use crate::format::fill::fill;
 use crate::format::{Sink, TraceWriter};
 use crate::id::{EventId, NONE};
 use crate::names::{Names, Tables};
+use crate::op::{ObjectKind, Op};
+use crate::source::Source;
 
 const HEADER: usize = 18;
 const THREADS: u32 = 1 << 10;
@@ -245,7 +246,7 @@ pub struct RapidBinWriter<W> {
 }
 
 impl<W: Sink> RapidBinWriter<W> {
-    /// A writer to `out`.
+    /// Creates a writer to `out`.
     pub fn new(mut out: W) -> Result<Self, Error> {
         out.write_all(&[0; HEADER])?;
         Ok(RapidBinWriter { out, records: 0, unplaced: 0, reduced: 0, buffer: Vec::new() })

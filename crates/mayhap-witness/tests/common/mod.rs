@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses some of them")]
 
 use mayhap_testkit::trace;
-use mayhap_trace::{EventId, Relations};
+use mayhap_trace::{EventId, Execution};
 use mayhap_witness::{Checked, Checker, Model, Rejection, Target, Why, Witness};
 
 pub(crate) fn e(number: u64) -> EventId {
@@ -16,9 +16,9 @@ pub(crate) fn es<const N: usize>(numbers: [u64; N]) -> Vec<EventId> {
 #[track_caller]
 pub(crate) fn check(text: &str, target: Target, model: Model, schedule: &[u64]) -> Result<Checked, Rejection> {
     let trace = trace(text);
-    let relations = Relations::derive(&trace).unwrap();
+    let execution = Execution::derive(&trace).unwrap();
     let witness = Witness { schedule: schedule.iter().map(|&n| e(n)).collect() };
-    Checker::new(&trace, &relations).check(&target, model, witness)
+    Checker::new(&execution).check(&target, model, witness)
 }
 
 /// The rejection names this step, from 1, this event and this rule.

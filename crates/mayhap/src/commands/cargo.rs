@@ -7,25 +7,36 @@
 pub mod runner;
 
 use std::ffi::{OsStr, OsString};
+use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use clap::{CommandFactory, Parser};
 use mayhap_instrument::toolchain::{self, TARGET, Toolchain};
 
 use super::record::{How, code};
+use super::run::temporary_folder;
+use super::suite::{LONG, collected};
 use crate::notes::note;
+use crate::options::Environment;
+use crate::reporting::ReportArgs;
 use crate::{Exit, Failure};
 use mayhap_instrument::runtime;
 
 /// Build, run or test a Rust workspace with recording
 ///
-/// All arguments go to cargo, so `mayhap cargo test`, `run`, `build`, `bench` and `nextest run` work as without mayhap, on a
-/// separate build in target/mayhap. With -o, the run or each test is recorded: `mayhap cargo run -o trace.mhp`,
-/// `mayhap cargo test -o traces` (a folder with one trace per test).
+/// `mayhap cargo test` analyses each test as `mayhap run` would and reports all findings together, each with the names of its
+/// tests; `mayhap cargo run` does the same with a program. With -o, they only record: `mayhap cargo test -o traces` (a folder
+/// with one trace per test), `mayhap cargo run -o trace.mhp`. `build`, `bench` and `nextest run` work as without mayhap. All
+/// builds are in target/mayhap.
 ///
-/// Before a `--`, these arguments belong to mayhap: -o/--output, --per test|binary, --seed N,
-/// --schedule free|random|pct, --slice N.
+/// Before a `--`, these arguments belong to mayhap, all others to cargo: -o/--output, --per test|binary, --seed N,
+/// --schedule free|random|pct, --slice N; and for an analysis --runs N, --replays N, --no-replay, --budget TIME, --timeout S,
+/// --explore[=SECONDS] (each test runs under other schedules for so long, 30 s unless a number is given, or until all executions are explored), and the options of reports (--html FILE, --sarif FILE, --junit FILE, --save FILE, --format json, --suppressions FILE,
+/// --baseline REPORT, --fail-on CERTAINTY).
+///
+/// Exit codes of an analysis are those of `mayhap run`; otherwise they are cargo's.
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true, disable_version_flag = true)]
 pub struct Args {
@@ -41,10 +52,41 @@ struct Own {
     per: Option<String>,
     /// Passed on to `mayhap record`.
     record: Vec<String>,
+    /// Passed on to `mayhap run`.
+    job: Vec<String>,
+    /// Options of the report.
+    report: Vec<String>,
+}
+
+/// Options of `mayhap run`, and of its report, that `mayhap cargo` takes; the flag says whether a value follows.
+const OF_JOB: [(&str, bool); 5] =
+    [("--runs", true), ("--replays", true), ("--no-replay", false), ("--budget", true), ("--timeout", true)];
+const OF_REPORT: [&str; 10] = [
+    "--html",
+    "--sarif",
+    "--junit",
+    "--save",
+    "--perfetto",
+    "--format",
+    "--suppressions",
+    "--baseline",
+    "--fail-on",
+    "--source-root",
+];
+
+/// The options of a report alone.
+#[derive(Parser)]
+#[command(no_binary_name = true)]
+struct Reporting {
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 impl Args {
-    pub(super) fn run(self) -> Result<Exit, Failure> {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
+        if asks_for_help(&self.arguments) {
+            return help(out);
+        }
         let (own, mut arguments) = split(self.arguments)?;
         let choice = arguments.first().filter(|first| first.to_string_lossy().starts_with('+')).cloned();
         let at = usize::from(choice.is_some());
@@ -60,10 +102,19 @@ impl Args {
         let mut cargo = Cargo { choice: choice.as_deref(), arguments: &arguments };
         let folder = cargo.target_folder()?;
         let mut environment = cargo.environment(&toolchain, &folder)?;
+        let is_job = own.output.is_none() && matches!(command.as_str(), "test" | "t" | "run" | "r");
+        let analysis = if is_job { Some(Analysis::prepare(&own)?) } else { None };
         if let Some(output) = &own.output {
             environment.extend(runner::environment(&command, output, own.per.as_deref(), &own.record, &folder)?);
+        } else if let Some(analysis) = &analysis {
+            let mut words = own.job.clone();
+            words.extend(analysis.paths(cargo.root()));
+            let output = analysis.folder.path();
+            environment.extend(runner::environment(&command, output, Some("job"), &words, &folder)?);
         } else if own != Own::default() {
-            return Err(Failure::new("--per, --seed, --schedule and --slice need -o, which turns recording on"));
+            return Err(Failure::new(
+                "--per, --seed, --schedule, --slice and the options of reports are for runs and tests that are recorded",
+            ));
         }
         if option(&arguments, "--target-dir").is_none() {
             environment.push(("CARGO_TARGET_DIR".into(), folder.into_os_string()));
@@ -71,11 +122,65 @@ impl Args {
         // Cargo's own option for the same, if given, comes later and wins.
         environment.push(("CARGO_BUILD_TARGET".into(), TARGET.into()));
         let status = cargo_command().args(std::mem::take(&mut arguments)).envs(environment).status();
-        match status {
-            Ok(status) => Ok(Exit::Program(code(status))),
-            Err(error) => Err(Failure::new(format_args!("cannot run cargo: {error}"))),
+        match (status, analysis) {
+            (Ok(status), Some(analysis)) => analysis.finish(out, code(status), &format!("cargo {command}")),
+            (Ok(status), None) => Ok(Exit::Program(code(status))),
+            (Err(error), _) => Err(Failure::new(format_args!("cannot run cargo: {error}"))),
         }
     }
+}
+
+/// What becomes one report.
+struct Analysis {
+    /// Where the jobs put their reports.
+    folder: tempfile::TempDir,
+    report: ReportArgs,
+}
+
+impl Analysis {
+    fn prepare(own: &Own) -> Result<Analysis, Failure> {
+        let parsed = Reporting::try_parse_from(&own.report);
+        let report = parsed.map_err(|error| Failure::new(error.to_string().trim_start_matches("error: ")))?.report;
+        report.prepare(&Environment::read()?)?;
+        Ok(Analysis { folder: temporary_folder()?, report })
+    }
+
+    /// Options that make the jobs show paths from the workspace.
+    fn paths(&self, root: Option<PathBuf>) -> Vec<String> {
+        let root = root.map(|root| root.to_string_lossy().into_owned());
+        root.into_iter()
+            .flat_map(|root| ["--path-base".to_string(), root.clone(), "--source-root".to_string(), root])
+            .collect()
+    }
+
+    /// One report of all jobs; cargo ended with `code`.
+    fn finish(self, out: &mut dyn Write, code: u8, suite: &str) -> Result<Exit, Failure> {
+        let none = std::fs::read_dir(self.folder.path()).is_ok_and(|mut files| files.next().is_none());
+        if none {
+            return Ok(Exit::Program(code));
+        }
+        let whole = collected(self.folder.path(), suite)?;
+        let undecided = whole.summary.unknown > 0;
+        let exit = self.report.finish(out, whole, undecided)?;
+        Ok(if exit != Exit::Found && code != 0 { Exit::Program(code) } else { exit })
+    }
+}
+
+/// Whether these are arguments that only ask for help, which needs no workspace.
+fn asks_for_help(arguments: &[OsString]) -> bool {
+    let mut own = arguments.iter().take_while(|argument| *argument != "--");
+    arguments.first().is_none_or(|first| first == "help")
+        || own.any(|argument| argument == "--help" || argument == "-h")
+}
+
+fn help(out: &mut dyn Write) -> Result<Exit, Failure> {
+    let mut command = super::Cli::command();
+    command.build();
+    if let Some(command) = command.find_subcommand_mut("cargo") {
+        writeln!(out, "{}", command.render_long_help())?;
+    }
+    writeln!(out, "The other options of a command are cargo's: see `cargo help COMMAND`.")?;
+    Ok(Exit::Nothing)
 }
 
 fn cargo_command() -> Command {
@@ -97,7 +202,22 @@ fn split(arguments: Vec<OsString>) -> Result<(Own, Vec<OsString>), Failure> {
             Some((name, value)) if name.starts_with("--") => (name, Some(value.to_string())),
             _ => (text.as_str(), None),
         };
-        if !matches!(name, "-o" | "--output" | "--per" | "--seed" | "--schedule" | "--slice") {
+        if name == "--explore" {
+            let seconds = given.unwrap_or_else(|| LONG.into());
+            if seconds.parse::<f64>().is_err() {
+                return Err(Failure::new(format_args!("--explore=SECONDS must be a number, not `{seconds}`")));
+            }
+            own.job.extend([name.to_string(), seconds]);
+            continue;
+        }
+        let of_job = OF_JOB.iter().find(|(option, _)| *option == name);
+        let of_report = OF_REPORT.contains(&name);
+        if let Some((option, false)) = of_job {
+            own.job.push(option.to_string());
+            continue;
+        }
+        let of_record = matches!(name, "-o" | "--output" | "--per" | "--seed" | "--schedule" | "--slice");
+        if !of_record && of_job.is_none() && !of_report {
             rest.push(argument);
             continue;
         }
@@ -108,6 +228,8 @@ fn split(arguments: Vec<OsString>) -> Result<(Own, Vec<OsString>), Failure> {
         let value_text = value.to_string_lossy().into_owned();
         match name {
             "-o" | "--output" => own.output = Some(value.into()),
+            _ if of_report => own.report.extend([name.to_string(), value_text]),
+            _ if of_job.is_some() => own.job.extend([name.to_string(), value_text]),
             "--per" if matches!(value_text.as_str(), "test" | "binary") => own.per = Some(value_text),
             "--per" => return Err(Failure::new(format_args!("--per must be `test` or `binary`, not `{value_text}`"))),
             "--schedule" if How::named(&value_text).is_none() => {
@@ -166,6 +288,12 @@ impl Cargo<'_> {
             Some(folder) => Ok(Path::new(folder).join("mayhap")),
             None => Err(Failure::new("no Cargo.toml here or in a parent folder, or cargo cannot read it")),
         }
+    }
+
+    /// The folder of the workspace.
+    fn root(&self) -> Option<PathBuf> {
+        let metadata = self.ask(&["metadata", "--no-deps", "--format-version", "1"])?;
+        Some(PathBuf::from(metadata["workspace_root"].as_str()?))
     }
 
     /// The compiler options that the user has set, from all places that cargo reads them from.
@@ -278,9 +406,21 @@ mod tests {
         assert_eq!(rest, ["test", "-p", "one", "--", "--exact", "-o", "x"]);
         assert_eq!(option(&rest, "-p"), Some("one".into()));
         assert_eq!(option(&rest, "--exact"), None);
+        assert_eq!(split_words("test --explore --lib").unwrap().0.job, ["--explore", "30"]);
+        assert_eq!(split_words("test --explore=2.5").unwrap().0.job, ["--explore", "2.5"]);
+        assert!(split_words("test --explore=long").unwrap_err().contains("a number"));
         assert!(split_words("test --per module").unwrap_err().contains("`test` or `binary`"));
         assert!(split_words("test --schedule fair").unwrap_err().contains("pct"));
         assert!(split_words("test -o").unwrap_err().contains("needs a value"));
+    }
+
+    #[test]
+    fn help_needs_no_workspace() {
+        let asks = |line: &str| asks_for_help(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>());
+        for line in ["", "--help", "-h", "help", "test --help", "run -p x -h"] {
+            assert!(asks(line), "{line}");
+        }
+        assert!(!asks("test -- --help"));
     }
 
     #[test]

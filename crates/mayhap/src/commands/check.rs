@@ -9,13 +9,14 @@ use mayhap_detect::candidates;
 use mayhap_predict::{Budget, Context, Verdict};
 use mayhap_report::text::{self, Style};
 use mayhap_report::{Describer, Evidence, Needed, Premise, Refutation, Report};
-use mayhap_trace::{EventId, Relations, Trace};
+use mayhap_trace::validate::Repaired;
+use mayhap_trace::{EventId, Execution, Trace};
 use mayhap_witness::{Checked, Model, Target};
 use serde::Serialize;
 
 use super::refutation::Told;
 use crate::events::print_events;
-use crate::input::{Loaded, TraceArgs};
+use crate::input::{Loaded, TraceArgs, doubts};
 use crate::options::Environment;
 use crate::output::{Format, json};
 use crate::reporting::ReportArgs;
@@ -24,7 +25,7 @@ use crate::{Exit, Failure};
 use mayhap_analyse as predict;
 use mayhap_analyse::engines::EngineName;
 use mayhap_replay::witness_file::{TargetJson, WitnessFile};
-use mayhap_report::prediction::{page_steps, trace_info};
+use mayhap_report::prediction::{doubt as doubt_of, page_steps, trace_info};
 use mayhap_report::stacks;
 
 /// Answer one question: can another interleaving of the recorded run reach this state?
@@ -62,6 +63,10 @@ pub(super) struct Question {
     /// Can both accesses happen at the same time?
     #[arg(long, value_name = "A,B")]
     race: Option<Numbers>,
+
+    /// Can the access A happen after the free F?
+    #[arg(long, value_name = "F,A")]
+    use_after_free: Option<Numbers>,
 
     /// Can these lock acquires all block, each waiting for a lock that another of the threads holds?
     #[arg(long, value_name = "A,B[,..]")]
@@ -110,7 +115,7 @@ impl clap::Args for Asked {
 #[derive(Debug, clap::Args)]
 pub(super) struct Adjacent {
     /// With --sequence: no other event may run between these two neighbours (repeatable)
-    #[arg(long, value_name = "A,B", requires = "sequence", conflicts_with_all = ["race", "deadlock", "atomicity", "nondeterminism"])]
+    #[arg(long, value_name = "A,B", requires = "sequence", conflicts_with_all = ["race", "use_after_free", "deadlock", "atomicity", "nondeterminism"])]
     adjacent: Vec<Numbers>,
 }
 
@@ -219,9 +224,10 @@ impl Numbers {
 
 impl Question {
     /// The target of the question, checked against the trace.
-    pub(super) fn target(&self, adjacent: &Adjacent, trace: &Trace, relations: &Relations) -> Result<Target, Failure> {
+    pub(super) fn target(&self, adjacent: &Adjacent, execution: &Execution<'_>) -> Result<Target, Failure> {
+        let trace = execution.trace();
         let target = self.resolve(adjacent, trace)?;
-        target.validate(trace, relations).map_err(Failure::new)?;
+        target.validate(execution).map_err(Failure::new)?;
         Ok(target)
     }
 
@@ -231,6 +237,12 @@ impl Question {
             return match numbers.events("--race", trace)?[..] {
                 [a, b] => Ok(Target::Race(a, b)),
                 _ => Err(count("--race", "two events")),
+            };
+        }
+        if let Some(numbers) = &self.use_after_free {
+            return match numbers.events("--use-after-free", trace)?[..] {
+                [free, access] => Ok(Target::UseAfterFree { free, access }),
+                _ => Err(count("--use-after-free", "a free and an access")),
             };
         }
         if let Some(numbers) = &self.deadlock {
@@ -262,28 +274,31 @@ impl Question {
 
 impl Args {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
+        let environment = Environment::read()?;
+        self.report.prepare(&environment)?;
         let loaded = self.trace.load()?;
-        let (trace, relations) = (&loaded.trace, &loaded.relations);
-        let target = self.question.target(&self.adjacent, trace, relations)?;
+        let trace = loaded.execution.trace();
+        let target = self.question.target(&self.adjacent, &loaded.execution)?;
         let model = self.engine.model(trace);
-        let context = Context::new(trace, relations);
+        let context = Context::new(&loaded.execution);
         let mut engine = self.engine.engine.engine(&context, self.engine.as_published);
         engine.explain();
         let verdict = engine.decide(&target, model, &self.engine.budget());
         if let (Some(path), Verdict::Proven(checked, _)) = (&self.witness, &verdict) {
             WitnessFile::of(trace, trace.fingerprint(), checked)
                 .with_path(&self.trace.trace)
-                .save(path, trace, relations)?;
+                .save(path, &loaded.execution)?;
         }
-        let environment = Environment::read()?;
         let mut report = self.describe(&loaded, &context, &target, model, &verdict);
+        report.was_repaired(loaded.repaired.as_ref().map_or(0, Repaired::total));
         self.report.complete(&mut report, &environment)?;
-        self.report.write_files(&report)?;
         let style = self.report.style(&environment);
         environment.with_output(out, |out| match self.report.format {
             Format::Json => json(out, &Answer::new(&report, &target, model, engine.as_ref(), &verdict)),
             Format::Text => print(out, &context, (&report, &style), &target, model, engine.name(), &verdict),
         })?;
+        out.flush()?;
+        self.report.write_files(&report)?;
         Ok(match verdict {
             Verdict::Proven(..) => self.report.exit(&report, false, &environment),
             Verdict::Refuted(_) => Exit::Nothing,
@@ -300,14 +315,14 @@ impl Args {
         model: Model,
         verdict: &Verdict,
     ) -> Report {
-        let (trace, path) = (&loaded.trace, &self.trace.trace);
+        let (trace, path) = (loaded.execution.trace(), &self.trace.trace);
         let mut report = Report::new(env!("CARGO_PKG_VERSION"), trace_info(path, trace), model.name());
         report.summary.candidates = 1;
         let described = |proof: Option<&Checked>| {
             let steps = self.report.html.as_ref().map_or(STEPS, |_| page_steps(1));
             let steps = if proof.is_none() { 0 } else { steps };
-            let stacks = stacks::of(path, trace, &loaded.relations, std::iter::once(target));
-            Describer::new(trace, &loaded.relations, steps).with_stacks(stacks).finding(&Evidence {
+            let stacks = stacks::of(path, &loaded.execution, std::iter::once(target));
+            Describer::new(&loaded.execution, steps).with_stacks(stacks).finding(&Evidence {
                 kind: target.kind().into(),
                 target,
                 proof,
@@ -329,7 +344,8 @@ impl Args {
                     Some(witness) => Some(replay_command(witness, recorded)),
                     None => recorded.then(|| question(path, target, model, recorded)),
                 };
-                if let Some(doubt) = run.and_then(|run| run.doubt()) {
+                let doubts = doubts(path, loaded.repaired.as_ref());
+                if let Some(doubt) = doubt_of(&doubts, &loaded.execution, checked) {
                     finding.doubted(&doubt);
                     (report.summary.proven, report.summary.suspected) = (0, 1);
                 }

@@ -12,8 +12,10 @@ use mayhap_trace::Trace;
 
 use super::check::EngineArgs;
 use super::predict::KindName;
-use super::run::{compile, search};
+use super::run::{compile, hide_folder, search, temporary_folder};
 use crate::job::{Job, Stage};
+use crate::options::Environment;
+use crate::output::{Format, json};
 use crate::reporting::ReportArgs;
 use crate::{Exit, Failure};
 use mayhap_replay::{Outcome, Replayed};
@@ -42,9 +44,18 @@ pub struct Args {
 
 impl Args {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
-        let temporary = tempfile::Builder::new().prefix("mayhap-demo-").tempdir();
-        let temporary =
-            temporary.map_err(|error| Failure::new(format_args!("cannot create a temporary folder: {error}")))?;
+        match self.report.format {
+            Format::Text => self.shown(out, None),
+            // Standard output carries the document and nothing else.
+            Format::Json => self.shown(&mut io::sink(), Some(out)),
+        }
+    }
+
+    /// Tells the story on `out`; `document` is where the report goes as JSON.
+    fn shown(self, out: &mut dyn Write, document: Option<&mut dyn Write>) -> Result<Exit, Failure> {
+        let environment = Environment::read()?;
+        self.report.prepare(&environment)?;
+        let temporary = temporary_folder()?;
         let folder = self.keep.clone().unwrap_or_else(|| temporary.path().to_path_buf());
         std::fs::create_dir_all(&folder).map_err(|error| Failure::at(&folder, error))?;
         let source = folder.join("bank.c");
@@ -68,6 +79,8 @@ impl Args {
             seed: 0,
             schedule: None,
             inputs: false,
+            values: true,
+            linger: mayhap_record::LINGER,
             rounds: 1,
             replays: 1,
             predict: Box::new(|trace: &Trace| {
@@ -80,16 +93,24 @@ impl Args {
             page: self.report.html.is_some(),
             timeout: Duration::from_secs(20),
             patience: Duration::from_secs(2),
+            budget: None,
+            root: None,
             show_output: false,
+            explore: None,
         };
         let mut failed = Ok(());
-        let done = job.run(&mut |stage| {
+        let mut done = job.run(&mut |stage| {
             if failed.is_ok() {
                 failed = tell(out, &stage);
             }
         })?;
         failed?;
         let confirmed = done.report.findings.iter().filter(|f| f.verdict == Verdict::Confirmed).count();
+        self.report.complete(&mut done.report, &environment)?;
+        done.report.program = vec!["bank.c".to_string()];
+        if self.keep.is_none() {
+            hide_folder(&mut done.report, &folder);
+        }
         section(out, "5. Summary")?;
         say(out, &format!("{confirmed} bugs that no test run had shown, each proven and then reproduced."))?;
         say(out, "To do the same with your own program:")?;
@@ -97,6 +118,10 @@ impl Args {
         if let Some(folder) = &self.keep {
             say(out, &format!("\nThe program, the trace and the witnesses are in {}.", folder.display()))?;
         }
+        if let Some(document) = document {
+            json(document, &done.report)?;
+        }
+        self.report.write_files(&done.report)?;
         Ok(if confirmed >= 3 { Exit::Nothing } else { Exit::Found })
     }
 }
@@ -150,7 +175,7 @@ fn tell(out: &mut dyn Write, stage: &Stage<'_>) -> io::Result<()> {
             say(out, "kernel) verifies each of them.")?;
             suspicions(out, trace)
         }
-        Stage::Predicting => Ok(()),
+        Stage::Predicting | Stage::Exploring { .. } => Ok(()),
         Stage::Predicted { new, .. } => {
             say(out, &format!("mayhap proves {} bugs:", new.len()))?;
             for finding in *new {

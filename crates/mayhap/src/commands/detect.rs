@@ -108,6 +108,7 @@ impl Args {
             return Err(Failure::new("--eraser works only with --order lockset"));
         }
         let environment = Environment::read()?;
+        self.report.prepare(&environment)?;
         let begin = Instant::now();
         // A suppression may hide the first race, so all races are needed then.
         let hides = !self.report.suppressions.is_empty()
@@ -123,9 +124,6 @@ impl Args {
             true => Some(self.describe(&detection, seconds, &environment)?),
             false => None,
         };
-        if let Some(report) = &report {
-            self.report.write_files(report)?;
-        }
         environment.with_output(out, |out| match (self.report.format, &report) {
             (Format::Text, Some(report)) => {
                 print_header(out, &self, &detection, first)?;
@@ -143,6 +141,10 @@ impl Args {
                 json(out, &document)
             }
         })?;
+        if let Some(report) = &report {
+            out.flush()?;
+            self.report.write_files(report)?;
+        }
         let found = match (&report, self.report.fail_on) {
             (_, Some(FailOn::Proven)) => false,
             (Some(report), _) => report.shown().count() > 0,
@@ -158,11 +160,12 @@ impl Args {
     /// locks the threads hold and how they were started.
     fn describe(&self, found: &Detection, seconds: f64, environment: &Environment) -> Result<Report, Failure> {
         let loaded = self.trace.load()?;
-        let mut report = Report::new(env!("CARGO_PKG_VERSION"), trace_info(&self.trace.trace, &loaded.trace), "none");
+        let mut report =
+            Report::new(env!("CARGO_PKG_VERSION"), trace_info(&self.trace.trace, loaded.execution.trace()), "none");
         let steps = report::fitting_steps(found.races.len());
         let targets: Vec<Target> = found.races.iter().map(|race| Target::Race(race.first.0, race.second.0)).collect();
-        let stacks = stacks::of(&self.trace.trace, &loaded.trace, &loaded.relations, targets.iter());
-        let describer = Describer::new(&loaded.trace, &loaded.relations, steps).with_stacks(stacks);
+        let stacks = stacks::of(&self.trace.trace, &loaded.execution, targets.iter());
+        let describer = Describer::new(&loaded.execution, steps).with_stacks(stacks);
         for target in &targets {
             let reason = format!("{} leaves the two accesses unordered; {}", found.order, meaning(found.order));
             let mut finding = describer.finding(&Evidence {
@@ -193,7 +196,7 @@ impl Args {
         let again = std::fs::metadata(&self.trace.trace).is_ok_and(|m| m.is_file());
         if self.trace.repair || !again {
             let loaded = self.trace.load()?;
-            let found = detect(&mut &loaded.trace, self.order, &options).map_err(|e| self.trace.blame(e))?;
+            let found = detect(&mut loaded.execution.trace(), self.order, &options).map_err(|e| self.trace.blame(e))?;
             return Ok((found, loaded.missing, loaded.repaired));
         }
         let end = Rc::new(RefCell::new(End::default()));

@@ -1,4 +1,4 @@
-//! `mayhap completions` and `mayhap man`: shell completions and manual pages.
+//! `mayhap setup`, `completions` and `man`: what belongs to an installation besides the executable.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -26,6 +26,65 @@ pub struct Man {
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
+
+/// Install what goes with the executable: mayhap-cc, mayhap-c++, cargo-mayhap, manual pages, shell completions
+///
+/// The commands are links beside this executable (`mayhap-cc` and `mayhap-c++` for build systems that do not accept spaces in
+/// a compiler's name, `cargo-mayhap` for `cargo mayhap test`). Manual pages and completions go below the folder above it, into
+/// share: for ~/.cargo/bin/mayhap that is ~/.cargo/share, for ~/.local/bin/mayhap ~/.local/share, where shells and man look.
+#[derive(Debug, clap::Args)]
+pub struct Setup {
+    /// Install below this folder (bin, share), with a copy of the executable
+    #[arg(long, value_name = "DIR")]
+    prefix: Option<PathBuf>,
+}
+
+impl Setup {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
+        let no_executable = |error| Failure::new(format_args!("cannot find this executable: {error}"));
+        let executable = std::env::current_exe().and_then(|path| path.canonicalize()).map_err(no_executable)?;
+        let folder = executable.parent().unwrap_or(Path::new("/")).to_path_buf();
+        let above = || folder.parent().unwrap_or(Path::new("/")).to_path_buf();
+        let (bin, prefix) = match &self.prefix {
+            Some(prefix) => (prefix.join("bin"), prefix.clone()),
+            None => (folder.clone(), above()),
+        };
+        std::fs::create_dir_all(&bin).map_err(|e| Failure::at(&bin, e))?;
+        let installed = bin.join("mayhap");
+        if self.prefix.is_some() && installed.canonicalize().ok().as_ref() != Some(&executable) {
+            std::fs::copy(&executable, &installed).map_err(|e| Failure::at(&installed, e))?;
+            writeln!(out, "{}", installed.display())?;
+        }
+        let target = if installed.exists() { PathBuf::from("mayhap") } else { executable.clone() };
+        for name in LINKS {
+            let link = bin.join(name);
+            // What was there before, if anything, is replaced.
+            let _ = std::fs::remove_file(&link);
+            std::os::unix::fs::symlink(&target, &link).map_err(|e| Failure::at(&link, e))?;
+            writeln!(out, "{}", link.display())?;
+        }
+        let pages = prefix.join("share/man/man1");
+        Man { folder: pages.clone() }.run()?;
+        writeln!(out, "{}", pages.join("mayhap*.1").display())?;
+        for (shell, file) in [
+            (Shell::Bash, "share/bash-completion/completions/mayhap"),
+            (Shell::Zsh, "share/zsh/site-functions/_mayhap"),
+            (Shell::Fish, "share/fish/vendor_completions.d/mayhap.fish"),
+        ] {
+            let path = prefix.join(file);
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "mayhap", &mut text);
+            let folder = path.parent().unwrap_or(&prefix);
+            std::fs::create_dir_all(folder).map_err(|e| Failure::at(folder, e))?;
+            std::fs::write(&path, text).map_err(|e| Failure::at(&path, e))?;
+            writeln!(out, "{}", path.display())?;
+        }
+        Ok(Exit::Nothing)
+    }
+}
+
+/// Further names of the executable.
+const LINKS: [&str; 3] = ["mayhap-cc", "mayhap-c++", "cargo-mayhap"];
 
 impl Completions {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {

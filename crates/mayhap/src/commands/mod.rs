@@ -9,16 +9,22 @@ use clap::{Parser, Subcommand};
 
 use crate::{Exit, Failure};
 
+pub use arguments::arrange;
 pub use assemble::assemble;
 
+mod arguments;
 mod assemble;
 pub mod cargo;
 pub mod cc;
 pub mod check;
+pub mod ci;
 pub mod convert;
+pub mod corpus;
 pub mod demo;
 pub mod detect;
+pub mod explore;
 pub mod generate;
+mod manifest;
 pub mod manual;
 mod nondeterminism;
 pub mod predict;
@@ -28,7 +34,14 @@ pub mod replay;
 pub mod report;
 pub mod run;
 pub mod stats;
+pub mod suite;
+mod test_binary;
 pub mod verify;
+
+/// Seconds without progress before a run of the program counts as hung, unless `--patience` says otherwise.
+const PATIENCE: f64 = 5.0;
+/// The time limit for one run of the program, in seconds, unless `--timeout` says otherwise.
+const TIMEOUT: f64 = 120.0;
 
 /// Finds bugs that a different thread timing would have triggered, from one recorded run, with proof
 #[derive(Debug, Parser)]
@@ -37,7 +50,8 @@ pub mod verify;
     version,
     propagate_version = true,
     max_term_width = 100,
-    after_help = "Exit codes: 0 nothing found, 1 findings, 2 bad usage or bad input, 3 undecided and nothing proven."
+    after_help = "Exit codes: 0 nothing found, 1 findings, 2 bad usage or bad input, 3 undecided and nothing proven,\n\
+        4 the program could not be run as asked, or the job was interrupted, and nothing found."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -60,10 +74,18 @@ enum Command {
     Record(record::Args),
     Replay(replay::Args),
     Run(run::Args),
+    Test(suite::Args),
+    Corpus(corpus::Args),
+    Ci(ci::Args),
+    Explore(explore::Args),
     Demo(demo::Args),
     Report(report::Args),
+    Setup(manual::Setup),
     Completions(manual::Completions),
     Man(manual::Man),
+    /// Analyses traces for `mayhap corpus`
+    #[command(hide = true)]
+    CorpusWorker,
     /// Runs a program for cargo
     #[command(hide = true)]
     Runner {
@@ -86,12 +108,18 @@ impl Cli {
             Command::Verify(args) => args.run(out),
             Command::Cc(args) => args.run(cc::Language::C),
             Command::Cxx(args) => args.run(cc::Language::Cxx),
-            Command::Cargo(args) => args.run(),
+            Command::Cargo(args) => args.run(out),
             Command::Record(args) => args.run(),
             Command::Replay(args) => args.run(out),
             Command::Run(args) => args.run(out),
+            Command::Test(args) => args.run(out),
+            Command::Corpus(args) => args.run(out),
+            Command::Ci(args) => args.run(out),
+            Command::CorpusWorker => corpus::work(),
+            Command::Explore(args) => args.run(out),
             Command::Demo(args) => args.run(out),
             Command::Report(args) => args.run(out),
+            Command::Setup(args) => args.run(out),
             Command::Completions(args) => args.run(out),
             Command::Man(args) => args.run(),
             Command::Runner { program } => cargo::runner::run(program),

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use mayhap_detect::candidates::place;
 use mayhap_predict::choice;
 use mayhap_report::Recorded;
-use mayhap_trace::{EventId, Relations, Trace};
+use mayhap_trace::{EventId, Execution, Trace};
 use mayhap_witness::{Kind, Target};
 use serde::Serialize;
 
@@ -158,7 +158,8 @@ struct TableJson {
 }
 
 impl ReadsJson {
-    pub(super) fn new(trace: &Trace, relations: &Relations, prediction: &Prediction, reads: &Reads) -> Self {
+    pub(super) fn new(execution: &Execution<'_>, prediction: &Prediction, reads: &Reads) -> Self {
+        let (trace, relations) = execution.parts();
         let event = |id: EventId| EventJson::of(trace, id);
         let seen = |finding: &&Finding| {
             let (write, read, other) = triplet(finding);

@@ -7,13 +7,14 @@ use clap::ValueEnum;
 use mayhap_detect::candidates::Limits;
 use mayhap_predict::Rung;
 use mayhap_report::Report;
+use mayhap_trace::validate::Repaired;
 use mayhap_trace::{Trace, format};
 use mayhap_witness::Kind;
 
 use super::check::EngineArgs;
 use super::generate::count;
 use super::nondeterminism::{self, ReadsJson};
-use crate::input::{Loaded, TraceArgs};
+use crate::input::{Loaded, TraceArgs, doubts};
 use crate::options::Environment;
 use crate::output::Format;
 use crate::reporting::ReportArgs;
@@ -37,32 +38,8 @@ pub struct Args {
     #[command(flatten)]
     trace: TraceArgs,
 
-    /// Kinds of bugs to look for
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [KindName::Race, KindName::Deadlock])]
-    kinds: Vec<KindName>,
-
     #[command(flatten)]
-    engine: EngineArgs,
-
-    /// Decide every pair of accesses instead of some per pair of locations (races only)
-    #[arg(long)]
-    all_instances: bool,
-
-    /// Maximum number of instances to try per group of candidates
-    #[arg(long, value_name = "N", default_value_t = Limits::default().instances)]
-    instances: usize,
-
-    /// Maximum number of events of the same thread between two accesses that count as one atomic step (atomicity)
-    #[arg(long, value_name = "N", default_value_t = Limits::default().distance)]
-    distance: usize,
-
-    /// Maximum number of threads in a deadlock
-    #[arg(long, value_name = "N", default_value_t = Limits::default().cycle)]
-    cycle: usize,
-
-    /// Report all atomicity and order violations, including probably benign ones
-    #[arg(long = "no-intent-filter", alias = "all-patterns")]
-    no_intent_filter: bool,
+    search: SearchArgs,
 
     /// Number of worker threads [default: the number of processors]
     #[arg(long, value_name = "N")]
@@ -86,9 +63,44 @@ pub struct Args {
     report: ReportArgs,
 }
 
+/// What to look for, and how.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct SearchArgs {
+    /// Kinds of bugs to look for
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [KindName::UseAfterFree, KindName::Race, KindName::Deadlock])]
+    pub(super) kinds: Vec<KindName>,
+
+    #[command(flatten)]
+    pub(super) engine: EngineArgs,
+
+    /// Decide every pair of accesses instead of some per pair of locations (races only)
+    #[arg(long)]
+    pub(super) all_instances: bool,
+
+    /// Maximum number of instances to try per group of candidates
+    #[arg(long, value_name = "N", default_value_t = Limits::default().instances)]
+    pub(super) instances: usize,
+
+    /// Maximum number of events of the same thread between two accesses that count as one atomic step (atomicity)
+    #[arg(long, value_name = "N", default_value_t = Limits::default().distance)]
+    pub(super) distance: usize,
+
+    /// Maximum number of threads in a deadlock [default: no limit]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    pub(super) cycle: Option<u32>,
+
+    /// Report all atomicity and order violations, including probably benign ones
+    #[arg(long = "no-intent-filter", alias = "all-patterns")]
+    pub(super) no_intent_filter: bool,
+}
+
 /// A kind of finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum KindName {
+    /// An access of memory that was freed.
+    UseAfterFree,
+    /// A read of a pointer or flag that another thread resets only after it has freed memory.
+    DoubleFree,
     /// Two conflicting accesses at the same time.
     Race,
     /// Threads that wait for each other's locks.
@@ -104,6 +116,8 @@ pub(super) enum KindName {
 impl KindName {
     pub(super) fn kind(self) -> Kind {
         match self {
+            KindName::UseAfterFree => Kind::UseAfterFree,
+            KindName::DoubleFree => Kind::DoubleFree,
             KindName::Race => Kind::Race,
             KindName::Deadlock => Kind::Deadlock,
             KindName::Atomicity => Kind::Atomicity,
@@ -116,20 +130,29 @@ impl KindName {
 impl Args {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
         let environment = Environment::read()?;
+        self.report.prepare(&environment)?;
         let halt = self.report.halt(&self.trace.trace, &environment)?;
         if let Some(size) = self.window()? {
             let options = |trace: &Trace| Options { halt: halt.clone(), ..self.options(trace) };
             let (path, source) = (&self.trace.trace, Box::new(self.trace.open()?));
-            let report = in_windows(path, source, size, &options).map_err(|error| Failure::in_file(path, error))?;
-            let report = report.ok_or_else(|| self.trace.empty())?;
+            let dropped = source.repaired.as_ref().map_or(0, Repaired::total);
+            let doubts = doubts(path, source.repaired.as_ref());
+            let report =
+                in_windows(path, source, &doubts, size, &options).map_err(|error| Failure::in_file(path, error))?;
+            let mut report = report.ok_or_else(|| self.trace.empty())?;
+            report.was_repaired(dropped);
             let undecided = report.summary.unknown > 0;
             return self.report.finish(out, report, undecided);
         }
         let loaded = self.trace.load()?;
-        let options = Options { halt, ..self.options(&loaded.trace) };
-        let prediction = predict(&loaded.trace, &loaded.relations, &options)?;
+        let options = Options { halt, ..self.options(loaded.execution.trace()) };
+        let prediction = predict(&loaded.execution, &options)?;
         let steps = self.report.html.as_ref().map(|_| report::page_steps(prediction.findings.len()));
         let mut report = report(&self.trace.trace, &loaded, &options, &prediction, steps)?;
+        if let Some(repaired) = &loaded.repaired {
+            report.was_repaired(repaired.total());
+            repaired_too(&mut report);
+        }
         if let Some(folder) = &self.witnesses {
             save_witnesses(folder, &loaded, &prediction, &mut report)?;
         }
@@ -150,7 +173,7 @@ impl Args {
             }
             asked => asked,
         };
-        let whole = self.kinds.iter().any(|kind| matches!(kind, KindName::Order | KindName::Nondeterminism));
+        let whole = self.search.kinds.iter().any(|kind| matches!(kind, KindName::Order | KindName::Nondeterminism));
         match size {
             Some(_) if whole => Err(Failure::new(
                 "order violations and nondeterministic reads need the whole trace (--window 0): a window does not show \
@@ -164,6 +187,13 @@ impl Args {
     }
 
     fn options(&self, trace: &Trace) -> Options {
+        let available = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.search.options(trace, self.threads.unwrap_or_else(available))
+    }
+}
+
+impl SearchArgs {
+    fn options(&self, trace: &Trace, threads: usize) -> Options {
         let mut kinds: Vec<Kind> = self.kinds.iter().map(|k| k.kind()).collect();
         // Races come first: what they cover is not reported again.
         kinds.sort();
@@ -171,10 +201,9 @@ impl Args {
         let limits = Limits {
             instances: self.instances.max(1),
             distance: self.distance,
-            cycle: self.cycle,
+            cycle: self.cycle.map_or(usize::MAX, |threads| threads as usize),
             all_patterns: self.no_intent_filter,
         };
-        let available = || std::thread::available_parallelism().map_or(1, usize::from);
         Options {
             kinds,
             engine: self.engine.engine,
@@ -183,7 +212,7 @@ impl Args {
             limits,
             all_instances: self.all_instances,
             budget: self.engine.budget_of_many(),
-            threads: self.threads.unwrap_or_else(available),
+            threads,
             halt: None,
             gauges: notes::gauges(),
         }
@@ -202,9 +231,18 @@ fn fitting(path: &Path) -> Option<usize> {
     (events.saturating_mul(BYTES_AN_EVENT) > free).then_some((free / 2 / BYTES_AN_EVENT) as usize)
 }
 
+/// Commands that ask again about a repaired trace must repair it, too.
+fn repaired_too(report: &mut Report) {
+    for command in report.findings.iter_mut().filter_map(|finding| finding.replay_command.as_mut()) {
+        if command.starts_with("mayhap check ") {
+            command.push_str(" --repair");
+        }
+    }
+}
+
 /// Saves the proofs, and enters their paths and replay commands into the report.
 fn save_witnesses(folder: &Path, loaded: &Loaded, prediction: &Prediction, report: &mut Report) -> Result<(), Failure> {
-    let (trace, relations) = (&loaded.trace, &loaded.relations);
+    let trace = loaded.execution.trace();
     std::fs::create_dir_all(folder).map_err(|e| Failure::at(folder, e))?;
     let recorded = mayhap_trace::attachments::Run::load(Path::new(&report.trace.path)).is_some();
     let (fingerprint, place) = (trace.fingerprint(), PathBuf::from(&report.trace.path));
@@ -212,7 +250,7 @@ fn save_witnesses(folder: &Path, loaded: &Loaded, prediction: &Prediction, repor
         if let Some(checked) = &finding.proof {
             let id = report::id(trace, finding);
             let path = folder.join(format!("{id}.json"));
-            WitnessFile::of(trace, fingerprint, checked).with_path(&place).save(&path, trace, relations)?;
+            WitnessFile::of(trace, fingerprint, checked).with_path(&place).save(&path, &loaded.execution)?;
             if let Some(shown) = report.findings.iter_mut().find(|f| f.id == id) {
                 shown.replay_command = Some(replay_command(&path, recorded));
                 shown.witness_file = Some(path.display().to_string());
@@ -230,10 +268,11 @@ fn report(
     prediction: &Prediction,
     steps: Option<usize>,
 ) -> Result<Report, Failure> {
-    let mut report = suggest::report(path, &loaded.trace, &loaded.relations, options, prediction, steps);
+    let doubts = doubts(path, loaded.repaired.as_ref());
+    let mut report = suggest::report(path, (&loaded.execution, &doubts), options, prediction, steps);
     if let Some(reads) = &prediction.reads {
         report.summary.determinism = Some(nondeterminism::verdict(reads));
-        let reads = ReadsJson::new(&loaded.trace, &loaded.relations, prediction, reads);
+        let reads = ReadsJson::new(&loaded.execution, prediction, reads);
         report.nondeterminism = Some(serde_json::to_value(reads).map_err(Failure::new)?);
     }
     Ok(report)

@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::time::Duration;
 
-use mayhap_wire::ring::Schedule;
+use mayhap_wire::ring::{Schedule, TURNS_ENVIRONMENT};
 
 use crate::job::{KEPT, Stdin};
 use crate::notes::note;
@@ -34,8 +35,19 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help = slice_help())]
     slice: Option<u32>,
 
+    /// Run step by step as this file of turns says, which `mayhap run --keep` and `mayhap explore --keep` save
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["schedule", "slice", "seed"])]
+    turns: Option<PathBuf>,
+
     #[command(flatten)]
     inputs: InputArgs,
+
+    /// Do not record what plain accesses read and write
+    #[arg(long)]
+    no_values: bool,
+
+    #[command(flatten)]
+    linger: LingerArgs,
 
     /// Leave out accesses in functions or files that match; `*` matches any text (repeatable)
     #[arg(long, value_name = "GLOB")]
@@ -62,10 +74,36 @@ pub struct Args {
     program: Vec<OsString>,
 }
 
+/// How long threads may go on after the end of `main`.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct LingerArgs {
+    /// Seconds that threads still at work get when the program ends; the wait is over once they have ended or wait themselves
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds)]
+    linger: f64,
+}
+
+impl LingerArgs {
+    pub(super) fn time(self) -> Duration {
+        Duration::from_secs_f64(self.linger)
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    if (0.0..=3600.0).contains(&seconds) { Ok(seconds) } else { Err("between 0 and 3600".to_owned()) }
+}
+
 /// The help of `--slice`, with the defaults of each schedule.
 fn slice_help() -> String {
-    let [free, random, pct] = [How::Free, How::Random, How::Pct].map(|how| record::usual_slice(how.into()));
-    format!("Mean number of steps per turn [default: {free} for free, {random} for random, {pct} for pct]")
+    let defaults = slices().map(|(name, slice)| format!("{slice} for {name}"));
+    format!("Mean number of steps per turn [default: {}]", defaults.collect::<Vec<_>>().join(", "))
+}
+
+/// The schedules by name, with the default slice of each.
+fn slices() -> impl Iterator<Item = (String, u32)> {
+    let name =
+        |how: &How| clap::ValueEnum::to_possible_value(how).map_or(String::new(), |value| value.get_name().into());
+    <How as clap::ValueEnum>::value_variants().iter().map(move |how| (name(how), record::usual_slice((*how).into())))
 }
 
 /// Whether to record nondeterministic inputs.
@@ -101,6 +139,7 @@ pub(super) enum How {
     Free,
     Random,
     Pct,
+    Pos,
 }
 
 impl From<How> for Schedule {
@@ -109,6 +148,7 @@ impl From<How> for Schedule {
             How::Free => Schedule::Free,
             How::Random => Schedule::Random,
             How::Pct => Schedule::Pct,
+            How::Pos => Schedule::Pos,
         }
     }
 }
@@ -126,8 +166,11 @@ impl How {
             schedule: self.into(),
             slice: slice.unwrap_or_else(|| record::usual_slice(self.into())),
             inputs: false,
+            values: true,
+            linger: record::LINGER,
             limits: Limits::default(),
             finish: true,
+            root: None,
         }
     }
 }
@@ -136,6 +179,8 @@ impl Args {
     pub(super) fn run(self) -> Result<Exit, Failure> {
         let mut options = self.schedule.options(self.output, self.seed, self.slice);
         options.inputs = self.inputs.recorded();
+        options.values = !self.no_values;
+        options.linger = self.linger.time();
         options.finish = self.finish;
         options.limits = Limits { exclude: self.exclude, only: self.only, max_size: self.max_size, last: self.last };
         let folder = tempfile::tempdir()
@@ -143,6 +188,11 @@ impl Args {
         let stdin = Stdin::look(folder.path())?;
         let mut command = record::command(&self.program, &runtime::folder()?)?;
         command.stdin(stdin.only()?);
+        if let Some(turns) = &self.turns {
+            let turns = turns.canonicalize().map_err(|error| Failure::at(turns, error))?;
+            command.env(TURNS_ENVIRONMENT, turns);
+            (options.schedule, options.slice) = (Schedule::Turns, record::usual_slice(Schedule::Turns));
+        }
         let mut more = false;
         let recording = record::record_as(command, &self.program, &options, || {
             let (bytes, cut) = stdin.kept()?;
@@ -191,4 +241,21 @@ fn size(text: &str) -> Result<u64, String> {
     };
     let number: u64 = digits.parse().map_err(|_| "expected a number of bytes, optionally followed by K, M or G")?;
     number.checked_mul(1 << unit).ok_or_else(|| "the size is too large".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use mayhap_report::grouped;
+
+    use super::*;
+
+    #[test]
+    fn the_page_on_recording_has_the_slices_of_the_code() {
+        let page = include_str!("../../../../docs/record.md");
+        for (name, slice) in slices() {
+            let row = page.lines().find(|line| line.starts_with(&format!("| `--schedule {name}` |")));
+            let steps = format!("| {} steps on average", grouped(slice.into()));
+            assert!(row.is_some_and(|row| row.contains(&steps)), "{name}: {steps}");
+        }
+    }
 }

@@ -7,17 +7,22 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use mayhap_predict::{Context, Verdict};
-use mayhap_trace::{Relations, Trace};
+use mayhap_trace::Execution;
+use mayhap_trace::attachments::steps::Steps;
 use mayhap_witness::{Checked, Checker, Kind, Model, Target};
 
 use super::check::{Adjacent, Asked, EngineArgs, Question};
+use crate::files::{Contents, advice_unless};
 use crate::input::TraceArgs;
+use crate::notes::note;
 use crate::output::{Format, FormatArgs, json};
 use crate::suggest::remedy;
 use crate::table::grouped;
 use crate::{Exit, Failure};
 use mayhap_instrument::runtime;
 use mayhap_replay::addresses;
+use mayhap_replay::debugger::Debugging;
+use mayhap_replay::fixed_addresses;
 use mayhap_replay::outcome::{ADDRESSES, suspects};
 use mayhap_replay::plan::Plan;
 use mayhap_replay::session::{Recorded, recorded};
@@ -47,7 +52,7 @@ pub struct Args {
     #[command(flatten)]
     adjacent: Adjacent,
 
-    /// With a question: what reads must keep seeing [default: branch if the trace has branches, else data]
+    /// With a question: what reads must keep seeing [default: as for `mayhap check`]
     #[arg(long)]
     model: Option<Model>,
 
@@ -68,15 +73,18 @@ pub struct Args {
     core: bool,
 
     /// Replay in gdb (or lldb), which stops when all threads are paused at the bug
+    ///
+    /// In gdb, `mayhap next`, `mayhap back` and `mayhap goto K` go along the schedule: each runs the program again up to that step.
+    /// `mayhap schedule` shows the steps.
     #[arg(long, conflicts_with_all = ["repeat", "core", "format"])]
     gdb: bool,
 
     /// Seconds without progress before a run counts as hung
-    #[arg(long, value_name = "S", default_value_t = 5.0)]
+    #[arg(long, value_name = "S", default_value_t = super::PATIENCE)]
     patience: f64,
 
     /// Time limit for one run, in seconds
-    #[arg(long, value_name = "S", default_value_t = 120.0)]
+    #[arg(long, value_name = "S", default_value_t = super::TIMEOUT)]
     timeout: f64,
 
     #[command(flatten)]
@@ -99,11 +107,12 @@ enum Order {
 
 impl Args {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
+        self.check_kind()?;
         let path = self.trace_path()?;
         let loaded = TraceArgs { trace: path.clone(), repair: false }.load()?;
-        let (trace, relations) = (&loaded.trace, &loaded.relations);
+        let execution = &loaded.execution;
         let checked = match &self.asked.0 {
-            Some(question) => match self.decide(question, trace, relations)? {
+            Some(question) => match self.decide(question, execution)? {
                 Verdict::Proven(checked, _) => checked,
                 Verdict::Refuted(refutation) => {
                     writeln!(out, "nothing to replay: {} (see mayhap check for details)", refutation.reason)?;
@@ -114,32 +123,23 @@ impl Args {
                     return Ok(Exit::Undecided);
                 }
             },
-            None => self.accepted(trace, relations)?,
+            None => self.accepted(execution)?,
         };
-        let steps = mayhap_replay::steps(&path, trace)?;
-        let plan = Plan::new(trace, relations, &steps, checked.target(), checked.witness())
+        let steps = mayhap_replay::steps(&path, execution.trace())?;
+        let plan = Plan::new(execution, &steps, checked.target(), checked.witness())
             .map_err(|message| Failure::at(&self.witness, message))?;
         let recorded = recorded(&path);
         let program = self.program(recorded.as_ref())?;
+        note_rebuilt(&program, recorded.as_ref());
         let kind = checked.target().kind();
         let firsts = self.firsts(kind);
-        let options = |first| {
-            Ok::<_, Failure>(Options {
-                first,
-                core: self.core,
-                patience: Duration::from_secs_f64(self.patience.clamp(0.1, 1e6)),
-                timeout: Duration::from_secs_f64(self.timeout.clamp(0.1, 1e6)),
-                capture: self.format.format == Format::Json,
-                input: recorded.as_ref().and_then(|recorded| recorded.run.stdin.as_deref()).map(given).transpose()?,
-                runtime: runtime::folder()?,
-                fixed: false,
-                recorded: recorded.clone(),
-                debugger: self.gdb,
-            })
-        };
+        let options = |first| self.options(first, recorded.as_ref());
+        if self.gdb {
+            return self.debug(out, kind, (&program, &steps, &plan), || options(firsts[0]));
+        }
         let before = match checked.target() {
-            Target::Nondeterminism { read, .. } if !self.core && !self.gdb => {
-                let plan = Plan::before(trace, relations, &steps, *read);
+            Target::Nondeterminism { read, .. } if !self.core => {
+                let plan = Plan::before(execution, &steps, *read);
                 let run = |plan: Plan| {
                     let options = Options { capture: true, ..options(0)? };
                     Ok::<_, Failure>(replay(&program, &steps, &plan, options)?)
@@ -155,8 +155,7 @@ impl Args {
                 let mut replayed = replay(&program, &steps, &plan, options(first)?)?;
                 if let Outcome::Diverged { sources, .. } = &replayed.outcome
                     && sources.is_empty()
-                    && !self.gdb
-                    && addresses::can_be_fixed()
+                    && fixed_addresses::can_be_fixed()
                 {
                     let again = |fixed| {
                         let options = addresses::quietly(options(first)?, fixed);
@@ -175,6 +174,59 @@ impl Args {
             }
         }
         self.conclude(out, kind, &runs)
+    }
+
+    /// How to replay, with this access first.
+    fn options(&self, first: u32, recorded: Option<&Recorded>) -> Result<Options, Failure> {
+        Ok(Options {
+            first,
+            core: self.core,
+            patience: Duration::from_secs_f64(self.patience.clamp(0.1, 1e6)),
+            timeout: Duration::from_secs_f64(self.timeout.clamp(0.1, 1e6)),
+            capture: self.format.format == Format::Json,
+            input: recorded.and_then(|recorded| recorded.run.stdin.as_deref()).map(given).transpose()?,
+            runtime: runtime::folder()?,
+            fixed: false,
+            recorded: recorded.cloned(),
+            debugger: None,
+        })
+    }
+
+    /// Replays in a debugger, again and again up to the step that it asks for, until it asks for none.
+    fn debug(
+        &self,
+        out: &mut dyn Write,
+        kind: Kind,
+        (program, steps, plan): (&[OsString], &Steps, &Plan),
+        options: impl Fn() -> Result<Options, Failure>,
+    ) -> Result<Exit, Failure> {
+        let debugging = Debugging::new(steps, plan)?;
+        let mut at = plan.steps.len();
+        loop {
+            debugging.stops_at(steps, plan, at)?;
+            let options = Options { debugger: Some(debugging.folder().to_path_buf()), ..options()? };
+            let first = options.first;
+            let replayed = replay(program, steps, &plan.up_to(steps, at), options)?;
+            let Some(next) = debugging.asked() else {
+                print(out, kind, first, false, &replayed, None)?;
+                return self.conclude(out, kind, &[RunJson::new(first, &replayed, None)]);
+            };
+            at = next;
+        }
+    }
+
+    /// Without a question, the file must be a witness.
+    fn check_kind(&self) -> Result<(), Failure> {
+        if self.asked.0.is_none()
+            && let Some(advice) = advice_unless(&self.witness, &[Contents::Witness])
+        {
+            let question = match Contents::of(&self.witness) {
+                Some(Contents::Trace) => "; to replay a finding of it, add its question, such as --race A,B",
+                _ => "",
+            };
+            return Err(Failure::at(&self.witness, format_args!("not a witness: {advice}{question}")));
+        }
+        Ok(())
     }
 
     /// The program to replay: the one that is named, or the one that was recorded.
@@ -208,18 +260,19 @@ impl Args {
     }
 
     /// Reads the witness and has the kernel check it: a rejected witness is not replayed.
-    fn accepted(&self, trace: &Trace, relations: &Relations) -> Result<Checked, Failure> {
-        let file = WitnessFile::load(&self.witness, trace, relations)?;
-        Checker::new(trace, relations).check(&file.target, file.model, file.witness).map_err(|rejection| {
+    fn accepted(&self, execution: &Execution<'_>) -> Result<Checked, Failure> {
+        let file = WitnessFile::load(&self.witness, execution)?;
+        Checker::new(execution).check(&file.target, file.model, file.witness).map_err(|rejection| {
             Failure::at(&self.witness, format_args!("the proof checker (kernel) rejects the witness: {rejection}"))
         })
     }
 
     /// Decides the question.
-    fn decide(&self, question: &Question, trace: &Trace, relations: &Relations) -> Result<Verdict, Failure> {
-        let target = question.target(&self.adjacent, trace, relations)?;
+    fn decide(&self, question: &Question, execution: &Execution<'_>) -> Result<Verdict, Failure> {
+        let trace = execution.trace();
+        let target = question.target(&self.adjacent, execution)?;
         let args = EngineArgs { model: self.model, ..EngineArgs::default() };
-        let context = Context::new(trace, relations);
+        let context = Context::new(execution);
         let mut engine = args.engine.engine(&context, false);
         Ok(engine.decide(&target, args.model(trace), &args.budget()))
     }
@@ -231,6 +284,17 @@ impl Args {
             None => WitnessFile::trace_path(&self.witness)?
                 .ok_or_else(|| Failure::at(&self.witness, "the witness does not name its trace; use --trace")),
         }
+    }
+}
+
+/// A program that was built again since may not follow the schedule.
+fn note_rebuilt(program: &[OsString], recorded: Option<&Recorded>) {
+    let then = recorded.and_then(|recorded| recorded.run.build.clone());
+    if let (Some(then), Some(now)) = (then, mayhap_record::build_of(&program[0]))
+        && then != now
+    {
+        let program = program[0].to_string_lossy();
+        note(format_args!("{program} is not the build that was recorded: the replay may diverge; record it again"));
     }
 }
 
@@ -269,6 +333,9 @@ impl RunJson {
         let (step, expected, got) = match &replayed.outcome {
             Outcome::Confirmed => (None, None, None),
             Outcome::Diverged { step, expected, got, .. } => (Some(*step), Some(expected.clone()), Some(got.clone())),
+            Outcome::Blocked { step, expected, thread, how, .. } => {
+                (Some(*step), Some(expected.clone()), Some(format!("{thread} {how}")))
+            }
             Outcome::NotReached(why) => (None, None, Some(why.clone())),
         };
         RunJson {
@@ -317,6 +384,14 @@ fn print(
             writeln!(out, "  got       {got}")?;
             if !sources.is_empty() {
                 writeln!(out, "  {}{}", suspects(sources), remedy(&replayed.outcome))?;
+            }
+        }
+        Outcome::Blocked { step, expected, thread, how, stack } => {
+            writeln!(out, "blocked at step {} of {}", grouped(*step as u64), grouped(all as u64))?;
+            writeln!(out, "  expected  {expected}")?;
+            writeln!(out, "  but       {thread} {how}, for something that the recording did not see")?;
+            for place in stack {
+                writeln!(out, "    at {place}")?;
             }
         }
         Outcome::NotReached(why) => writeln!(out, "not reached: {why}")?,

@@ -2,18 +2,24 @@
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::Duration;
 
 use mayhap_detect::candidates::Limits;
+use mayhap_report::Report;
 use mayhap_trace::Trace;
 use mayhap_wire::ring::Schedule;
 use mayhap_witness::Kind;
 
+use super::arguments::{compiler_of, misplaced, unknown_option};
 use super::check::EngineArgs;
 use super::predict::KindName;
-use super::record::{How, InputArgs};
-use crate::job::{Job, Stage};
+use super::record::{How, InputArgs, LingerArgs};
+use crate::files::Contents;
+use crate::job::{Exploring, Job, Stage};
+use crate::notes::note;
 use crate::options::Environment;
 use crate::reporting::ReportArgs;
 use crate::suggest::shell_word;
@@ -27,7 +33,11 @@ use mayhap_replay::session::effect_and_outcome;
 /// The program must be built with `mayhap cc`, `mayhap c++`, `mayhap cargo` or -fsanitize=thread; a single C or C++ file
 /// is compiled first. The program's output goes to standard error, the report to standard output.
 ///
-/// Exit codes: 0 nothing found, 1 something proven, 2 bad usage or bad input, 3 undecided and nothing proven.
+/// After a source file, options are mayhap's and other words are the program's until a `--`:
+/// `mayhap run prog.c --html report.html 3 -- --verbose`. After a program, all words are its own.
+///
+/// Exit codes: 0 nothing found, 1 something proven, 2 bad usage or bad input, 3 undecided and nothing proven, 4 the program
+/// could not be run as asked, or the job was interrupted, and nothing found.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Number of runs to record, each with a different interleaving
@@ -42,8 +52,19 @@ pub struct Args {
     #[arg(long, value_name = "HOW")]
     schedule: Option<How>,
 
+    /// Do not record nondeterministic inputs (clock, random numbers, data read); replays then get other ones
+    #[arg(long)]
+    no_record_inputs: bool,
+
     #[command(flatten)]
     inputs: InputArgs,
+
+    /// Do not record what plain accesses read and write
+    #[arg(long)]
+    no_values: bool,
+
+    #[command(flatten)]
+    linger: LingerArgs,
 
     /// Rounds of analysis; from the second round on, replays that reached new code are analysed too
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
@@ -57,21 +78,37 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     replays: u32,
 
+    /// Seconds to spend on runs under other schedules, looking for deadlocks, hangs, crashes and other exit codes; 0: none
+    #[arg(long, value_name = "S", default_value_t = 2.0)]
+    explore: f64,
+
+    /// The test that the program is, if it is one of a suite
+    #[arg(long, value_name = "NAME", hide = true)]
+    test_name: Option<String>,
+
+    /// The folder that paths of source files are shown from
+    #[arg(long, value_name = "DIR", hide = true)]
+    path_base: Option<PathBuf>,
+
     /// Keep traces and witnesses in this folder
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
 
+    /// Time limit for the whole job, such as 60s or 5m: then the report shows what was found until there
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    budget: Option<Duration>,
+
     /// Time limit for one run of the program, in seconds
-    #[arg(long, value_name = "S", default_value_t = 120.0)]
+    #[arg(long, value_name = "S", default_value_t = super::TIMEOUT)]
     timeout: f64,
 
     /// Seconds without progress before a run counts as hung
-    #[arg(long, value_name = "S", default_value_t = 5.0)]
+    #[arg(long, value_name = "S", default_value_t = super::PATIENCE)]
     patience: f64,
 
     /// Kinds of bugs to look for
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND",
-        default_values_t = [KindName::Race, KindName::Deadlock, KindName::Atomicity, KindName::Order])]
+        default_values_t = [KindName::UseAfterFree, KindName::DoubleFree, KindName::Race, KindName::Deadlock, KindName::Atomicity, KindName::Order])]
     kinds: Vec<KindName>,
 
     /// Report all atomicity and order violations, including probably benign ones
@@ -91,23 +128,29 @@ pub struct Args {
 
 impl Args {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
-        let temporary = tempfile::Builder::new().prefix("mayhap-").tempdir();
-        let temporary =
-            temporary.map_err(|error| Failure::new(format_args!("cannot create a temporary folder: {error}")))?;
+        let environment = Environment::read()?;
+        self.report.prepare(&environment)?;
+        let compiler = compiler_of(&self.program[0]);
+        if compiler.is_none() {
+            runnable("run", &self.program)?;
+        }
+        let temporary = temporary_folder()?;
         let folder = self.keep.clone().unwrap_or_else(|| temporary.path().to_path_buf());
         std::fs::create_dir_all(&folder).map_err(|error| Failure::at(&folder, error))?;
-        let program = match language(&self.program[0]) {
-            Some(language) => compile(language, &self.program, &folder, &[])?,
+        let program = match compiler {
+            Some(compiler) => compile(compiler, &self.program, &folder, &[])?,
             None => self.program.clone(),
         };
         let (kinds, engine) = (self.kinds.clone(), self.engine.clone());
-        let halt = self.report.halt(&folder, &Environment::read()?)?;
+        let halt = self.report.halt(&folder, &environment)?;
         let job = Job {
             program,
             runs: self.runs,
             seed: self.seed,
             schedule: self.schedule.map(Schedule::from),
-            inputs: self.inputs.recorded(),
+            inputs: !self.no_record_inputs || self.inputs.recorded(),
+            values: !self.no_values,
+            linger: self.linger.time(),
             rounds: if self.no_replay { 1 } else { self.rounds },
             replays: if self.no_replay { 0 } else { self.replays },
             predict: Box::new(move |trace: &Trace| predict::Options {
@@ -117,26 +160,39 @@ impl Args {
             }),
             folder,
             keep: self.keep.is_some(),
-            again: Some(self.again()),
+            again: Some(again("run", &self.program)),
             page: self.report.html.is_some(),
             timeout: Duration::from_secs_f64(self.timeout.clamp(0.1, 1e6)),
             patience: Duration::from_secs_f64(self.patience.clamp(0.1, 1e6)),
+            budget: self.budget,
+            root: self.path_base.clone(),
             show_output: true,
+            explore: Exploring::for_seconds(self.explore),
         };
         let terminal = std::io::stderr().is_terminal();
-        let done = job.run(&mut |stage| {
+        let mut done = job.run(&mut |stage| {
             if terminal {
                 progress(&stage);
             }
         })?;
-        self.report.finish(out, done.report, done.undecided)
+        if self.keep.is_none() {
+            hide_folder(&mut done.report, &job.folder);
+        }
+        if compiler.is_some() {
+            done.report.program = self.program.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        }
+        if let Some(test) = &self.test_name {
+            done.report.of_test(test);
+        }
+        let exit = self.report.finish(out, done.report, done.undecided)?;
+        Ok(if done.interrupted && exit != Exit::Found { Exit::Interrupted } else { exit })
     }
+}
 
-    /// The same command with `--keep`, which saves what replays need.
-    fn again(&self) -> String {
-        let words = self.program.iter().map(|word| shell_word(Path::new(word)));
-        format!("mayhap run --keep DIR -- {}", words.collect::<Vec<_>>().join(" "))
-    }
+/// The same command with `--keep`, which saves what replays need.
+pub(super) fn again(command: &str, program: &[OsString]) -> String {
+    let words = program.iter().map(|word| shell_word(Path::new(word)));
+    format!("mayhap {command} --keep DIR -- {}", words.collect::<Vec<_>>().join(" "))
 }
 
 /// The options for analysing a trace.
@@ -160,7 +216,7 @@ pub(super) fn search(trace: &Trace, kinds: &[KindName], engine: &EngineArgs) -> 
 }
 
 /// Prints progress to the terminal.
-fn progress(stage: &Stage<'_>) {
+pub(super) fn progress(stage: &Stage<'_>) {
     let line = match stage {
         Stage::Recording { run, of } => format!("recording run {run} of {of}"),
         Stage::Recorded { trace, .. } => {
@@ -173,18 +229,78 @@ fn progress(stage: &Stage<'_>) {
         }
         Stage::Replaying { finding } => format!("replaying: {}", finding.title),
         Stage::Replayed { last, .. } => effect_and_outcome(last),
+        Stage::Exploring { schedules, failures } => {
+            format!("exploring: {} schedules, {} failures", grouped(*schedules), grouped(*failures))
+        }
     };
     // Ignore a closed standard error: there is no other place to report to.
     let _ = writeln!(std::io::stderr(), "mayhap: {line}");
 }
 
-/// The subcommand that compiles a file, if it is C or C++ source.
-fn language(file: &OsString) -> Option<&'static str> {
-    match Path::new(file).extension()?.to_str()? {
-        "c" => Some("cc"),
-        "cc" | "cpp" | "cxx" | "C" => Some("c++"),
-        _ => None,
+/// A folder for what is not kept.
+pub(super) fn temporary_folder() -> Result<tempfile::TempDir, Failure> {
+    let folder = std::env::temp_dir();
+    tempfile::Builder::new().prefix("mayhap-").tempdir_in(&folder).map_err(|error| {
+        // The error itself names the folder that there is not.
+        let message = format!("cannot create a temporary folder here: {}; TMPDIR selects another one", error.kind());
+        Failure::at(&folder, message)
+    })
+}
+
+/// Removes the name of a folder that is gone when the report is read.
+pub(super) fn hide_folder(report: &mut Report, folder: &Path) {
+    if let Ok(name) = Path::new(&report.trace.path).strip_prefix(folder) {
+        report.trace.path = name.display().to_string();
     }
+}
+
+/// Checks that the program is one, and names the command that takes what it is instead.
+pub(super) fn runnable(command: &str, program: &[OsString]) -> Result<(), Failure> {
+    let path = Path::new(&program[0]);
+    if let Some(message) = unknown_option(command, &program[0]) {
+        return Err(Failure::new(message));
+    }
+    let has_folder = program[0].as_encoded_bytes().contains(&b'/');
+    if let Some(word) = misplaced(program) {
+        let word = word.to_string_lossy();
+        note(format_args!(
+            "{word} goes to the program; options of mayhap come before it: mayhap {command} {word} … -- {}",
+            path.display()
+        ));
+    }
+    let on_path = || {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).any(|folder| folder.join(&program[0]).is_file())
+    };
+    if !has_folder && on_path() {
+        return Ok(());
+    }
+    let may_run = |path: &Path| path.metadata().is_ok_and(|about| about.permissions().mode() & 0o111 != 0);
+    match Contents::of(path) {
+        Some(Contents::Executable | Contents::Script) if !may_run(path) => {
+            let advice = format!("the file is not executable; to make it so: chmod +x {}", shell_word(path));
+            Err(Failure::at(path, advice).not_run())
+        }
+        None if !path.exists() => Err(Failure::at(path, "no such program").not_run()),
+        Some(Contents::Executable | Contents::Script) if !has_folder => {
+            let here = shell_word(&Path::new(".").join(path));
+            Err(Failure::at(path, format_args!("not a command; to run the file in this folder: {here}")).not_run())
+        }
+        None | Some(Contents::Executable | Contents::Script) => Ok(()),
+        Some(other) => Err(Failure::at(path, other.advice(path))),
+    }
+}
+
+/// A span of time: seconds, or a number with `s`, `m` or `h`.
+pub(super) fn span(text: &str) -> Result<Duration, String> {
+    let (number, unit) = match text.char_indices().next_back() {
+        Some((at, 's')) => (&text[..at], 1.0),
+        Some((at, 'm')) => (&text[..at], 60.0),
+        Some((at, 'h')) => (&text[..at], 3600.0),
+        _ => (text, 1.0),
+    };
+    let number: f64 = number.parse().map_err(|_| format!("`{text}` is not a time such as 60s, 5m or 1h"))?;
+    Duration::try_from_secs_f64(number * unit).map_err(|_| format!("`{text}` is not a valid time"))
 }
 
 /// Compiles a single file with these further options; returns the command line with the program in place of the file.
@@ -202,9 +318,11 @@ pub(super) fn compile(
         std::env::current_exe().map_err(|error| Failure::new(format_args!("cannot find this executable: {error}")))?;
     let built = std::path::absolute(folder.join(file.file_stem().unwrap_or_default()))
         .map_err(|error| Failure::at(folder, error))?;
+    let standard = if language == "c++" { newest_standard(&own, folder) } else { None };
     let status = std::process::Command::new(own)
         .arg(language)
         .args(["-O1", "-g", "-pthread"])
+        .args(standard)
         .args(options)
         .arg("-o")
         .arg(&built)
@@ -216,4 +334,20 @@ pub(super) fn compile(
         return Err(Failure::at(file, "compilation failed"));
     }
     Ok(std::iter::once(built.into_os_string()).chain(program[1..].iter().cloned()).collect())
+}
+
+/// The option for the newest C++ standard that the compiler knows; `None` if it knows none from C++20 on.
+fn newest_standard(own: &Path, folder: &Path) -> Option<&'static str> {
+    let empty = folder.join("empty.cpp");
+    std::fs::write(&empty, "").ok()?;
+    let is_known = |option: &&str| {
+        let mut compiler = std::process::Command::new(own);
+        compiler.args(["c++", option, "-fsyntax-only"]).arg(&empty);
+        let quiet = compiler.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        quiet.status().is_ok_and(|status| status.success())
+    };
+    let found = ["-std=gnu++23", "-std=gnu++2b", "-std=gnu++20", "-std=gnu++2a"].into_iter().find(is_known);
+    // Only this function needs the file.
+    let _ = std::fs::remove_file(empty);
+    found
 }

@@ -7,17 +7,22 @@ use mayhap_trace::EventId;
 use mayhap_witness::{Checker, Rejection, Target, Why};
 use serde::Serialize;
 
+use super::manifest;
 use crate::events::print_events;
+use crate::files::{Contents, advice_unless};
 use crate::input::TraceArgs;
 use crate::output::{Format, FormatArgs, json};
 use crate::{Exit, Failure};
 use mayhap_replay::witness_file::{TargetJson, WitnessFile};
 
-/// Check a witness against its trace, using only the proof checker (kernel)
+/// Check a witness against its trace, using only the proof checker (kernel), or a manifest of all executions
 ///
 /// The kernel simulates the schedule step by step: each thread keeps its program order, no thread takes a lock that another
 /// one holds, forks, joins and waits are respected, and every read satisfies the model. At the end, the target state must
 /// be reached.
+///
+/// `mayhap verify MANIFEST` checks what `mayhap explore --manifest` wrote: that for any two steps that could have come in the other
+/// order, a run of the manifest shows it. With --run, each run is made again and must have the same steps.
 ///
 /// Exit codes: 0 accepted, 1 rejected, 2 bad usage or bad input, such as a witness for another trace.
 #[derive(Debug, clap::Args)]
@@ -25,9 +30,13 @@ pub struct Args {
     #[command(flatten)]
     trace: TraceArgs,
 
-    /// The witness, a JSON file as specified in `docs/formats/witness.md`
+    /// The witness, a JSON file as specified in `docs/formats/witness.md`; none if the first file is a manifest
     #[arg(value_name = "WITNESS")]
-    witness: PathBuf,
+    witness: Option<PathBuf>,
+
+    /// Make the runs of a manifest again: this runs the program that it names
+    #[arg(long, conflicts_with = "witness")]
+    run: bool,
 
     #[command(flatten)]
     format: FormatArgs,
@@ -48,11 +57,16 @@ struct Answer<'a> {
 
 impl Args {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
+        let Some(file) = &self.witness else {
+            return manifest::verify(&self.trace.trace, self.run, &self.format, out);
+        };
         let loaded = self.trace.load()?;
-        let WitnessFile { target, model, witness, .. } =
-            WitnessFile::load(&self.witness, &loaded.trace, &loaded.relations)?;
+        if let Some(advice) = advice_unless(file, &[Contents::Witness]) {
+            return Err(Failure::at(file, format_args!("not a witness: {advice}")));
+        }
+        let WitnessFile { target, model, witness, .. } = WitnessFile::load(file, &loaded.execution)?;
         let steps = witness.schedule.len();
-        let verdict = Checker::new(&loaded.trace, &loaded.relations).check(&target, model, witness);
+        let verdict = Checker::new(&loaded.execution).check(&target, model, witness);
         let rejection = verdict.as_ref().err();
         let reason = rejection.map(Rejection::to_string);
         match self.format.format {
@@ -76,13 +90,13 @@ impl Args {
                         writeln!(out, "rejected: {reason} [rule {}]", rule(&rejection.why))?;
                         if let Some(event) = rejection.event {
                             writeln!(out, "\nThe step:")?;
-                            print_events(out, &loaded.trace, &[event])?;
+                            print_events(out, loaded.execution.trace(), &[event])?;
                         }
                     }
                     _ => writeln!(out, "accepted in model {model}: {steps} steps lead to {}", state(&target))?,
                 }
                 writeln!(out, "\nThe target, {}:", target.kind().name())?;
-                print_events(out, &loaded.trace, &shown)?;
+                print_events(out, loaded.execution.trace(), &shown)?;
             }
         }
         Ok(if rejection.is_none() { Exit::Nothing } else { Exit::Found })
@@ -94,6 +108,9 @@ fn state(target: &Target) -> String {
     match target {
         Target::Race(a, b) => format!("a race: events {a} and {b} can happen at the same time"),
         Target::UnorderedRace(a, b) => format!("a race: events {a} and {b} run, and nothing orders them"),
+        Target::UseAfterFree { free, access } => {
+            format!("a use after free: event {free} has freed the memory that event {access} uses next")
+        }
         Target::Deadlock(requests) => format!("a deadlock: {} threads wait for each other", requests.len()),
         Target::Atomicity { first, remote, second } => {
             format!("an atomicity violation: event {remote} runs between events {first} and {second}")

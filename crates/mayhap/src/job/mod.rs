@@ -1,31 +1,41 @@
 //! The main job: a program is recorded, what other interleavings contain is predicted, and every proven finding is
-//! replayed, until nothing new turns up or somebody presses Ctrl-C.
+//! replayed, until nothing new turns up or the user presses Ctrl-C.
 //!
 //! Each recorded run is analysed for itself; the same bug in several runs is one finding (its fingerprint says so). A replay
 //! leads the program where no run has been: where it executed code that no run before had, its own recording is analysed in
 //! the next round.
 
+mod ahead;
+mod curve;
+mod exploring;
+mod gathering;
 mod interrupt;
+mod memory;
 mod observed;
 mod output;
+mod progress;
+mod resuming;
 mod stdin;
 mod trying;
+mod trying_memory;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mayhap_report::{Replay, Report};
-use mayhap_trace::{Relations, Trace, format};
+use mayhap_report::{Blocked, Replay, Report};
+use mayhap_trace::attachments::Doubts;
+use mayhap_trace::{Execution, Trace, format};
 use mayhap_wire::ring::Schedule;
 use mayhap_witness::Target;
 
+pub use ahead::Runs;
+pub use exploring::Exploring;
 pub use interrupt::Interrupt;
-use observed::Failed;
-use output::Limits;
+use mayhap_explore::{Failure as Failed, Watch};
 pub use stdin::{KEPT, Stdin};
 
 use crate::{Failure, suggest};
@@ -33,6 +43,7 @@ use mayhap_analyse::{self as predict, Prediction, predict};
 use mayhap_instrument::runtime;
 use mayhap_record as record;
 use mayhap_replay::addresses;
+use mayhap_replay::fixed_addresses;
 use mayhap_replay::outcome::ADDRESSES;
 use mayhap_replay::plan::Plan;
 use mayhap_replay::session::Recorded;
@@ -57,6 +68,10 @@ pub struct Job {
     pub schedule: Option<Schedule>,
     /// Record what differs from run to run by itself.
     pub inputs: bool,
+    /// Record values of plain accesses.
+    pub values: bool,
+    /// How long threads that are still at work when the program ends may go on.
+    pub linger: std::time::Duration,
     /// Rounds of analysis: 1 analyses the recorded runs only.
     pub rounds: u32,
     /// Replays of each finding and order; 0 for none.
@@ -71,15 +86,21 @@ pub struct Job {
     pub again: Option<String>,
     /// There is to be a page, which shows whole schedules.
     pub page: bool,
-    /// How long a run may take, and how long it may do nothing.
+    /// How long a run may take.
     pub timeout: Duration,
-    /// See there.
+    /// Seconds without progress before a run counts as hung.
     pub patience: Duration,
+    /// The time that the whole job may take.
+    pub budget: Option<Duration>,
+    /// Paths of source files are shown from here; from the current folder if there is none.
+    pub root: Option<PathBuf>,
     /// Passes on what the first recorded run prints.
     pub show_output: bool,
+    /// How to look for failures under other schedules, if at all.
+    pub explore: Option<Exploring>,
 }
 
-/// What the job is doing, for whoever wants to tell the user.
+/// What the job is doing, for code that tells the user.
 pub enum Stage<'a> {
     /// A run begins.
     Recording {
@@ -109,6 +130,13 @@ pub enum Stage<'a> {
         /// It.
         finding: &'a mayhap_report::Finding,
     },
+    /// Other schedules are tried.
+    Exploring {
+        /// How many were.
+        schedules: u64,
+        /// How many runs failed.
+        failures: u64,
+    },
     /// A finding has been replayed.
     Replayed {
         /// It, with what came of it.
@@ -124,6 +152,8 @@ pub struct Done {
     pub report: Report,
     /// Something could not be decided.
     pub undecided: bool,
+    /// Ctrl-C ended the job.
+    pub interrupted: bool,
 }
 
 struct Work<'a> {
@@ -137,6 +167,8 @@ struct Work<'a> {
     /// Names of places that some analysed run has been to.
     places: HashSet<String>,
     /// Whether addresses decide where the program goes, once that was looked for.
+    /// The program has the same addresses in every run.
+    fixed: bool,
     led_by_addresses: Option<bool>,
     /// Whether the program prints the same in every run, once that was looked for.
     prints_the_same: Option<bool>,
@@ -145,8 +177,15 @@ struct Work<'a> {
     halted: bool,
     /// What went wrong in recorded runs.
     observed: Vec<mayhap_report::Finding>,
-    /// Ids of findings whose replay showed harm.
-    harmful: HashSet<String>,
+    /// Ids of findings whose replay showed harm, and which.
+    harmful: HashMap<String, Effect>,
+    /// What the first recorded run came to, and how many steps it made.
+    first: Option<(Recorded, u64)>,
+    /// What other schedules were tried, and what failed under them.
+    exploration: Option<mayhap_report::Exploration>,
+    explored: Vec<mayhap_report::Finding>,
+    /// Fingerprints of known findings and of what turned out to be the same, since they were last asked for.
+    also: Vec<[String; 2]>,
     notes: Vec<String>,
 }
 
@@ -164,19 +203,29 @@ impl Job {
         let mut work = Work {
             job: self,
             tell,
-            interrupt: Interrupt::catch(),
+            interrupt: Interrupt::catch(self.budget),
             stdin: Stdin::look(&self.folder)?,
             report: None,
             known: HashSet::new(),
             places: HashSet::new(),
+            fixed: is_there(&self.program[0]) && fixed_addresses::can_be_fixed(),
             led_by_addresses: None,
             prints_the_same: None,
             undecided: false,
             halted: false,
             observed: Vec::new(),
-            harmful: HashSet::new(),
+            harmful: HashMap::new(),
+            first: None,
+            exploration: None,
+            explored: Vec::new(),
+            also: Vec::new(),
             notes: Vec::new(),
         };
+        let resumes = self.explore.as_ref().is_some_and(|exploring| exploring.resume);
+        if resumes && work.restore()? {
+            work.explore_if_asked()?;
+            return work.finish();
+        }
         let mut queue = Vec::new();
         for run in 1..=self.runs {
             if !work.interrupt.is_set() {
@@ -195,20 +244,52 @@ impl Job {
                 break;
             }
         }
+        if resumes && !work.interrupt.is_set() {
+            work.begin()?;
+        }
+        work.explore_if_asked()?;
         work.finish()
     }
 }
 
+/// The round of replays that only try something; nothing follows them.
+const TRIED: u32 = u32::MAX;
+
 impl Work<'_> {
+    fn explore_if_asked(&mut self) -> Result<(), Failure> {
+        match &self.job.explore {
+            Some(exploring) => self.explore(exploring),
+            None => Ok(()),
+        }
+    }
+
     /// How a run of the job is recorded.
     fn recording_options(&self, schedule: Schedule, output: PathBuf) -> record::Options {
         let slice = record::usual_slice(schedule);
         let limits = record::Limits::default();
-        record::Options { output, seed: self.job.seed, schedule, slice, inputs: self.job.inputs, limits, finish: true }
+        record::Options {
+            output,
+            seed: self.job.seed,
+            schedule,
+            slice,
+            inputs: self.job.inputs,
+            values: self.job.values,
+            linger: self.job.linger,
+            limits,
+            finish: true,
+            root: self.job.root.clone(),
+        }
     }
 
     fn command(&self) -> Result<std::process::Command, Failure> {
-        Ok(record::command(&self.job.program, &runtime::folder()?)?)
+        let program = &self.job.program;
+        let runtime = runtime::folder()?;
+        let command = if self.fixed {
+            record::command(&fixed_addresses::fixed(program), &runtime)
+        } else {
+            record::command(program, &runtime)
+        };
+        Ok(command?)
     }
 
     /// Records one run; `None` if there is nothing to analyse.
@@ -221,17 +302,24 @@ impl Work<'_> {
         let mut command = self.command()?;
         command.stdin(self.stdin.first()?).stdout(Stdio::piped()).stderr(Stdio::piped());
         let show = self.job.show_output && run == 1;
-        let mut watch = Limits::new(self.job.timeout, show);
+        let mut watch = Watch::new(self.interrupt.within(self.job.timeout), show);
         let writer = format::create(&path).map_err(|error| Failure::at(&path, error))?;
         let taken = record::execute(command, &options, &self.job.folder, &mut watch)?;
         if !taken.is_recorded() {
-            return Err(Failure::at(Path::new(&self.job.program[0]), NOT_INSTRUMENTED));
+            return Err(Failure::at(Path::new(&self.job.program[0]), NOT_INSTRUMENTED).not_run());
         }
         let output = watch.printed();
         let mut summary = Run::new(&self.job.program, taken.status, watch.started.elapsed());
         let late = watch.late || watch.is_stuck;
-        let failed = Failed::of(&watch, self.job.timeout, &summary, &output);
+        summary.build = record::build_of(&self.job.program[0]);
+        summary.root.clone_from(&self.job.root);
+        // That the budget or Ctrl-C ended it says nothing of the program.
+        let ended_from_here = late && self.interrupt.is_set();
+        let limit = watch.late.then_some(self.job.timeout);
+        let failed = Failed::of(watch.is_stuck, limit, taken.status, &output).filter(|_| !ended_from_here);
         summary.stdin = self.stdin.kept().map(|(bytes, _)| bytes);
+        let recorded = Recorded { run: summary.clone(), output: Some(output), late };
+        self.first.get_or_insert((recorded.clone(), taken.units()));
         let recording = taken.write(writer, &path, &summary)?;
         // That it was ended from here says nothing of the program.
         let notes = recording.notes.into_iter().filter(|_| !late || recording.events == 0);
@@ -243,58 +331,64 @@ impl Work<'_> {
                 return Ok(None);
             }
         }
-        Ok(Some(Recording { path, recorded: Recorded { run: summary, output: Some(output), late }, failed }))
+        Ok(Some(Recording { path, recorded, failed }))
     }
 
     /// Predicts what other interleavings of a recording contain, and replays what is proven and new.
     fn analyse(&mut self, recording: &Recording, round: u32, next: &mut Vec<Recording>) -> Result<(), Failure> {
         let path = &recording.path;
         let loaded = format::read(path).map_err(|error| Failure::at(path, error))?;
-        let trace = Arc::new(loaded.trace);
+        let trace = loaded.trace;
         if round == 1 {
             (self.tell)(Stage::Recorded { trace: &trace, run: &recording.recorded.run });
         } else if !self.is_news(&trace) {
             return Ok(());
         }
         self.remember(&trace);
-        let relations = Arc::new(Relations::derive(&trace).map_err(|error| Failure::at(path, error))?);
+        let execution = Arc::new(Execution::derive(trace).map_err(|error| Failure::at(path, error))?);
+        let trace = execution.trace();
         if let Some(failed) = recording.failed.as_ref().filter(|_| round == 1) {
-            self.observe(failed, path, &trace, &relations);
+            self.observe(failed, path, &execution);
         }
         if trace.is_empty() {
             return Ok(());
         }
-        let options = (self.job.predict)(&trace);
+        if round == 1 && trace.tables().threads.len() == 1 {
+            self.notes.push(ONE_THREAD.into());
+        }
+        let options = (self.job.predict)(trace);
         (self.tell)(Stage::Predicting);
-        let Some(prediction) = self.predict(&trace, &relations, &options)? else {
+        let Some(prediction) = self.predict(&execution, &options)? else {
             self.notes.push("stopped before the whole trace was analysed".into());
+            self.undecided = true;
             return Ok(());
         };
         self.undecided |= prediction.tally.unknown > 0;
         self.halted |= prediction.halted.is_some();
         let steps = self.job.page.then(|| prediction::page_steps(prediction.findings.len()));
-        let mut part = suggest::report(path, &trace, &relations, &options, &prediction, steps);
+        let known = (&*execution, &Doubts::load(path));
+        let mut part = suggest::report(path, known, &options, &prediction, steps);
         let found = std::mem::take(&mut part.findings);
         let new: Vec<_> = found.into_iter().filter(|f| self.known.insert(f.fingerprint.clone())).collect();
         (self.tell)(Stage::Predicted { prediction: &prediction, new: &new });
         self.merge(part);
-        let replays = Replays { path, trace: &trace, relations: &relations, prediction: &prediction, recording };
+        let replays = Replays { path, execution: &execution, prediction: &prediction, recording };
         self.replay_all(&replays, new, round, next)?;
-        self.try_deadlocks(recording, &trace, &relations, &options)
+        self.try_others(recording, &execution, &options)?;
+        self.try_patterns(recording, &execution, &options)
     }
 
-    /// Predicts in a thread of its own, which is left alone when somebody presses Ctrl-C.
+    /// Predicts in a thread of its own, which is left alone when the user presses Ctrl-C.
     fn predict(
         &self,
-        trace: &Arc<Trace>,
-        relations: &Arc<Relations>,
+        execution: &Arc<Execution<'static>>,
         options: &predict::Options,
     ) -> Result<Option<Prediction>, Failure> {
         let (send, receive) = std::sync::mpsc::channel();
-        let (trace, relations, options) = (Arc::clone(trace), Arc::clone(relations), options.clone());
+        let (execution, options) = (Arc::clone(execution), options.clone());
         std::thread::spawn(move || {
             // Nobody may be waiting any more.
-            let _ = send.send(predict(&trace, &relations, &options));
+            let _ = send.send(predict(&execution, &options));
         });
         loop {
             match receive.recv_timeout(Duration::from_millis(50)) {
@@ -313,17 +407,15 @@ impl Work<'_> {
         round: u32,
         next: &mut Vec<Recording>,
     ) -> Result<(), Failure> {
-        let steps = replay::steps(replays.path, replays.trace)?;
-        let fingerprint = replays.trace.fingerprint();
+        let steps = replay::steps(replays.path, replays.execution.trace())?;
+        let fingerprint = replays.execution.trace().fingerprint();
         for mut finding in new {
             let proof = replays.proof_of(&finding.id);
             if let Some(proof) = proof {
                 let file = self.job.folder.join(format!("{}.json", finding.id));
-                WitnessFile::of(replays.trace, fingerprint, proof).with_path(replays.path).save(
-                    &file,
-                    replays.trace,
-                    replays.relations,
-                )?;
+                WitnessFile::of(replays.execution.trace(), fingerprint, proof)
+                    .with_path(replays.path)
+                    .save(&file, replays.execution)?;
                 if self.job.keep {
                     finding.replay_command = Some(suggest::replay_command(&file, true));
                     finding.witness_file = Some(file.display().to_string());
@@ -332,16 +424,18 @@ impl Work<'_> {
                 }
             }
             if let Some(proof) = proof.filter(|_| self.job.replays > 0 && !self.interrupt.is_set()) {
-                match Plan::new(replays.trace, replays.relations, &steps, proof.target(), proof.witness()) {
+                match Plan::new(replays.execution, &steps, proof.target(), proof.witness()) {
                     Ok(plan) => self.replay(replays, &steps, &plan, &mut finding, proof.target(), (round, next))?,
                     Err(why) => {
-                        finding.replayed(Replay { runs: 0, confirmed: 0, effect: None, diverged: Some(why) });
+                        finding.replayed(Replay { diverged: Some(why), ..Replay::default() });
                     }
                 }
             }
             let harm = self.harmful.remove(&finding.id);
-            finding.graded(harm);
-            if let Some(report) = &mut self.report {
+            finding.graded(harm.is_some());
+            if let Some(report) = &mut self.report
+                && !memory::is_told(&finding, report)
+            {
                 report.findings.push(finding);
             }
         }
@@ -358,9 +452,13 @@ impl Work<'_> {
         target: &Target,
         (round, next): (u32, &mut Vec<Recording>),
     ) -> Result<(), Failure> {
-        (self.tell)(Stage::Replaying { finding });
+        // What is only tried is mentioned if something comes of it.
+        let is_told = round != TRIED;
+        if is_told {
+            (self.tell)(Stage::Replaying { finding });
+        }
         let orders = if matches!(target, Target::Race(..)) { 2 } else { 1 };
-        let mut entry = Replay { runs: 0, confirmed: 0, effect: None, diverged: None };
+        let mut entry = Replay::default();
         let mut gravest = Effect::None;
         let mut last = None;
         for number in 0..self.job.replays * orders {
@@ -382,10 +480,16 @@ impl Work<'_> {
                     }
                 }
                 outcome => {
+                    entry.blocked = entry.blocked.or_else(|| blocked(outcome));
                     entry.diverged = Some(format!("{outcome}{}{}", suggest::remedy(outcome), self.stdin.excuse()))
                 }
             }
+            // The other order would wait in the same place.
+            let stop = entry.blocked.is_some() && entry.confirmed == 0;
             last = Some(replayed);
+            if stop {
+                break;
+            }
         }
         let Some(last) = last else { return Ok(()) };
         // What differs from run to run anyway is no harm that a pattern does.
@@ -396,14 +500,18 @@ impl Work<'_> {
         if entry.confirmed > 0 {
             entry.effect = Some(gravest.to_string());
             if gravest > Effect::None {
-                self.harmful.insert(finding.id.clone());
+                self.harmful.insert(finding.id.clone(), gravest.clone());
             }
         }
         finding.replayed(entry);
-        (self.tell)(Stage::Replayed { finding, last: &last });
+        memory::show(finding, &gravest, self.report.as_ref());
+        if is_told {
+            (self.tell)(Stage::Replayed { finding, last: &last });
+        }
         if round < self.job.rounds && next.len() < FOLLOWED && last.effect != Effect::Deadlock {
             let path = self.job.folder.join(format!("replay-{}.mhp", finding.id));
-            let summary = Run::new(&self.job.program, last.status, Duration::ZERO);
+            let summary =
+                Run { root: self.job.root.clone(), ..Run::new(&self.job.program, last.status, Duration::ZERO) };
             let writer = format::create(&path).map_err(|error| Failure::at(&path, error))?;
             last.taken.write(writer, &path, &summary)?;
             next.push(Recording { path, recorded: replays.recording.recorded.clone(), failed: None });
@@ -416,13 +524,13 @@ impl Work<'_> {
             first,
             core: false,
             patience: self.job.patience,
-            timeout: self.job.timeout,
+            timeout: self.interrupt.within(self.job.timeout),
             capture: true,
             input: Some(self.stdin.again()?),
             runtime: runtime::folder()?,
-            fixed: false,
+            fixed: self.fixed,
             recorded: Some(replays.recording.recorded.clone()),
-            debugger: false,
+            debugger: None,
         })
     }
 
@@ -433,7 +541,7 @@ impl Work<'_> {
         mut again: impl FnMut(&Self, bool) -> Result<Replayed, Failure>,
     ) -> Result<(), Failure> {
         let unexplained = matches!(&replayed.outcome, Outcome::Diverged { sources, .. } if sources.is_empty());
-        if !unexplained || !addresses::can_be_fixed() {
+        if !unexplained || self.fixed || !fixed_addresses::can_be_fixed() {
             return Ok(());
         }
         let led = match self.led_by_addresses {
@@ -446,41 +554,23 @@ impl Work<'_> {
         }
         Ok(())
     }
-
-    /// The trace has been to places where no analysed run has been.
-    fn is_news(&self, trace: &Trace) -> bool {
-        trace.tables().locations.iter().any(|name| !self.places.contains(name))
-    }
-
-    fn remember(&mut self, trace: &Trace) {
-        self.places.extend(trace.tables().locations.iter().map(str::to_string));
-    }
-
-    /// Adds the counts of another trace's report.
-    fn merge(&mut self, part: Report) {
-        let Some(report) = &mut self.report else {
-            self.report = Some(part);
-            return;
-        };
-        report.summary.add(&part.summary);
-        report.notes.extend(part.notes);
-    }
-
-    fn finish(mut self) -> Result<Done, Failure> {
-        if self.interrupt.is_set() {
-            self.notes.push("interrupted; partial results".into());
-        }
-        let nothing = || Report::new(env!("CARGO_PKG_VERSION"), Default::default(), "branch");
-        let mut report = self.report.take().unwrap_or_else(nothing);
-        report.program = self.job.program.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        report.summary.confirmed =
-            report.findings.iter().filter(|f| f.verdict == mayhap_report::Verdict::Confirmed).count() as u64;
-        report.findings.append(&mut self.observed);
-        report.notes.extend(self.notes);
-        report.arrange();
-        Ok(Done { report, undecided: self.undecided })
-    }
 }
+
+/// What a thread waited for that the trace does not know.
+fn blocked(outcome: &Outcome) -> Option<Blocked> {
+    let Outcome::Blocked { thread, how, stack, .. } = outcome else { return None };
+    Some(Blocked { thread: thread.clone(), how: how.clone(), stack: stack.clone() })
+}
+
+/// The program is a file, by its path or on the search path.
+fn is_there(program: &OsString) -> bool {
+    let path = Path::new(program);
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    path.is_file() || path.components().count() == 1 && std::env::split_paths(&folders).any(|f| f.join(path).is_file())
+}
+
+/// Said of a run with one thread.
+pub const ONE_THREAD: &str = "the program ran with one thread: there is nothing to reorder";
 
 const NOT_INSTRUMENTED: &str = "the program recorded nothing, so it is not built for recording. Build it with CC=\"mayhap cc\" \
     or CXX=\"mayhap c++\" in place of the compiler (or -fsanitize=thread), a Rust program with `mayhap cargo`, or give a \
@@ -489,14 +579,13 @@ const NOT_INSTRUMENTED: &str = "the program recorded nothing, so it is not built
 /// What replaying the findings of one trace needs.
 struct Replays<'a> {
     path: &'a Path,
-    trace: &'a Trace,
-    relations: &'a Relations,
+    execution: &'a Execution<'static>,
     prediction: &'a Prediction,
     recording: &'a Recording,
 }
 
 impl Replays<'_> {
     fn proof_of(&self, id: &str) -> Option<&mayhap_witness::Checked> {
-        self.prediction.findings.iter().find(|f| prediction::id(self.trace, f) == id)?.proof.as_ref()
+        self.prediction.findings.iter().find(|f| prediction::id(self.execution.trace(), f) == id)?.proof.as_ref()
     }
 }

@@ -16,6 +16,7 @@ use crate::Failure;
 pub const KEPT: u64 = 16 << 20;
 
 /// Where input comes from.
+#[derive(Clone)]
 pub enum Stdin {
     /// Nothing, or a terminal.
     Terminal,
@@ -45,6 +46,36 @@ impl Stdin {
             }
             Err(_) => Stdin::Terminal,
         })
+    }
+
+    /// What this process has as its input, read to its end if it is a pipe: for runs that are all alike.
+    pub fn read_whole(folder: &Path) -> Result<Stdin, Failure> {
+        let stdin = Stdin::look(folder)?;
+        if let Stdin::Pipe { kept, .. } = &stdin {
+            let mut file = File::create(kept).map_err(|error| Failure::at(kept, error))?;
+            std::io::copy(&mut std::io::stdin().lock(), &mut file).map_err(|error| Failure::at(kept, error))?;
+            stdin.keep();
+        }
+        Ok(stdin)
+    }
+
+    /// Input that was kept in a file.
+    pub fn of(kept: PathBuf) -> Stdin {
+        Stdin::Pipe { kept, done: Arc::new(AtomicBool::new(true)) }
+    }
+
+    /// Keeps a copy of the input in a file; says whether there is any. What comes through a pipe is kept there already.
+    pub fn copy_to(&self, file: &Path) -> Result<bool, Failure> {
+        match (self, self.reopen()) {
+            (Stdin::Pipe { kept, .. }, _) if kept == file => Ok(true),
+            (_, None) => Ok(false),
+            (_, Some(from)) => {
+                let mut from = from.map_err(|error| Failure::new(format_args!("standard input: {error}")))?;
+                let mut to = File::create(file).map_err(|error| Failure::at(file, error))?;
+                std::io::copy(&mut from, &mut to).map_err(|error| Failure::at(file, error))?;
+                Ok(true)
+            }
+        }
     }
 
     /// Input for the only run that is recorded: a file is the program's own, wherever it was read to.

@@ -1,54 +1,85 @@
-//! Tries what locks alone would allow.
+//! Tries what the recorded run does not imply, or what is no bug by itself.
 //!
 //! A deadlock that needs another value between its locks is not implied by the recorded run, since the value may lead the thread
-//! elsewhere. A real run decides: the threads are led as far as the program lets itself be led, and what happens is a finding.
-//! What does not happen is not mentioned.
+//! elsewhere. A read that is tested before it is used is expected to see other values, and most programs bear them. In both
+//! cases a real run decides: the threads are led as far as the program lets itself be led, and what goes wrong is a finding.
+//! What does not happen, or does no harm, is not mentioned.
 
 use std::sync::Arc;
 
 use mayhap_analyse::{self as predict};
+use mayhap_replay::outcome::Effect;
 use mayhap_replay::plan::Plan;
 use mayhap_replay::{self as replay};
-use mayhap_report::Verdict;
-use mayhap_trace::{Relations, Trace};
+use mayhap_report::{Finding, Verdict};
+use mayhap_trace::Execution;
+use mayhap_trace::attachments::Doubts;
 use mayhap_witness::{Kind, Model};
 
-use super::{Recording, Replays, Work};
+use super::{Recording, Replays, TRIED, Work};
 use crate::{Failure, suggest};
 
-/// The most candidates of one trace that are tried.
+/// The most candidates of one trace and kind that are tried.
 const MOST: usize = 6;
 
 impl Work<'_> {
-    /// Tries deadlocks that the model does not imply but that locks alone allow.
-    pub(super) fn try_deadlocks(
+    /// Tries what `options` leave out.
+    pub(super) fn try_others(
         &mut self,
         recording: &Recording,
-        trace: &Arc<Trace>,
-        relations: &Arc<Relations>,
+        execution: &Arc<Execution<'static>>,
         options: &predict::Options,
     ) -> Result<(), Failure> {
-        let wanted = options.kinds.contains(&Kind::Deadlock) && options.model != Model::Sync;
-        if !wanted || self.job.replays == 0 || self.interrupt.is_set() || self.halted {
+        if options.kinds.contains(&Kind::Deadlock) && options.model != Model::Sync {
+            let sync = predict::Options { kinds: vec![Kind::Deadlock], model: Model::Sync, ..options.clone() };
+            self.try_all(recording, execution, sync, |_, finding| {
+                let happened = finding.verdict == Verdict::Confirmed;
+                if happened {
+                    finding.found_by_trying();
+                }
+                happened
+            })?;
+        }
+        if options.kinds.contains(&Kind::Order) && !options.limits.all_patterns {
+            let mut all = predict::Options { kinds: vec![Kind::Order], ..options.clone() };
+            all.limits.all_patterns = true;
+            self.try_all(recording, execution, all, |work, finding| {
+                // Programs whose output depends on such a read are common.
+                let harm = work.harmful.remove(&finding.id).filter(|effect| !matches!(effect, Effect::Output { .. }));
+                finding.graded(harm.is_some());
+                harm.is_some()
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Replays what is found with these options and new, and reports what `is_bug` says yes to.
+    fn try_all(
+        &mut self,
+        recording: &Recording,
+        execution: &Arc<Execution<'static>>,
+        options: predict::Options,
+        is_bug: impl Fn(&mut Self, &mut Finding) -> bool,
+    ) -> Result<(), Failure> {
+        if self.job.replays == 0 || self.interrupt.is_set() || self.halted {
             return Ok(());
         }
-        let options =
-            predict::Options { kinds: vec![Kind::Deadlock], model: Model::Sync, halt: None, ..options.clone() };
-        let Some(prediction) = self.predict(trace, relations, &options)? else { return Ok(()) };
+        let options = predict::Options { halt: None, ..options };
+        let Some(prediction) = self.predict(execution, &options)? else { return Ok(()) };
         let path = &recording.path;
-        let found = suggest::report(path, trace, relations, &options, &prediction, Some(0)).findings;
+        let known = (&**execution, &Doubts::default());
+        let found = suggest::report(path, known, &options, &prediction, Some(0)).findings;
         let new: Vec<_> = found.into_iter().filter(|f| !self.known.contains(&f.fingerprint)).take(MOST).collect();
         if new.is_empty() {
             return Ok(());
         }
-        let steps = replay::steps(path, trace)?;
-        let replays = Replays { path, trace, relations, prediction: &prediction, recording };
+        let steps = replay::steps(path, execution.trace())?;
+        let replays = Replays { path, execution, prediction: &prediction, recording };
         for mut finding in new {
             let Some(proof) = replays.proof_of(&finding.id) else { continue };
-            let Ok(plan) = Plan::new(trace, relations, &steps, proof.target(), proof.witness()) else { continue };
-            self.replay(&replays, &steps, &plan, &mut finding, proof.target(), (u32::MAX, &mut Vec::new()))?;
-            if finding.verdict == Verdict::Confirmed {
-                finding.found_by_trying();
+            let Ok(plan) = Plan::new(execution, &steps, proof.target(), proof.witness()) else { continue };
+            self.replay(&replays, &steps, &plan, &mut finding, proof.target(), (TRIED, &mut Vec::new()))?;
+            if is_bug(self, &mut finding) {
                 finding.replay_command.clone_from(&self.job.again);
                 self.known.insert(finding.fingerprint.clone());
                 if let Some(report) = &mut self.report {

@@ -34,6 +34,11 @@ static void *auditor(void *unused) {
 
 int main(void) {
     pthread_t a, b;
+    // The main thread uses both, so that it matters which one the other takes.
+    pthread_mutex_lock(&even);
+    pthread_mutex_lock(&odd);
+    pthread_mutex_unlock(&odd);
+    pthread_mutex_unlock(&even);
     pthread_create(&a, NULL, teller, NULL);
     pthread_create(&b, NULL, auditor, NULL);
     pthread_join(a, NULL);

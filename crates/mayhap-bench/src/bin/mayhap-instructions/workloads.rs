@@ -5,7 +5,7 @@ use std::path::Path;
 
 use mayhap_detect::{Options, Order, detect};
 use mayhap_predict::{Budget, Context, Engine, Exact, Verdict};
-use mayhap_trace::{EventId, Relations, Trace, format};
+use mayhap_trace::{EventId, Execution, Relations, Trace, format};
 use mayhap_witness::{Checker, Model, Target};
 
 /// All workloads, in the order of the table.
@@ -54,8 +54,8 @@ fn read(root: &Path, name: &str) -> Result<Trace, String> {
     format::read(&path).map(|read| read.trace).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-fn derive(trace: &Trace) -> Result<Relations, String> {
-    Relations::derive(trace).map_err(|error| error.to_string())
+fn derive(trace: &Trace) -> Result<Execution<'_>, String> {
+    Execution::derive(trace).map_err(|error| error.to_string())
 }
 
 fn race(first: u64, second: u64) -> Target {
@@ -75,14 +75,14 @@ fn relations(root: &Path) -> Result<(), String> {
 /// The kernel checks a schedule of some 64,000 steps.
 fn kernel(root: &Path) -> Result<(), String> {
     let trace = read(root, "derby.std.gz")?;
-    let relations = derive(&trace)?;
-    let context = Context::new(&trace, &relations);
+    let execution = derive(&trace)?;
+    let context = Context::new(&execution);
     let target = race(64_009, 64_101);
     let verdict = Exact::new(&context).decide(&target, Model::Data, &Budget::default());
     let Verdict::Proven(proof, _) = verdict else { return Err("the race of derby is not proven any more".into()) };
     let witness = proof.witness().clone();
     let mut checked = None;
-    measured(&mut || checked = Some(Checker::new(&trace, &relations).check(&target, Model::Data, witness.clone())));
+    measured(&mut || checked = Some(Checker::new(&execution).check(&target, Model::Data, witness.clone())));
     black_box(checked.expect("the workload ran").map_err(|rejection| rejection.to_string())?);
     Ok(())
 }
@@ -90,8 +90,8 @@ fn kernel(root: &Path) -> Result<(), String> {
 /// The exact engine refutes a race: slice, late region and saturation, with nothing to search.
 fn engine(root: &Path) -> Result<(), String> {
     let trace = read(root, "bubblesort.std")?;
-    let relations = derive(&trace)?;
-    let context = Context::new(&trace, &relations);
+    let execution = derive(&trace)?;
+    let context = Context::new(&execution);
     let target = race(1_032, 1_442);
     let mut verdict = None;
     measured(&mut || verdict = Some(Exact::new(&context).decide(&target, Model::Data, &Budget::default())));

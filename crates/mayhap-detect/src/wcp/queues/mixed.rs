@@ -7,9 +7,10 @@
 use std::collections::VecDeque;
 
 use super::{Asker, FIRST_SWEEP};
+use mayhap_trace::Bits;
+
 use crate::census::{LockUse, Use};
 use crate::clock::{Clock, Clocks};
-use crate::tally::IdSet;
 use crate::wcp::sections::Sections;
 
 struct Entry {
@@ -131,7 +132,7 @@ impl Mixed {
         gone as u64 * u64::from(self.active.saturating_sub(1))
     }
 
-    pub(super) fn mark(&self, marked: &mut IdSet) {
+    pub(super) fn mark(&self, marked: &mut Bits) {
         for entry in self.users.iter().flat_map(|u| &u.sections).flatten() {
             marked.insert(entry.section as usize);
         }

@@ -1,9 +1,9 @@
 //! Accesses that are announced together: the first one's hook gets the addresses of those that follow in the same straight stretch
-//! of code, where they can be told by registers that calls keep.
+//! of code, where they can be computed from registers that calls keep.
 //!
 //! The token passes at hooks only, so nothing of another thread comes between the accesses of a group, whether they
 //! are announced at once or one by one. A replay may want a thread to stop before any one access (`mayhap_apart` is not 0 then):
-//! so the hooks of later ones stay where they were, behind a jump over them.
+//! so the hooks of later ones stay where they were, after a jump over them.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub(super) const WRITE: u32 = 1 << 8;
 pub(super) const BEHIND_BLOCK: u32 = 1 << 9;
 pub(super) const BEHIND_CALL: u32 = 1 << 10;
 
-/// The first access of a group, those that follow, and the text behind the first one's hook.
+/// The first access of a group, those that follow, and the text after the first one's hook.
 pub(super) struct Group<'a> {
     /// The first one's place.
     first: usize,
@@ -100,7 +100,7 @@ impl<'a> Group<'a> {
         true
     }
 
-    /// Adds an access, if its address can be told where the first one is announced.
+    /// Adds an access, if its address can be computed where the first one is announced.
     pub(super) fn access(&mut self, what: u32) -> bool {
         let Some(address) = self.registers.get(RDI).filter(|_| self.addresses.len() < ADDRESSES.len()) else {
             return false;

@@ -1,4 +1,4 @@
-//! Which hooks of a file come behind others.
+//! Which hooks of a file follow others.
 //!
 //! A hook that is part of the code ends with three registers that say how the ring is ([`super::inline_hooks`]). One that is only ever come to
 //! from such hooks, by ways on which nothing changes these registers, need not ask for all that again: the ring's head is where the one before
@@ -47,7 +47,7 @@ impl State {
     }
 }
 
-/// The lines of the hooks that come behind others.
+/// The lines of the hooks that follow others.
 pub(super) fn find(loops: &Loops, announces: &HashMap<usize, Announces>) -> HashSet<usize> {
     let lines = loops.lines();
     let mut states = vec![State::Unseen; lines.len()];

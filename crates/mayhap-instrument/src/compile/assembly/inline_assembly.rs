@@ -92,7 +92,7 @@ pub(super) fn access(code: &str, locked: bool) -> Option<Access<'_>> {
     let (others, last) = split_last(operands);
     let memory =
         [last, split_last(others).1, split_last(split_last(others).0).1].into_iter().find(|part| is_memory(part))?;
-    // Jumps name labels; what lies behind a segment is the thread's own.
+    // Jumps name labels; what is relative to a segment belongs to the thread.
     if name.starts_with('j') || memory.contains(':') || matches!(name, "push" | "pop" | "pushq" | "popq") {
         return None;
     }
@@ -133,7 +133,7 @@ fn is_memory(operand: &str) -> bool {
     }
 }
 
-/// How many bytes an instruction touches: by its registers, or by the letter at its end.
+/// Returns how many bytes an instruction touches: by its registers, or by the letter at its end.
 fn size(name: &str, operands: &str) -> Option<u8> {
     match name {
         "cmpxchg8b" => return Some(8),
@@ -141,7 +141,7 @@ fn size(name: &str, operands: &str) -> Option<u8> {
         _ if name.starts_with("set") => return Some(1),
         _ => {}
     }
-    // Of those that widen, the first letter behind is the size in memory.
+    // Of those that widen, the first letter after it is the size in memory.
     let widens = name.strip_prefix("movz").or(name.strip_prefix("movs")).filter(|rest| rest.len() == 2);
     let letter = |byte: u8| match byte {
         b'b' => Some(1),

@@ -41,7 +41,7 @@ pub(super) struct InlineHook {
 }
 
 impl InlineHook {
-    /// Writes it. `behind`: it is only come to from other such hooks, which left the ring in `%r9`, its head in `%r10` and where
+    /// Writes it. `behind`: every path here passes another inline hook, which left the ring in `%r9`, its head in `%r10` and where
     /// its units are in `%r11`. The runtime's hooks leave the same there, or what is no ring.
     pub(super) fn write(&self, out: &mut String, behind: bool) {
         let InlineHook { number, places, may_repeat, call, .. } = self;

@@ -1,4 +1,4 @@
-//! What the instructions of a straight stretch of code do to registers, as far as addresses need it: what each register holds, told by
+//! What the instructions of a straight stretch of code do to registers, as far as addresses need it: what each register holds, in terms of
 //! what registers held where the stretch began.
 //!
 //! Only instructions whose written operand is known are followed: nearly all write their last one (AT&T syntax). All
@@ -35,7 +35,7 @@ pub(super) const R8: Register = 8;
 /// What a call leaves as it was.
 const KEPT: [Register; 7] = [1, 6, RSP, 12, 13, 14, 15];
 
-/// Instructions that write their last operand and nothing else that addresses are made of; the size may stand behind.
+/// Instructions that write their last operand and nothing else that addresses are made of; the size may follow.
 const LAST_WRITTEN: [&str; 45] = [
     "adc", "add", "and", "andn", "bextr", "blsi", "blsmsk", "blsr", "bsf", "bsr", "bswap", "btc", "btr", "bts", "bzhi",
     "dec", "imul", "inc", "lea", "lzcnt", "mov", "movabs", "movbe", "neg", "not", "or", "pdep", "pext", "popcnt",
@@ -45,7 +45,7 @@ const LAST_WRITTEN: [&str; 45] = [
 /// The same for those that widen a number: `movslq` is no copy of memory, as `movsl` is.
 const WIDENING: [&str; 11] =
     ["movsbl", "movsbq", "movsbw", "movslq", "movswl", "movswq", "movzbl", "movzbq", "movzbw", "movzwl", "movzwq"];
-/// Instructions that write no register; the size may stand behind.
+/// Instructions that write no register; the size may follow.
 const NONE_WRITTEN: [&str; 4] = ["bt", "cmp", "nop", "test"];
 /// The same for comparisons of other registers.
 const NONE_WRITTEN_WHOLE: [&str; 6] = ["comisd", "comiss", "ptest", "ucomisd", "ucomiss", "vptest"];
@@ -67,10 +67,10 @@ fn register(name: &str) -> Option<(Register, u8)> {
     })
 }
 
-/// An address or number, told by what registers held where the stretch began.
+/// An address or number, in terms of what registers held where the stretch began.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Value<'a> {
-    /// A number or a symbol's address, as it was written behind `$`; moved by an instruction for 64 bits, or 32.
+    /// A number or a symbol's address, as it was written after `$`; moved by an instruction for 64 bits, or 32.
     Immediate { text: &'a str, wide: bool },
     /// What the global offset table holds of a symbol.
     Got { operand: &'a str },
@@ -203,7 +203,7 @@ impl<'a> Registers<'a> {
         self.values[usize::from(register)]
     }
 
-    /// What a register holds, told by what registers hold now.
+    /// What a register holds, in terms of what registers hold now.
     pub(super) fn now(&self, register: Register) -> Option<Value<'a>> {
         let value = self.get(register)?;
         let is_same = |register: &Register| self.get(*register) == Some(Value::of_register(*register));
@@ -294,7 +294,7 @@ impl<'a> Registers<'a> {
     /// What an operand in memory is the address of.
     fn address(&self, operand: &'a str) -> Option<Value<'a>> {
         let (before, inside) = operand.strip_suffix(')')?.rsplit_once('(')?;
-        // Symbols behind segments, and those whose addresses the linker works out in other ways, are left alone.
+        // Symbols relative to segments, and those whose addresses the linker works out in other ways, are left alone.
         if before.contains([':', '@', '%', '(']) {
             return None;
         }
@@ -344,7 +344,7 @@ fn writes_last(name: &str, operands: &str) -> bool {
     !name.contains("maskmov") && (is_vector || name.starts_with('f'))
 }
 
-/// The operands but the last, and the last.
+/// Returns the operands but the last, and the last.
 pub(super) fn split_last(operands: &str) -> (&str, &str) {
     let mut depth = 0;
     let comma = operands.bytes().rposition(|byte| {

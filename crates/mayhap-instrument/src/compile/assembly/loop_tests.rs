@@ -16,7 +16,7 @@ fn hooks_in_loops_are_part_of_the_code() {
         out[end - 3..=end + 1],
         ["jmp .LMHd0", ".LMHs0:", "leaq .LMHsites+0(%rip), %rsi", &hook("access1"), ".LMHd0:"]
     );
-    // What is done once, and what comes behind a call, is called.
+    // What is done once, and what follows a call, is called.
     for lines in [&LOOP[..6], &["f:", ".L2:", "call\tg", "call\t__tsan_read4@PLT", "jmp\t.L2"]] {
         assert!(!all(lines).iter().any(|line| line.contains("mayhap_fast_path_3")));
     }

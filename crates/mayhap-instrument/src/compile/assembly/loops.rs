@@ -40,7 +40,7 @@ impl<'a> Loops<'a> {
         Loops { inside: inside.collect(), mentioned: mentioned(&lines, &labels), lines, labels }
     }
 
-    /// The lines, without the space around them.
+    /// Returns the lines, without the space around them.
     pub(super) fn lines(&self) -> &[&'a str] {
         &self.lines
     }

@@ -1,16 +1,16 @@
 //! What `mayhap cc` does to the assembly that gcc and clang write, before the assembler sees it.
 //!
 //! The compilers' hooks for accesses get nothing but an address. Here each call of one is made a call of a hook that also gets a *place*:
-//! memory of its own that says what the access is, and keeps its number. It also says whether the access comes behind the
+//! memory of its own that says what the access is, and keeps its number. It also says whether the access comes after the
 //! beginning of a basic block; so the compiler need not be asked for hooks at basic blocks, which cost as much as those of the accesses.
 //!
-//! A *block* begins at each label that is jumped to, behind each jump and each return. In a straight stretch of code from there on
+//! A *block* begins at each label that is jumped to, after each jump and each return. In a straight stretch of code from there on
 //! the first thing that matters says that a block was entered:
 //! - an access says so in its place;
 //! - before any other call, a jump out of the function and a return a hook says it that changes no register. Of accesses
-//!   behind calls it is known when they happen, by what such hooks said (`_call`).
+//!   after calls it is known when they happen, by what such hooks said (`_call`).
 //!
-//! So every event that comes behind a decision has a branch before it, as with hooks at all basic blocks. What
+//! So every event that comes after a decision has a branch before it, as with hooks at all basic blocks. What
 //! decided is not looked at: more branches than needed make reorderings fewer, never wrong. Inline assembly ends a stretch.
 //!
 //! Accesses of one stretch are announced together where their addresses are known early enough ([`group`]). Before calls of functions
@@ -386,7 +386,7 @@ fn is_label(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_part)
 }
 
-/// Labels that jumps may lead to: of the compilers' own, gcc's are `.L12` and clang's `.LBB1_2`. Others have other letters behind `.L`.
+/// Labels that jumps may lead to: of the compilers' own, gcc's are `.L12` and clang's `.LBB1_2`. Others have other letters after `.L`.
 fn is_target(label: &str) -> bool {
     let is_digit = |first: char| first.is_ascii_digit();
     label.strip_prefix(".L").is_none_or(|rest| {

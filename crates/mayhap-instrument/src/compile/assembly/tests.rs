@@ -200,7 +200,7 @@ fn a_read_and_a_write_of_one_address_are_told_together() {
     assert_eq!(out, expected);
 }
 
-/// The instructions that compute the later addresses of an access and one behind each of these stretches.
+/// The instructions that compute the later addresses of an access and one after each of these stretches.
 fn later(stretches: &[&[&str]]) -> Vec<String> {
     let mut lines = vec!["f:", "call\t__tsan_read8"];
     for stretch in stretches {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// Functions that return twice or never, or to somebody else.
+/// Functions that return twice or never, or to another caller.
 const NONE: [&str; 33] = [
     "_Exit",
     "_exit",
@@ -77,7 +77,7 @@ impl<'a> UninstrumentedCalls<'a> {
         }
     }
 
-    /// Whether a call of this function leaves, and nobody else says so.
+    /// Whether a call of this function leaves, and nothing else says so.
     pub(super) fn leaves(&self, name: &str) -> bool {
         let name = self.meant.get(name).copied().unwrap_or(name);
         let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_' || !first.is_ascii());

@@ -3,14 +3,16 @@
 // Steps are numbered by their place in one table that all findings share, in observed order. Columns and runs are bytes in
 // base64: numbers as LEB128, differences in zigzag. html/encode.rs writes them.
 
-const OPS = ['r', 'w', 'acq', 'rel', 'racq', 'rrel', 'fork', 'join', 'wait', 'notify', 'notifyall', 'br', 'begin', 'end'];
+const OPS = ['r', 'w', 'acq', 'rel', 'racq', 'rrel', 'fork', 'join', 'wait', 'notify', 'notifyall', 'br', 'begin', 'end',
+  'try', 'facq', 'fracq', 'fwait', 'fence',
+];
 const READ = 0, WRITE = 1, ACQUIRE = 2, RELEASE = 3, SHARED_ACQUIRE = 4, SHARED_RELEASE = 5;
 const VERBS = [
-  'read', 'write', 'lock', 'unlock', 'lock shared', 'unlock shared', 'fork', 'join', 'woken', 'notify', 'notify all',
-  'branch', 'begin', 'end',
+  'reads', 'writes', 'locks', 'unlocks', 'locks shared', 'unlocks shared', 'starts', 'joins', 'is woken by', 'notifies', 'notifies all',
+  'branches', 'begins', 'ends', 'tries', 'fails to lock', 'fails to lock shared', 'fails to take', 'passes a fence',
 ];
 /** Where there is no room for more. */
-const SHORT_VERBS = { read: 'R', write: 'W', 'lock shared': 'lock⁺', 'unlock shared': 'unlock⁺', notify: 'wake', 'notify all': 'wake*' };
+const SHORT_VERBS = { reads: 'R', writes: 'W', 'locks shared': 'locks⁺', 'unlocks shared': 'unlocks⁺', 'is woken by': 'woken', notifies: 'wakes', 'notifies all': 'wakes*' };
 
 const isAcquire = (op) => op === ACQUIRE || op === SHARED_ACQUIRE;
 const isRelease = (op) => op === RELEASE || op === SHARED_RELEASE;
@@ -95,10 +97,19 @@ class Steps {
     return location === 0 ? '' : this.names.locations[location - 1];
   }
 
-  /** "write queue.head" */
+  /** "queue.c:12" of "push src/queue.c:12" */
+  shortLocation(step) {
+    return /(?:^|[ /])([^ /]+:\d+)(?::\d+)?$/.exec(this.locationName(step))?.[1] ?? '';
+  }
+
+  verb(step) {
+    return VERBS[this.op[step]] ?? OPS[this.op[step]] ?? 'passes';
+  }
+
+  /** "writes queue.head" */
   action(step) {
     const object = this.objectName(step);
-    return VERBS[this.op[step]] + (object === '' ? '' : ' ' + object);
+    return this.verb(step) + (object === '' ? '' : ' ' + object);
   }
 }
 

@@ -1,5 +1,6 @@
 // One finding, from the claim down to the evidence.
 
+const BLOCKED_VERBS = { wait: 'waits for a notify of', join: 'waits for the end of' };
 const VERB_FORMS = {
   r: 'reads', w: 'writes', acq: 'locks', rel: 'unlocks', racq: 'locks (shared)', rrel: 'unlocks (shared)', fork: 'starts', join: 'joins',
   wait: 'is woken by', notify: 'notifies', notifyall: 'notifies all of', br: 'branches',
@@ -19,23 +20,43 @@ function findingView(report, finding, paper = null) {
     ),
     heading,
     finding.message && el('p', { class: 'message' }, withCode(finding.message)),
-    finding.why && el('p', { class: 'why' }, el('strong', {}, 'Why nothing prevents it. '), withCode(finding.why)),
-    finding.certainty && el('p', { class: 'sure' }, el('strong', {}, 'Certainty. '), withCode(finding.certainty)),
-    finding.suppressed_by && el('p', { class: 'sure' }, el('strong', {}, 'Suppressed by '), el('code', {}, finding.suppressed_by)),
-    el('div', { class: `sides n${Math.min(finding.events.length, 3)}` }, finding.events.map((side) => sideView(report, finding, side, paper))),
   );
+  // The interleaving is what convinces: it comes first.
   const picture = finding.observed ? new Picture(report, finding) : null;
   if (picture) {
     const drawing = paper ? picture.still(paper.width, paper.rows) : picture.build();
     add(article, el('h3', {}, 'How it happens'), drawing, trimmedView(report, finding), stepsView(picture, paper));
   }
+  const said = (label, text) => text && el('p', { class: 'why' }, el('strong', {}, `${label}. `), withCode(text));
+  add(article,
+    el('div', { class: 'said' }, said('Why', finding.why), finding.life?.length > 0 && lifeView(finding.life, paper), said('Verdict', finding.certainty), said('Fix', finding.fix),
+      finding.tests?.length > 0 && said(finding.tests.length > 1 ? 'Tests' : 'Test', finding.tests.join(', ')),
+      finding.suppressed_by && said('Suppressed by', finding.suppressed_by)),
+    el('div', { class: `sides n${Math.min(finding.events.length, 3)}` }, finding.events.map((side) => sideView(report, finding, side, paper))));
   add(article, el('h3', {}, 'Try it yourself'), commandsView(report, finding), factsView(finding));
   return { article, picture, heading };
 }
 
+/** The life of the memory: each moment with its place, and the stacks where they are known. */
+function lifeView(life, paper) {
+  const place = (source) => (source ? `${source.function ? source.function + ' ' : ''}${(source.file ?? '').split('/').pop()}${source.line ? ':' + source.line : ''}` : '');
+  return el(
+    'ol',
+    { class: 'life', 'aria-label': 'The life of the memory' },
+    life.map((moment) => el('li', {},
+      el('b', {}, moment.what), moment.thread ? ` ${moment.what === 'shared' ? 'with' : 'by'} ${moment.thread}` : '',
+      moment.source && el('span', { class: 'path' }, ` ${place(moment.source)}`),
+      moment.stack?.length > 1 && stackView('Stack', moment.stack, paper),
+    )),
+  );
+}
+
 /** One event of the finding: who, what, where, under which locks. */
 function sideView(report, finding, side, paper) {
-  const verb = finding.kind === 'deadlock' ? 'waits for' : side.frees ? 'frees' : VERB_FORMS[side.op] ?? side.op;
+  const ends = { object: 'destroys', descriptor: 'closes', library: 'unloads', local: 'leaves the function of' }[side.object_kind] ?? 'frees';
+  const does = side.frees ? ends : side.object_kind && side.object_kind !== 'local' ? 'uses' : VERB_FORMS[side.op] ?? side.op;
+  const waits = side.role === 'blocked' && BLOCKED_VERBS[side.op];
+  const verb = finding.kind === 'deadlock' ? 'waits for' : waits || does;
   const source = side.source ?? {};
   const excerpt = side.excerpt === undefined || side.excerpt === null ? null : report.excerpts[side.excerpt];
   const place = source.file ? `${source.file}${source.line ? ':' + source.line : ''}` : side.location ?? '';
@@ -46,7 +67,7 @@ function sideView(report, finding, side, paper) {
     { class: 'side', 'aria-label': `${side.role || 'event'}: ${visible(side.thread)} ${verb} ${visible(side.object)}` },
     el('header', {},
       side.role && el('span', { class: 'role' }, side.role),
-      el('p', { class: 'act' }, el('b', { class: 'thread' }, side.thread), ' ', verb, ' ', side.object && el('code', {}, side.object)),
+      el('p', { class: 'act' }, el('b', { class: 'thread' }, side.thread), side.thread_name ? ` "${side.thread_name}"` : '', ' ', verb, ' ', side.object && el('code', {}, side.object)),
       el('p', { class: 'place' }, source.function && el('span', {}, source.function, ' — '), el('span', { class: 'path' }, place), el('span', { class: 'event' }, `event ${side.event}`)),
     ),
     excerpt && excerptView(excerpt, source.line, side.highlight, name),
@@ -54,7 +75,7 @@ function sideView(report, finding, side, paper) {
       el('dt', {}, 'Locks held'),
       el('dd', {}, side.locks?.length > 0 ? side.locks.map(lockView) : el('span', { class: 'none' }, 'none')),
     ),
-    stack.length > 1 && stackView('Stack', stack, paper),
+    stack.length > 1 && stackView('Stack', stack, true),
     side.created && createdView(side.created, side.thread, paper),
   );
 }
@@ -63,9 +84,9 @@ function lockView(lock) {
   return el('span', { class: 'lock' }, el('code', {}, lock.name), lock.shared && ' shared', ` since event ${lock.event}`, lock.location && [' at ', lock.location]);
 }
 
-function stackView(label, stack, paper) {
+function stackView(label, stack, open) {
   const frames = stack.map((frame) => el('li', {}, el('code', {}, frame.function ?? '?'), el('span', { class: 'path' }, place(frame), frame.inlined && ' (inlined)')));
-  return el('details', { class: 'stack', open: Boolean(paper) || stack.length <= 6 }, el('summary', {}, label), el('ol', {}, frames));
+  return el('details', { class: 'stack', open: Boolean(open) }, el('summary', {}, label), el('ol', {}, frames));
 }
 
 function place(frame) {
@@ -203,6 +224,7 @@ function factsView(finding) {
     finding.replay && ['Replayed', `reproduced in ${finding.replay.confirmed} of ${finding.replay.runs}`],
     finding.replay?.effect && ['Effect', finding.replay.effect],
     finding.replay?.diverged && ['Diverged', finding.replay.diverged],
+    finding.replay?.blocked && ['Waits', `${finding.replay.blocked.thread} ${finding.replay.blocked.how}: ${finding.replay.blocked.stack.join(' < ')}`],
   ];
   return el('dl', { class: 'facts' }, facts.filter(Boolean).map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))));
 }

@@ -10,6 +10,12 @@ const KINDS = {
   nondeterminism: 'Nondeterministic read',
   crash: 'Crash',
   hang: 'Hang',
+  'use-after-free': 'Use after free',
+  'double-free': 'Double free',
+  'null-dereference': 'Null dereference',
+  uninitialised: 'Uninitialised read',
+  'heap-overflow': 'Heap overflow',
+  'mismatched-free': 'Mismatched free',
 };
 const VERDICTS = { observed: 'Observed', confirmed: 'Confirmed', proven: 'Proven', suspected: 'Suspected', note: 'Note', refuted: 'Refuted', unknown: 'Unknown' };
 

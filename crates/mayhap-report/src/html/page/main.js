@@ -177,6 +177,7 @@ document.title = visible(`${counted(report.findings.length, 'finding')} in ${rep
 document.getElementById('trace').textContent = visible(report.program?.length > 0 ? report.program.join(' ') : report.trace.path);
 document.getElementById('figures').textContent = headerText();
 document.getElementById('made-by').textContent = visible(`${report.tool.name} ${report.tool.version} · model ${report.model} · ${summaryText()}`);
+add(document.getElementById('coverage'), coverageView(report.exploration));
 add(document.getElementById('notes'), (report.notes ?? []).map((note) => el('li', {}, note)));
 document.getElementById('theme').addEventListener('click', toggleTheme);
 document.getElementById('keys').addEventListener('click', () => help.showModal());

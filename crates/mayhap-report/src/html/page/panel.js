@@ -419,13 +419,18 @@ class Panel {
 
   label(step, next, room) {
     const { steps } = this.picture;
-    const verb = next && isAcquire(steps.op[step]) ? 'wants' : VERBS[steps.op[step]];
+    const verb = next && isAcquire(steps.op[step]) ? 'waits for' : steps.verb(step);
     const object = steps.objectName(step);
     if (object === '') return [svg('tspan', { class: 'verb' }, shorten(verb, room))];
     // A name says more than the verb, which the picture shows as well.
     const short = verb.length + 1 + object.length > room ? SHORT_VERBS[verb] ?? verb : verb;
     const left = Math.max(room - short.length - 1, 1);
-    return [svg('tspan', { class: 'verb' }, short + '\u00a0'), svg('tspan', { class: 'object' }, shorten(object, left))];
+    const parts = [svg('tspan', { class: 'verb' }, short + '\u00a0'), svg('tspan', { class: 'object' }, shorten(object, left))];
+    const place = steps.shortLocation(step);
+    // With little room, the line alone.
+    const fitting = [place, place.slice(place.lastIndexOf(':'))].find((text) => short.length + object.length + text.length + 2 <= room);
+    if (fitting) parts.push(svg('tspan', { class: 'verb' }, '\u00a0' + fitting));
+    return parts;
   }
 
   heads(width) {

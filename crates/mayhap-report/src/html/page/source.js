@@ -80,7 +80,7 @@ function marked(line, [from, to]) {
 /** An excerpt with its line numbers; `here` is the line that the finding is about, `highlight` the part of it. */
 function excerptView(excerpt, here, highlight, label) {
   const lines = colouredLines(excerpt.lines, languageOf(excerpt.file));
-  return el(
+  const box = el(
     'pre',
     { class: 'source', tabindex: '0', role: 'group', 'aria-label': `Source of ${visible(label)}` },
     lines.map((line, i) => {
@@ -95,4 +95,14 @@ function excerptView(excerpt, here, highlight, label) {
       );
     }),
   );
+  requestAnimationFrame(() => showHit(box));
+  return box;
+}
+
+/** Scrolls what is marked into view. */
+function showHit(box) {
+  const hit = box.querySelector('.hit');
+  if (!hit) return;
+  const [inner, outer] = [hit.getBoundingClientRect(), box.getBoundingClientRect()];
+  if (inner.right > outer.right - 20) box.scrollLeft += inner.left - outer.left - outer.width / 2;
 }

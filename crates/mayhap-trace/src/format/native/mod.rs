@@ -20,7 +20,7 @@ fn tables_in_order(tables: &Tables) -> [&Names; 5] {
 
 #[cfg(test)]
 mod tests {
-    use crate::event::{ObjectKind, Op};
+    use crate::op::{ObjectKind, Op};
 
     /// The runtime knows operations only through the wire crate.
     #[test]

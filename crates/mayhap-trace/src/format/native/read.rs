@@ -15,13 +15,14 @@ use zstd::bulk::Decompressor;
 use super::names::Reading;
 use super::tables_in_order;
 use super::totals::Totals;
-use crate::columns::{Columns, Missing, Source};
+use crate::columns::Columns;
 use crate::error::{Error, ErrorKind, Position};
-use crate::event::Op;
 use crate::flags::Flags;
-use crate::format::input::fill;
+use crate::format::fill::fill;
 use crate::id::NONE;
 use crate::names::Tables;
+use crate::op::Op;
+use crate::source::{Missing, Source};
 use crate::summary::Summary;
 use crate::tries::Tries;
 

@@ -15,10 +15,10 @@ use super::names::Written;
 use super::totals::{fact_sets, put_facts, put_trailer};
 use crate::columns::Columns;
 use crate::error::{Error, Position};
-use crate::event::ObjectKind;
 use crate::format::{Sink, TraceWriter};
 use crate::id::NONE;
 use crate::names::Tables;
+use crate::op::ObjectKind;
 use crate::summary::SummaryBuilder;
 
 /// The effort that zstd spends: more gains a tenth of the size and costs thrice the time.
@@ -27,11 +27,17 @@ const LEVEL: i32 = 3;
 /// Contents shorter than this stay as they are.
 const WORTH_COMPRESSING: usize = 48;
 
+/// Events of a file's first block. Each further one may have twice as many, up to the limit: what a small disk has room for is not lost with a
+/// large block, and long traces have few small ones.
+const FIRST_BLOCK: usize = 1 << 10;
+
 /// Writes a native file piece by piece.
 pub struct NativeWriter<W: Sink> {
     frames: Frames<W>,
     /// Events that do not fill a block yet.
     pending: Columns,
+    /// Events that fill the next block.
+    room: usize,
     codes: Vec<u8>,
     states: Vec<ThreadState>,
     variables: Vec<VariableState>,
@@ -45,6 +51,7 @@ impl<W: Sink> NativeWriter<W> {
         Ok(NativeWriter {
             frames: Frames::new(out)?,
             pending: Columns::default(),
+            room: FIRST_BLOCK,
             codes: Vec::new(),
             states: Vec::new(),
             variables: Vec::new(),
@@ -130,11 +137,12 @@ impl<W: Sink> TraceWriter for NativeWriter<W> {
         self.summary.add(chunk);
         let mut from = 0;
         while from < chunk.len() {
-            let to = chunk.len().min(from + limits::BLOCK_EVENTS - self.pending.len());
+            let to = chunk.len().min(from + self.room - self.pending.len());
             self.pending.append_range(chunk, from..to);
             from = to;
-            if self.pending.len() == limits::BLOCK_EVENTS {
+            if self.pending.len() == self.room {
                 self.flush(tables)?;
+                self.room = limits::BLOCK_EVENTS.min(self.room * 2);
             }
         }
         Ok(())

@@ -5,9 +5,9 @@ use hashbrown::HashMap;
 use super::parse::{Does, Event};
 use crate::columns::Columns;
 use crate::error::ErrorKind;
-use crate::event::Op;
 use crate::id::NONE;
 use crate::names::{Names, Tables};
+use crate::op::Op;
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 

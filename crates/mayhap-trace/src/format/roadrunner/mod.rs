@@ -11,10 +11,11 @@ mod parse;
 use std::io::Read;
 use std::ops::Range;
 
-use crate::columns::{CHUNK, Columns, Source};
+use crate::columns::{CHUNK, Columns};
 use crate::error::{Error, Position};
 use crate::format::lines::Lines;
 use crate::names::Tables;
+use crate::source::Source;
 use lower::Lowering;
 use parse::Line;
 

@@ -16,12 +16,13 @@ const BYTE_ORDER_MARK: &str = "\u{feff}";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::{Columns, Source};
-    use crate::event::Op;
+    use crate::columns::Columns;
     use crate::format::lines::LONGEST_LINE;
     use crate::format::{TraceWriter, parse_std};
     use crate::id::NONE;
     use crate::names::Tables;
+    use crate::op::Op;
+    use crate::source::Source;
 
     fn error(text: &str) -> String {
         parse_std(text).unwrap_err().to_string()
@@ -117,7 +118,7 @@ mod tests {
         assert!(refused(b"T", &[b'x'; LONGEST_LINE]).unwrap_err().contains("takes more than 65536 bytes as text"));
     }
 
-    /// The text of a trace for other readers, and the notes on what it lost.
+    /// Returns the text of a trace for other readers, and the notes on what it lost.
     fn reduced(text: &str, options: StdOptions) -> (String, Vec<String>) {
         let trace = parse_std(text).unwrap();
         let mut out = Vec::new();

@@ -10,14 +10,15 @@ use std::ops::Range;
 use hashbrown::HashMap;
 
 use super::BYTE_ORDER_MARK;
-use crate::columns::{CHUNK, Columns, Source};
+use crate::columns::{CHUNK, Columns};
 use crate::error::{Error, ErrorKind, Position};
-use crate::event::{ObjectKind, Op};
 use crate::flags::Flags;
 use crate::format::lines::{Lines, shorten};
 use crate::id::NONE;
 use crate::kinds::ConditionKind;
 use crate::names::{Names, Tables, same};
+use crate::op::{ObjectKind, Op};
+use crate::source::Source;
 use crate::tries::Tries;
 use crate::values::Value;
 

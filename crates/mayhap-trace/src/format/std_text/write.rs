@@ -6,13 +6,13 @@ use super::BYTE_ORDER_MARK;
 use super::read::value_length;
 use crate::columns::Columns;
 use crate::error::{Error, Position};
-use crate::event::{ObjectKind, Op};
 use crate::flags::Flags;
 use crate::format::lines::{LONGEST_LINE, shorten};
 use crate::format::{Sink, TraceWriter};
 use crate::id::{NONE, ValueId};
 use crate::kinds::ConditionKind;
 use crate::names::Tables;
+use crate::op::{ObjectKind, Op};
 use crate::summary::Bits;
 
 /// What other readers of STD text need.
@@ -47,12 +47,12 @@ pub struct StdWriter<W> {
 }
 
 impl<W: Sink> StdWriter<W> {
-    /// A writer to `out`.
+    /// Creates a writer to `out`.
     pub fn new(out: W) -> Self {
         StdWriter::with(out, StdOptions::default())
     }
 
-    /// A writer to `out` for other readers.
+    /// Returns a writer to `out` for other readers.
     pub fn with(out: W, options: StdOptions) -> Self {
         StdWriter {
             out,

@@ -11,6 +11,7 @@ use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::commands::record::{How, code};
+use crate::commands::suite::{Test, analyse};
 use crate::notes::note;
 use crate::{Exit, Failure};
 use mayhap_instrument::runtime;
@@ -37,6 +38,7 @@ pub(super) fn environment(
     folder: &Path,
 ) -> Result<Vec<(OsString, OsString)>, Failure> {
     let per = match (command, per) {
+        (_, Some("job")) => "job",
         ("run" | "r", None) => "file",
         ("test" | "t" | "bench" | "nextest", per) => per.unwrap_or("test"),
         ("run" | "r", Some(_)) => return Err(Failure::new("--per is about tests")),
@@ -59,7 +61,7 @@ pub(super) fn environment(
         (runner.into(), link.into_os_string()),
         (OUTPUT.into(), output.into_os_string()),
         (PER.into(), per.into()),
-        (OPTIONS.into(), options.join(" ").into()),
+        (OPTIONS.into(), options.join("\x1f").into()),
         (BEGAN.into(), began.to_string().into()),
     ])
 }
@@ -77,6 +79,9 @@ pub fn run(program: Vec<OsString>) -> Result<Exit, Failure> {
         return status
             .map(|status| Exit::Program(code(status)))
             .map_err(|error| Failure::at(Path::new(&binary), error));
+    }
+    if per == "job" {
+        return runner.analyse(&program);
     }
     if per == "file" {
         return runner.one(&program, runner.output.clone());
@@ -224,6 +229,47 @@ impl Runner {
     }
 }
 
+impl Runner {
+    /// Analyses each test of a test binary, or the whole program.
+    fn analyse(&self, program: &[OsString]) -> Result<Exit, Failure> {
+        let arguments = &program[1..];
+        let is_documentation = self.binary.to_string_lossy().contains("rustdoctest");
+        if is_documentation {
+            let status = Command::new(&self.binary).args(arguments).status();
+            return status
+                .map(|status| Exit::Program(code(status)))
+                .map_err(|error| Failure::at(Path::new(&self.binary), error));
+        }
+        let text = std::env::var(OPTIONS).unwrap_or_default();
+        let options: Vec<String> = text.split('\x1f').filter(|word| !word.is_empty()).map(String::from).collect();
+        let target = self.path(None).file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let tests = match tests(&self.binary, arguments) {
+            Some(names) => names.into_iter().map(|name| self.test(&target, name, arguments)).collect(),
+            None => vec![Test { name: target, program: program.to_vec(), folder: None, environment: Vec::new() }],
+        };
+        let mut out = std::io::stdout();
+        for test in tests {
+            let words = analyse(&test, &options, &self.numbered())?;
+            writeln!(out, "test {} ... {}", test.name, words)?;
+        }
+        Ok(Exit::Nothing)
+    }
+
+    /// A test of a test binary, by itself.
+    fn test(&self, target: &str, name: String, arguments: &[OsString]) -> Test {
+        let names = names(arguments);
+        let kept = arguments.iter().filter(|argument| !names.contains(argument) && *argument != "--exact").cloned();
+        let program = [self.binary.clone(), "--exact".into(), name.clone().into()].into_iter().chain(kept).collect();
+        Test { name: format!("{target}::{name}"), program, folder: None, environment: Vec::new() }
+    }
+
+    /// The next free file of the folder.
+    fn numbered(&self) -> PathBuf {
+        let path = |n: u32| self.output.join(format!("{n:06}.json"));
+        (0..).map(path).find(|path| !path.exists()).unwrap_or_else(|| path(0))
+    }
+}
+
 /// What a program printed into the file that it got.
 fn said(mut file: std::fs::File) -> String {
     use std::io::{Read, Seek};
@@ -237,7 +283,7 @@ fn said(mut file: std::fs::File) -> String {
 
 fn options(output: PathBuf) -> Result<Options, Failure> {
     let text = std::env::var(OPTIONS).unwrap_or_default();
-    let words: Vec<&str> = text.split_whitespace().collect();
+    let words: Vec<&str> = text.split('\x1f').collect();
     let value = |name: &str| words.iter().position(|word| *word == name).and_then(|at| words.get(at + 1)).copied();
     let number = |name: &str| value(name).and_then(|text| text.parse::<u64>().ok());
     let how = value("--schedule").and_then(How::named).unwrap_or(How::Free);

@@ -1,0 +1,27 @@
+//! Many traces, one report.
+//!
+//! In: files and folders ([`inputs`]), what to look for ([`Settings`]), a folder for results ([`Store`]). Each trace is a task. Tasks
+//! run in worker processes ([`pool`], [`worker`]), so that one that crashes, hangs or needs too much memory ends alone. A result is
+//! kept by the fingerprint of the trace, the settings and the build of the tool: nothing is done twice. Out: one report
+//! ([`merge`]), which depends on the traces and the settings alone, not on the number of workers, shards or runs that it took.
+//!
+//! This crate must never know a terminal or options of a command line.
+#![forbid(unsafe_code)]
+
+mod analyse;
+mod error;
+pub mod inputs;
+pub mod merge;
+pub mod pool;
+mod run;
+mod settings;
+mod store;
+mod task;
+pub mod worker;
+
+pub use analyse::{Suggest, analyse};
+pub use error::Error;
+pub use run::{Job, Progress, run};
+pub use settings::{Limits, Settings};
+pub use store::{Entry, Key, Manifest, Shard, Store, fingerprint};
+pub use task::{Failed, How, Outcome};

@@ -1,0 +1,346 @@
+//! Results in a folder: what was done is not done again.
+//!
+//! - `results/ab/ab….result`: what came of one trace. The name is a hash of the [`Key`]: the fingerprint of the trace's file, the
+//!   settings and the build of the tool.
+//! - `manifest-1-of-3`: the traces of a run, or of one shard of it, and the names of their results.
+//!
+//! A file is written under another name and renamed, so that it is there whole or not at all. Its first line has the XXH3 checksum of
+//! the rest: a file that does not match counts as absent, and its task is done again. Processes may share a store, since two
+//! that do the same task write the same result.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+
+use crate::{Error, Failed, Limits, Outcome, Settings};
+
+const RESULT: &str = "mayhap-result 1";
+const MANIFEST: &str = "mayhap-manifest 1";
+/// The quickest level: results are written once and read seldom.
+const LEVEL: i32 = 1;
+/// The largest result that is unpacked.
+const LARGEST: u64 = 4 << 30;
+
+/// The fingerprint of a file: of its bytes, which hold everything that a result depends on.
+pub fn fingerprint(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let (mut hash, mut buffer) = (Xxh3::new(), vec![0; 1 << 17]);
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(format!("{:032x}", hash.digest128())),
+            n => hash.update(&buffer[..n]),
+        }
+    }
+}
+
+/// What a result is of.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Key {
+    /// The fingerprint of the trace's file.
+    pub trace: String,
+    /// What was looked for.
+    pub settings: Settings,
+    /// The build of the tool.
+    pub build: String,
+}
+
+impl Key {
+    /// The name of the result.
+    pub fn name(&self) -> String {
+        let text = serde_json::to_vec(self).expect("a key is names and numbers");
+        format!("{:032x}", xxh3_128(&text))
+    }
+}
+
+/// What is read of a result without unpacking it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Header {
+    /// What it is of.
+    pub key: Key,
+    /// Fingerprints of the findings.
+    pub findings: Vec<String>,
+    /// Why there is no report, if there is none.
+    pub failed: Option<Failed>,
+    /// What the task was allowed to use, if it failed.
+    pub limits: Option<Limits>,
+}
+
+/// A part of a corpus: the `part`-th of `of` parts, from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Shard {
+    /// Which part.
+    pub part: u32,
+    /// Of how many.
+    pub of: u32,
+}
+
+impl Shard {
+    /// The whole.
+    pub const WHOLE: Shard = Shard { part: 1, of: 1 };
+
+    /// Whether the n-th trace, from 0, belongs to it. Neighbours, which are often alike, are spread.
+    pub fn has(self, n: usize) -> bool {
+        n % self.of as usize == self.part as usize - 1
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is not a shard such as 2/3");
+        let (part, of) = text.split_once('/').ok_or_else(wrong)?;
+        let shard = Shard { part: part.parse().map_err(|_| wrong())?, of: of.parse().map_err(|_| wrong())? };
+        if shard.part == 0 || shard.part > shard.of { Err(wrong()) } else { Ok(shard) }
+    }
+}
+
+/// The traces of a run, or of a shard of one.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Which part of the corpus it has.
+    pub shard: Shard,
+    /// The version of the tool.
+    pub tool: String,
+    /// What was looked for.
+    pub settings: Settings,
+    /// What was asked to be analysed.
+    pub inputs: Vec<String>,
+    /// The traces, by path.
+    pub traces: Vec<Entry>,
+}
+
+/// A trace of a run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its path.
+    pub path: String,
+    /// The name of its result.
+    pub result: Option<String>,
+    /// Why it has none, if it could not even be read.
+    pub failed: Option<Failed>,
+}
+
+/// A folder of results.
+#[derive(Clone, Debug)]
+pub struct Store {
+    folder: PathBuf,
+}
+
+impl Store {
+    /// Opens a store, and creates it if there is none.
+    pub fn create(folder: &Path) -> Result<Store, Error> {
+        fs::create_dir_all(folder.join("results")).map_err(Error::file(folder))?;
+        Ok(Store { folder: folder.to_path_buf() })
+    }
+
+    /// Opens a store that is there.
+    pub fn open(folder: &Path) -> Result<Store, Error> {
+        match folder.join("results").is_dir() {
+            true => Ok(Store { folder: folder.to_path_buf() }),
+            false => Err(Error::input(folder, "not a store of `mayhap corpus`: it has no folder `results`")),
+        }
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn result(&self, name: &str) -> PathBuf {
+        self.folder.join("results").join(name.get(..2).unwrap_or("")).join(format!("{name}.result"))
+    }
+
+    /// Keeps what came of a trace. Returns its name.
+    pub fn put(&self, key: &Key, outcome: &Outcome, limits: Limits) -> Result<String, Error> {
+        let name = key.name();
+        let path = self.result(&name);
+        let header = match outcome {
+            Outcome::Report(report) => {
+                let findings = report.findings.iter().map(|finding| finding.fingerprint.clone()).collect();
+                Header { key: key.clone(), findings, failed: None, limits: None }
+            }
+            Outcome::Failed(failed) => {
+                Header { key: key.clone(), findings: Vec::new(), failed: Some(failed.clone()), limits: Some(limits) }
+            }
+        };
+        let written = || -> io::Result<()> {
+            let mut rest = serde_json::to_vec(&header)?;
+            rest.push(b'\n');
+            let mut packed = zstd::Encoder::new(rest, LEVEL)?;
+            // The header stays readable without unpacking.
+            serde_json::to_writer(&mut packed, outcome)?;
+            write(&path, RESULT, &packed.finish()?)
+        };
+        written().map_err(Error::file(&path))?;
+        Ok(name)
+    }
+
+    /// What is known of a result; `None` if there is none, or it is damaged or of something else.
+    pub fn header(&self, key: &Key) -> Option<Header> {
+        let (header, _) = self.read(&key.name())?;
+        (header.key == *key).then_some(header)
+    }
+
+    /// What came of a trace, by the name of the result.
+    pub fn get(&self, name: &str) -> Option<Outcome> {
+        let (_, packed) = self.read(name)?;
+        let unpacked = zstd::Decoder::new(packed.as_slice()).ok()?.take(LARGEST);
+        serde_json::from_reader(io::BufReader::with_capacity(1 << 17, unpacked)).ok()
+    }
+
+    fn read(&self, name: &str) -> Option<(Header, Vec<u8>)> {
+        let rest = read(&self.result(name), RESULT)?;
+        let end = rest.iter().position(|&byte| byte == b'\n')?;
+        Some((serde_json::from_slice(&rest[..end]).ok()?, rest[end + 1..].to_vec()))
+    }
+
+    /// Keeps which traces a run has. Manifests of a run that was divided otherwise go.
+    pub fn put_manifest(&self, manifest: &Manifest) -> Result<(), Error> {
+        let Shard { part, of } = manifest.shard;
+        for (path, shard) in self.manifest_files()? {
+            if shard.of != of {
+                fs::remove_file(&path).map_err(Error::file(&path))?;
+            }
+        }
+        let path = self.folder.join(format!("manifest-{part}-of-{of}"));
+        let text = serde_json::to_vec(manifest).expect("a manifest is names and numbers");
+        write(&path, MANIFEST, &text).map_err(Error::file(&path))
+    }
+
+    /// The manifests, by shard.
+    pub fn manifests(&self) -> Result<Vec<Manifest>, Error> {
+        let parsed = |path: &Path| serde_json::from_slice(&read(path, MANIFEST)?).ok();
+        let manifest = |(path, _): (PathBuf, Shard)| {
+            parsed(&path).ok_or_else(|| Error::input(&path, "the manifest is damaged, or of another version of mayhap"))
+        };
+        self.manifest_files()?.into_iter().map(manifest).collect()
+    }
+
+    fn manifest_files(&self) -> Result<Vec<(PathBuf, Shard)>, Error> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&self.folder).map_err(Error::file(&self.folder))? {
+            let path = entry.map_err(Error::file(&self.folder))?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let shard = name.strip_prefix("manifest-").and_then(|rest| rest.replace("-of-", "/").parse().ok());
+            found.extend(shard.map(|shard| (path, shard)));
+        }
+        found.sort_by_key(|(_, shard): &(_, Shard)| (shard.of, shard.part));
+        Ok(found)
+    }
+}
+
+/// Writes a file whole or not at all, with a line before it that says what it is and has its checksum.
+fn write(path: &Path, format: &str, rest: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    // Others may read it, as far as the user's mask lets them: runners can share a store.
+    let mode = fs::Permissions::from_mode(0o666);
+    let create = || tempfile::Builder::new().prefix(".new-").permissions(mode.clone()).tempfile_in(folder);
+    let mut file: NamedTempFile = match create() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            fs::create_dir_all(folder)?;
+            create()?
+        }
+        other => other?,
+    };
+    writeln!(file, "{format} {:032x}", xxh3_128(rest))?;
+    file.write_all(rest)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Reads what [`write`] wrote, without the first line; `None` if it is not that.
+fn read(path: &Path, format: &str) -> Option<Vec<u8>> {
+    let mut bytes = fs::read(path).ok()?;
+    let end = bytes.iter().take(200).position(|&byte| byte == b'\n')?;
+    let line = String::from_utf8(bytes[..end].to_vec()).ok()?;
+    let sum = line.strip_prefix(format)?.trim();
+    let rest = bytes.split_off(end + 1);
+    (sum == format!("{:032x}", xxh3_128(&rest))).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mayhap_report::{Report, TraceInfo};
+
+    fn settings() -> Settings {
+        serde_json::from_str(
+            r#"{"kinds":["race"],"engine":"auto","as_published":false,"model":null,"instances":1,"distance":1,"cycle":null,
+            "all_patterns":false,"all_instances":false,"nodes":1,"seconds":null,"region":1,"window":0,"repair":false,
+            "source_roots":[]}"#,
+        )
+        .unwrap()
+    }
+
+    const LIMITS: Limits = Limits { memory: 1 << 30, time: std::time::Duration::from_secs(1) };
+
+    #[test]
+    fn a_damaged_result_counts_as_absent() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create(folder.path()).unwrap();
+        let key = Key { trace: "ab".to_string(), settings: settings(), build: "1".to_string() };
+        assert!(store.header(&key).is_none());
+        let report = Report::new("0", TraceInfo::default(), "data");
+        let name = store.put(&key, &Outcome::Report(Box::new(report)), LIMITS).unwrap();
+        assert!(store.header(&key).is_some() && matches!(store.get(&name), Some(Outcome::Report(_))));
+        let other = Key { build: "2".to_string(), ..key.clone() };
+        assert!(store.header(&other).is_none());
+        let path = store.result(&name);
+        let whole = fs::read(&path).unwrap();
+        for damaged in [&whole[..whole.len() - 1], &whole[..10], &[]] {
+            fs::write(&path, damaged).unwrap();
+            assert!(store.header(&key).is_none() && store.get(&name).is_none());
+        }
+        for at in (0..whole.len()).step_by(7) {
+            let mut changed = whole.clone();
+            changed[at] ^= 4;
+            fs::write(&path, changed).unwrap();
+            assert!(store.header(&key).is_none(), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn a_failure_is_kept_with_what_it_was_allowed() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create(folder.path()).unwrap();
+        let key = Key { trace: "ab".to_string(), settings: settings(), build: "1".to_string() };
+        let failed = Failed { how: crate::How::TimedOut, reason: "slow".to_string() };
+        store.put(&key, &Outcome::Failed(failed), LIMITS).unwrap();
+        let header = store.header(&key).unwrap();
+        let again = |limits: Limits| header.failed.as_ref().unwrap().may_succeed(header.limits, limits);
+        assert!(!again(LIMITS) && again(Limits { time: LIMITS.time * 2, ..LIMITS }));
+        assert!(!again(Limits { memory: 1 << 40, ..LIMITS }));
+    }
+
+    #[test]
+    fn shards_divide_and_their_manifests_replace_those_of_another_division() {
+        let thirds: Vec<Shard> = ["1/3", "2/3", "3/3"].iter().map(|text| text.parse().unwrap()).collect();
+        for n in 0..20 {
+            assert_eq!(thirds.iter().filter(|shard| shard.has(n)).count(), 1);
+        }
+        for wrong in ["0/3", "4/3", "1", "a/b", "1/"] {
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create(folder.path()).unwrap();
+        let manifest = |shard| Manifest {
+            shard,
+            tool: "0".to_string(),
+            settings: settings(),
+            inputs: Vec::new(),
+            traces: Vec::new(),
+        };
+        store.put_manifest(&manifest(Shard::WHOLE)).unwrap();
+        thirds.iter().for_each(|&shard| store.put_manifest(&manifest(shard)).unwrap());
+        assert_eq!(store.manifests().unwrap().iter().map(|m| m.shard).collect::<Vec<_>>(), thirds);
+        fs::write(folder.path().join("manifest-2-of-3"), "mayhap-manifest 1 00\n{}").unwrap();
+        assert!(store.manifests().unwrap_err().to_string().contains("damaged"));
+    }
+}

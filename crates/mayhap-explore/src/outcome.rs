@@ -1,0 +1,44 @@
+//! What is learnt from a run: all that the choice of further runs depends on. A run that was kept is as good as one that was made.
+
+use mayhap_record::TurnStep;
+
+use crate::Error;
+use crate::run::Tried;
+
+/// The most steps of a run that are looked at.
+const MOST_STEPS: usize = 30_000;
+
+/// What is learnt from a run.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Outcome {
+    /// Its steps, if it was made in turns and is not too long.
+    pub steps: Vec<TurnStep>,
+    /// What decided its way that is not seen in the steps.
+    pub unseen: Vec<String>,
+    /// It was ended because its time was up.
+    pub late: bool,
+    /// It has too many steps to be looked at.
+    pub too_long: bool,
+    /// It ended with exit code 0.
+    pub success: bool,
+}
+
+impl Outcome {
+    /// Of a run that was made in turns.
+    pub fn in_turns(tried: &Tried) -> Result<Outcome, Error> {
+        let steps = tried.capture.turn_steps()?;
+        let too_long = steps.len() > MOST_STEPS;
+        let mut unseen: Vec<String> =
+            tried.capture.sources().into_iter().map(|source| format!("the program uses {source}")).collect();
+        if tried.capture.kernel_decided() {
+            unseen.push("calls whose end the kernel decides".into());
+        }
+        let steps = if too_long || tried.late { Vec::new() } else { steps };
+        Ok(Outcome { steps, unseen, late: tried.late, too_long, success: tried.capture.status.success() })
+    }
+
+    /// Of a run whose schedule was drawn.
+    pub fn drawn(tried: &Tried) -> Outcome {
+        Outcome { late: tried.late, success: tried.capture.status.success(), ..Outcome::default() }
+    }
+}

@@ -1,0 +1,192 @@
+//! Exploring all executions of a program on one input, as far as that can be.
+//!
+//! Runs are made in turns that [`crate::dpor`] says, until none is left. Two executions differ if a read of some thread saw
+//! something else: another value where the recording has values, otherwise another write. What forbids to say that these are all is collected, and named.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use mayhap_record::{Operation, TurnStep};
+
+use crate::dpor::Tree;
+use crate::outcome::Outcome;
+use crate::turns::Turn;
+
+/// The executions that are known, and the turns that lead to others.
+#[derive(Debug, Default)]
+pub struct Systematic {
+    tree: Tree,
+    began: bool,
+    given_up: bool,
+    seen: HashSet<u64>,
+    limits: BTreeSet<String>,
+    steps_of_threads: Vec<Turn>,
+}
+
+impl Systematic {
+    /// The turns of the next run; `None` when nothing is left to run.
+    pub fn next_turns(&mut self) -> Option<Vec<Turn>> {
+        if self.given_up {
+            return None;
+        }
+        if !self.began {
+            return Some(Vec::new());
+        }
+        self.tree.next_turns()
+    }
+
+    /// The turns that would come next if nothing were learnt meanwhile, at most so many.
+    pub fn likely(&self, most: usize) -> Vec<Vec<Turn>> {
+        if self.given_up || !self.began { Vec::new() } else { self.tree.likely(most) }
+    }
+
+    /// Runs are too long to be gone through in turns.
+    pub fn has_given_up(&self) -> bool {
+        self.given_up
+    }
+
+    /// Learns from a run that was made in these turns; says whether no run before it was like it.
+    pub fn learn(&mut self, given: &[Turn], outcome: &Outcome) -> bool {
+        self.began = true;
+        if outcome.too_long || outcome.late {
+            self.limits.insert("runs that are too long to be looked at".into());
+            self.given_up = true;
+            return false;
+        }
+        let steps = &outcome.steps;
+        self.limits.extend(outcome.unseen.iter().cloned());
+        for operation in steps.iter().flat_map(|step| &step.operations) {
+            if let Operation::Unclear(what) = operation {
+                self.limits.insert((*what).to_string());
+            }
+        }
+        if several_wait(steps) {
+            self.limits.insert("which of several waiting threads a notify wakes".into());
+        }
+        if outcome.success && !all_ended(steps) {
+            self.limits.insert("threads that were still running when the program ended".into());
+        }
+        self.steps_of_threads = steps_of_threads(steps);
+        self.tree.learn(given, steps);
+        self.seen.insert(key(steps))
+    }
+
+    /// How many steps each thread made in the last run.
+    pub fn steps_of_threads(&self) -> &[Turn] {
+        &self.steps_of_threads
+    }
+
+    /// How many different executions there were.
+    pub fn executions(&self) -> u64 {
+        self.seen.len() as u64
+    }
+
+    /// How many runs are known to be worth making.
+    pub fn open(&self) -> u64 {
+        self.tree.open()
+    }
+
+    /// Nothing is left to run, and nothing forbids to say that these are all executions.
+    pub fn is_complete(&self) -> bool {
+        self.began && self.open() == 0 && self.limits().is_empty()
+    }
+
+    /// What forbids to say that these are all executions.
+    pub fn limits(&self) -> Vec<String> {
+        let mut limits: Vec<String> = self.limits.iter().cloned().collect();
+        if self.tree.diverged > 0 {
+            limits.push(format!("runs that did not follow their turns ({})", self.tree.diverged));
+        }
+        if self.tree.dropped > 0 {
+            limits.push(format!("orders for which there was no memory left ({})", self.tree.dropped));
+        }
+        if self.tree.merged {
+            limits.push("what comes between a plain write and a plain read right after it".into());
+        }
+        limits
+    }
+
+    /// Loops that wait were followed for a few rounds only.
+    pub fn cut_loops(&self) -> bool {
+        self.tree.cut_loops
+    }
+}
+
+/// How many steps each thread makes.
+fn steps_of_threads(steps: &[TurnStep]) -> Vec<Turn> {
+    let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
+    for step in steps {
+        *counts.entry(step.thread).or_default() += 1;
+    }
+    counts.into_iter().map(|(thread, count)| [thread, count]).collect()
+}
+
+/// All threads but the first have ended.
+fn all_ended(steps: &[TurnStep]) -> bool {
+    let mut running: BTreeSet<u32> = BTreeSet::new();
+    for step in steps {
+        for operation in &step.operations {
+            match operation {
+                Operation::Fork(thread) => _ = running.insert(*thread),
+                Operation::End => _ = running.remove(&step.thread),
+                _ => {}
+            }
+        }
+    }
+    running.is_empty()
+}
+
+/// A notify found more than one thread waiting.
+fn several_wait(steps: &[TurnStep]) -> bool {
+    let mut waiting: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
+    for step in steps {
+        for operation in &step.operations {
+            match operation {
+                Operation::Wait(condition) => _ = waiting.entry(*condition).or_default().insert(step.thread),
+                Operation::Unparked(thread) => waiting.values_mut().for_each(|threads| _ = threads.remove(thread)),
+                Operation::Notify(condition) if waiting.get(condition).is_some_and(|threads| threads.len() > 1) => {
+                    return true;
+                }
+                _ => {}
+            }
+        }
+    }
+    false
+}
+
+/// What tells executions apart: what the reads of each thread saw. A read that only repeats the one before it counts once.
+pub fn key(steps: &[TurnStep]) -> u64 {
+    let mut written: HashMap<u64, (u32, u32)> = HashMap::new();
+    let mut writes: HashMap<u32, u32> = HashMap::new();
+    let mut seen: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    let mut last: HashMap<u32, (u32, u64)> = HashMap::new();
+    for step in steps {
+        for operation in &step.operations {
+            let thread = step.thread;
+            if let Operation::Read(address, bytes, found, _) | Operation::Update(address, bytes, found) = operation {
+                let saw = found.unwrap_or_else(|| {
+                    let mut hasher = DefaultHasher::new();
+                    let range = *address..*address + u64::from((*bytes).min(64));
+                    range.for_each(|byte| written.get(&byte).hash(&mut hasher));
+                    hasher.finish()
+                });
+                let site = if let Operation::Read(.., site) = operation { *site } else { 0 };
+                if site == 0 || last.insert(thread, (site, saw)) != Some((site, saw)) {
+                    seen.entry(thread).or_default().push(saw);
+                }
+            } else if !matches!(operation, Operation::Unparked(_) | Operation::Blocked(_)) {
+                last.remove(&thread);
+            }
+            if let Operation::Write(address, bytes) | Operation::Update(address, bytes, _) = operation {
+                let nth = writes.entry(thread).or_default();
+                *nth += 1;
+                for byte in *address..*address + u64::from((*bytes).min(64)) {
+                    written.insert(byte, (thread, *nth));
+                }
+            }
+        }
+    }
+    let mut hasher = DefaultHasher::new();
+    seen.hash(&mut hasher);
+    hasher.finish()
+}

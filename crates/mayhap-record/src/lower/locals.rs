@@ -1,0 +1,235 @@
+//! Variables on stacks live as long as the functions that they are in. The same place may be another variable of another function later.
+//!
+//! When a function has returned, its variables that were named are looked up anew at the next access. If the debug information then knows
+//! another variable there, that one is meant. If it knows none, a thread uses what is dead, and it is still the old one.
+
+use std::collections::HashMap;
+
+use mayhap_trace::{Flags, NameError, Op, VariableKind};
+
+use super::Lowering;
+use super::steps::View;
+use crate::memory::{Block, BlockKind};
+use crate::sharing::sharing_state::CUTS;
+
+/// A place on a stack: the stack by its block, and the granule.
+type Place = (usize, u64);
+/// Where a function was, and with which stack.
+type Frame = (u64, u64);
+
+/// The variables of functions.
+#[derive(Default)]
+pub(crate) struct Locals {
+    /// Of each thread: the depth of the function, and the granule, of variables that are alive.
+    live: Vec<Vec<(usize, u64)>>,
+    /// The depth of the deepest of them.
+    deepest: Vec<usize>,
+    /// The variables that the debug information knows at a place, by the function, and by their names.
+    known: HashMap<Place, Vec<(Frame, u32)>>,
+    by_name: HashMap<Place, Vec<(String, u32)>>,
+    /// The latest variable at a place.
+    latest: HashMap<Place, u32>,
+    /// What the word that is lowered has made of functions that returned, if it has.
+    pub(super) left: Option<Left>,
+}
+
+/// Variables of functions that have returned.
+#[derive(Clone, Copy)]
+pub(super) struct Left {
+    /// The site of the call of the outermost function.
+    site: u32,
+    /// The highest granule of it, and the lowest of all.
+    highest: u64,
+    lowest: u64,
+}
+
+impl Locals {
+    fn begins(&mut self, thread: u16, depth: usize, granule: u64) {
+        let index = usize::from(thread);
+        if self.live.len() <= index {
+            self.live.resize(index + 1, Vec::new());
+            self.deepest.resize(index + 1, 0);
+        }
+        self.live[index].push((depth, granule));
+        self.deepest[index] = self.deepest[index].max(depth);
+    }
+}
+
+/// Enters a variable, in place of one that was known so.
+fn enter<K: PartialEq>(all: &mut Vec<(K, u32)>, key: K, id: u32) {
+    match all.iter_mut().find(|(known, _)| *known == key) {
+        Some((_, known)) => *known = id,
+        None => all.push((key, id)),
+    }
+}
+
+impl Lowering {
+    /// Of the current thread's functions only the outermost `depth` are left.
+    #[inline]
+    pub(super) fn functions_end(&mut self, depth: u64) -> Result<(), NameError> {
+        let thread = usize::from(self.current);
+        if !self.lives.is_empty() {
+            self.end_local_objects(depth as usize)?;
+        }
+        if self.locals.live.get(thread).is_some_and(|live| !live.is_empty())
+            && self.locals.deepest[thread] as u64 >= depth
+        {
+            self.forget_locals(thread, depth as usize)?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn forget_locals(&mut self, thread: usize, depth: usize) -> Result<(), NameError> {
+        // The function that a thread begins with ends with the thread, whose stack goes whole.
+        let ended: Vec<(usize, u64)> =
+            self.locals.live[thread].iter().copied().filter(|&(of, _)| of >= depth.max(1)).collect();
+        for (of, granule) in ended {
+            self.end_local(of, granule)?;
+        }
+        let kept = &mut self.kept;
+        self.locals.live[thread].retain(|&(of, granule)| {
+            let stays = of < depth;
+            if !stays {
+                // The next access looks the variable up.
+                kept.set(granule, kept.get(granule) & u64::from(u32::MAX));
+            }
+            stays
+        });
+        self.locals.deepest[thread] = self.locals.live[thread].iter().map(|(of, _)| *of).max().unwrap_or(0);
+        Ok(())
+    }
+
+    /// A variable of a function at a depth is gone: the function has returned.
+    fn end_local(&mut self, depth: usize, granule: u64) -> Result<(), NameError> {
+        let (site, cell) = (self.stacks.call_site(self.current, depth), self.kept.get(granule));
+        if site == 0 || cell >> 32 == 0 {
+            return Ok(());
+        }
+        let first = (cell >> 32) as u32 - 1;
+        for variable in first..=first + (cell & CUTS).count_ones() {
+            if self.tables.variable_kinds.get(variable as usize) == VariableKind::Unspecified {
+                self.tables.variable_kinds.set(variable as usize, VariableKind::Local);
+            }
+        }
+        self.leave(site, granule);
+        self.stacks.frees(site);
+        self.access_with(site, granule, 8, Op::Write, Flags::FREE, None)?;
+        // In the next call of the function it is another variable.
+        if let Some(block) = self.blocks.containing(granule) {
+            self.locals.known.remove(&(block.number, granule));
+            self.locals.by_name.remove(&(block.number, granule));
+        }
+        Ok(())
+    }
+
+    /// Locks and the like that are variables of functions which have returned.
+    #[cold]
+    fn end_local_objects(&mut self, depth: usize) -> Result<(), NameError> {
+        let Some(stack) = self.threads.get(usize::from(self.current)).map(|thread| thread.stack.clone()) else {
+            return Ok(());
+        };
+        // The word is of the function that the thread has returned to.
+        self.at = 0;
+        for address in self.lives.within(stack) {
+            let Some(block) = self.blocks.containing(address).copied() else { continue };
+            let Some((of, ..)) = self.frame_of(&block, address).filter(|(of, ..)| *of >= depth.max(1)) else {
+                continue;
+            };
+            let site = self.stacks.call_site(self.current, of);
+            if site != 0 && self.local_name(address).is_some() {
+                self.leave(site, address);
+                self.end_objects(site, address..address + 1)?;
+                self.objects.forget(address..address + 1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what the return of functions ends.
+    fn leave(&mut self, site: u32, address: u64) {
+        let left = self.locals.left.get_or_insert(Left { site, highest: address, lowest: address });
+        if address > left.highest {
+            (left.site, left.highest) = (site, address);
+        }
+        left.lowest = left.lowest.min(address);
+    }
+
+    /// The word that was lowered said that functions have returned: that is a step.
+    pub(super) fn note_left(&mut self, events: u64) {
+        if let Some(left) = self.locals.left.take().filter(|_| events > 0) {
+            let view = View { sites: &self.sites, blocks: &self.blocks, symbols: &self.symbols };
+            let words = ((left.highest - left.lowest) / 8).min(u8::MAX.into()) as u8;
+            self.steps.left(&view, self.current, left.site, left.highest / 8 * 8, words, events);
+        }
+    }
+
+    /// The variable of the granule's first piece, if the granule is a part of a stack and was named before in such a call, or if nothing else is
+    /// known there by now.
+    pub(super) fn known_local(&mut self, granule: u64) -> Option<u32> {
+        let Some((block, depth, frame)) = self.local_frame(granule) else {
+            // No function has it: the thread ends, or has left them all.
+            let block = self.blocks.containing(granule)?;
+            return self.locals.latest.get(&(block.number, granule)).copied();
+        };
+        let place = (block.number, granule);
+        let known = self.locals.known.get(&place).and_then(|all| all.iter().find(|(of, _)| *of == frame));
+        if let Some(&(_, known)) = known {
+            self.locals.begins(block.thread, depth, granule);
+            self.locals.latest.insert(place, known);
+            return Some(known);
+        }
+        match self.name_in(granule) {
+            Some(name) => {
+                let (_, id) = *self.locals.by_name.get(&place)?.iter().find(|(known, _)| *known == name)?;
+                self.note_local(granule, id);
+                Some(id)
+            }
+            None => self.locals.latest.get(&place).copied(),
+        }
+    }
+
+    /// Notes the variable of a granule's first piece, if the granule is a variable of a function.
+    pub(super) fn note_local(&mut self, granule: u64, id: u32) {
+        if let Some((block, depth, frame)) = self.local_frame(granule)
+            && let Some(name) = self.name_in(granule)
+        {
+            let place = (block.number, granule);
+            self.locals.begins(block.thread, depth, granule);
+            enter(self.locals.known.entry(place).or_default(), frame, id);
+            enter(self.locals.by_name.entry(place).or_default(), name, id);
+            self.locals.latest.insert(place, id);
+        }
+    }
+
+    /// The name of the first piece of a granule that the debug information knows.
+    fn name_in(&self, granule: u64) -> Option<String> {
+        let cuts = self.kept.get(granule) & CUTS;
+        (0..8).filter(|byte| *byte == 0 || cuts & 1 << byte != 0).find_map(|byte| self.local_name(granule + byte))
+    }
+
+    fn local_frame(&self, granule: u64) -> Option<(Block, usize, Frame)> {
+        let block = *self.blocks.containing(granule)?;
+        let (depth, stack_pointer, pc) = self.frame_of(&block, granule)?;
+        Some((block, depth, (pc, stack_pointer)))
+    }
+
+    /// The function in whose frame an address lies: its depth, its stack pointer, and a program counter in it.
+    fn frame_of(&self, block: &Block, address: u64) -> Option<(usize, u64, u64)> {
+        if !matches!(block.kind, BlockKind::Stack(_)) {
+            return None;
+        }
+        let now = (block.thread == self.current).then(|| self.sites.get(self.at).pc).filter(|&pc| pc != 0);
+        let (depth, distance, pc) = self.stacks.frame_at(block.thread, block.end - address, now)?;
+        // The hook that noted the stack pointer had been called, which put a word on the stack.
+        Some((depth, block.end - distance + 8, pc))
+    }
+
+    /// What a variable of a function that runs is called, if the address is on a stack and the debug information knows.
+    pub(super) fn local_name(&self, address: u64) -> Option<String> {
+        let block = self.blocks.containing(address)?;
+        let (_, stack_pointer, pc) = self.frame_of(block, address)?;
+        let name = self.symbols.local(pc, stack_pointer, address)?;
+        Some(if block.thread == 0 { name } else { format!("{}/{name}", self.thread_name(block.thread)) })
+    }
+}

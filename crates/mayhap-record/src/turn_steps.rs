@@ -1,0 +1,202 @@
+//! The steps of a run that was made in turns, as they come out of the ring: for those who explore, without names and without a trace.
+
+use std::collections::HashMap;
+use std::io;
+
+use mayhap_wire::ring::{AtomicKind, MAX_SITE, SiteKind, Tag, split_atomic};
+
+use crate::capture::store::Store;
+use crate::capture::unpacking::Unpacker;
+use crate::memory::Sites;
+use crate::ring_words::{Word, Words, following};
+
+/// What a thread did between two moments at which another one could have come first.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TurnStep {
+    /// The thread, by its number in the recording.
+    pub thread: u32,
+    /// The address of its first operation in the code; 0 where that is not known.
+    pub code: u64,
+    /// What it did, in order.
+    pub operations: Vec<Operation>,
+}
+
+/// One operation of a step.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Operation {
+    /// Memory was read: the address, how many bytes, what was found where that is known, and the place in the code.
+    Read(u64, u32, Option<u64>, u32),
+    /// Memory was written.
+    Write(u64, u32),
+    /// Memory was read and written in one: the address, how many bytes, and what was found where that is known.
+    Update(u64, u32, Option<u64>),
+    /// A lock was taken.
+    Acquire(u64),
+    /// A lock was given up.
+    Release(u64),
+    /// A lock was taken that readers hold together.
+    SharedAcquire(u64),
+    /// A reader gave it up.
+    SharedRelease(u64),
+    /// Something was done with a synchronisation object that others may do at the same time, in either order: an attempt that failed, a semaphore, a
+    /// condition, a barrier, a once-initialisation.
+    Sync(u64),
+    /// One thread that waits on a condition, if there is one, is woken.
+    Notify(u64),
+    /// The thread begins to wait on a condition.
+    Wait(u64),
+    /// The thread cannot go on before another one changes this lock or semaphore.
+    Blocked(u64),
+    /// Another thread, which could not go on, can try again.
+    Unparked(u32),
+    /// A thread was started.
+    Fork(u32),
+    /// A thread has ended, and this one knows.
+    Join(u32),
+    /// The thread ends.
+    End,
+    /// Something whose order others decide, or that is not seen: one of [`UNCLEAR`].
+    Unclear(&'static str),
+}
+
+/// What [`Operation::Unclear`] can say.
+pub const UNCLEAR: [&str; 4] = [
+    "waits inside a library",
+    "what threads hand over through the kernel",
+    "signals",
+    "code that the recording does not see into",
+];
+
+/// The steps of a run.
+pub(crate) fn steps(store: &Store) -> io::Result<Vec<TurnStep>> {
+    let mut reader = Reader::default();
+    let (mut unpacker, mut buffer) = (Unpacker::new(), Vec::new());
+    for block in store.blocks() {
+        let bytes = store.get(block, &mut buffer)?;
+        let words = unpacker.words(bytes, block.units()).ok_or_else(|| block.is_wrong())?;
+        for word in Words::new(&words) {
+            match word {
+                Word::Access(site, address) => reader.access(site & MAX_SITE, address),
+                Word::Record(tag, argument, body) => reader.record(tag, argument, body),
+            }
+        }
+    }
+    Ok(reader.steps)
+}
+
+#[derive(Default)]
+struct Reader {
+    sites: Sites,
+    steps: Vec<TurnStep>,
+    thread: u32,
+    /// Where in the code the current record comes from.
+    code: u64,
+    /// The next lock is only tried: if another thread held it, the attempt would fail.
+    tries: bool,
+    /// Locks that threads hold as readers.
+    readers: Vec<(u64, u32)>,
+    /// Sizes of blocks of the heap.
+    blocks: HashMap<u64, u64>,
+}
+
+impl Reader {
+    fn put(&mut self, operation: Operation) {
+        match self.steps.last_mut() {
+            Some(step) if step.thread == self.thread => {
+                if step.operations.is_empty() {
+                    step.code = self.code;
+                }
+                step.operations.push(operation);
+            }
+            // What a thread does without beginning a step belongs to its last one, and is done before others go on.
+            _ => self.steps.push(TurnStep { thread: self.thread, code: self.code, operations: vec![operation] }),
+        }
+    }
+
+    fn access(&mut self, site: u32, address: u64) {
+        let (number, site) = (site, self.sites.get(site));
+        self.code = site.pc;
+        match site.kind {
+            SiteKind::Read => self.put(Operation::Read(address, site.size.into(), None, number)),
+            SiteKind::Write => self.put(Operation::Write(address, site.size.into())),
+            SiteKind::Branch | SiteKind::Other | SiteKind::Call | SiteKind::Return => {}
+        }
+    }
+
+    fn record(&mut self, tag: Tag, argument: u32, body: &[u64]) {
+        let (first, second) = (following(body, 0), following(body, 1));
+        let bytes = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
+        self.code = self.sites.get(argument).pc;
+        match tag {
+            Tag::Switch => self.thread = argument,
+            Tag::Site => self.sites.define(argument, first),
+            Tag::Step => self.steps.push(TurnStep { thread: self.thread, code: 0, operations: Vec::new() }),
+            Tag::End => self.put(Operation::End),
+            Tag::Fork => self.put(Operation::Fork(first as u32)),
+            Tag::Join => self.put(Operation::Join(first as u32)),
+            Tag::Tried => self.tries = first == 0,
+            // An attempt that succeeded could have come while the lock was held.
+            Tag::Acquire if std::mem::take(&mut self.tries) => self.put(Operation::Sync(first)),
+            Tag::Acquire => self.put(Operation::Acquire(first)),
+            Tag::SharedAcquire => {
+                self.readers.push((first, self.thread));
+                let tries = std::mem::take(&mut self.tries);
+                self.put(if tries { Operation::Sync(first) } else { Operation::SharedAcquire(first) });
+            }
+            Tag::Release | Tag::AnyRelease => self.release(first),
+            Tag::Notify => self.put(Operation::Notify(first)),
+            Tag::NotifyAll | Tag::SemPost | Tag::SemWait | Tag::OnceDone | Tag::OnceSeen | Tag::Failed => {
+                self.put(Operation::Sync(first));
+            }
+            Tag::BarrierArrive => self.put(Operation::Sync(first)),
+            // What Rust's library waits for is seen as atomic operations.
+            Tag::Blocked if second == Tag::StdLocked as u64 || second == Tag::Parked as u64 => {}
+            Tag::Blocked if second == Tag::WaitEnd as u64 => self.put(Operation::Wait(first)),
+            Tag::Blocked if second == Tag::Join as u64 => self.put(Operation::Blocked(0)),
+            Tag::Blocked => self.put(Operation::Blocked(first)),
+            Tag::Found => {
+                if let Some(Operation::Read(_, _, found, _)) =
+                    self.steps.last_mut().and_then(|step| step.operations.last_mut())
+                {
+                    *found = Some(first);
+                }
+            }
+            Tag::Unparked => self.put(Operation::Unparked(argument)),
+            Tag::RangeRead => self.put(Operation::Read(first, bytes(second), None, argument)),
+            Tag::RangeWrite => self.put(Operation::Write(first, bytes(second))),
+            Tag::Alloc => _ = self.blocks.insert(first, second),
+            Tag::Free if first != 0 => {
+                let size = self.blocks.remove(&first).unwrap_or(1);
+                self.put(Operation::Write(first, bytes(size)));
+            }
+            Tag::Atomic => self.atomic(argument, body),
+            Tag::StdLocked | Tag::StdUnlocked | Tag::Parked | Tag::WaitBegin | Tag::WaitEnd => {
+                self.put(Operation::Unclear(UNCLEAR[0]));
+            }
+            Tag::Send | Tag::Receive | Tag::Ready | Tag::HangUp | Tag::KeyedAcquire | Tag::KeyedRelease => {
+                self.put(Operation::Unclear(UNCLEAR[1]));
+            }
+            Tag::SignalSent | Tag::SignalTaken => self.put(Operation::Unclear(UNCLEAR[2])),
+            Tag::Doubt => self.put(Operation::Unclear(UNCLEAR[3])),
+            _ => {}
+        }
+    }
+
+    fn release(&mut self, lock: u64) {
+        let held = self.readers.iter().rposition(|&reader| reader == (lock, self.thread));
+        if let Some(held) = held {
+            self.readers.swap_remove(held);
+        }
+        self.put(if held.is_some() { Operation::SharedRelease(lock) } else { Operation::Release(lock) });
+    }
+
+    fn atomic(&mut self, site: u32, body: &[u64]) {
+        let Some((kind, _, size)) = split_atomic(following(body, 1)) else { return };
+        let (address, found) = (following(body, 0), body.get(2).copied());
+        self.put(match kind {
+            AtomicKind::Load => Operation::Read(address, size.into(), found, site),
+            AtomicKind::Store => Operation::Write(address, size.into()),
+            AtomicKind::Update => Operation::Update(address, size.into(), found),
+        });
+    }
+}

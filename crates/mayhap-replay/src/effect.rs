@@ -1,0 +1,218 @@
+//! What came of a program after the bad state was reached, beyond what the recorded run showed.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::outcome::{Effect, Outcome};
+use mayhap_trace::attachments::Run;
+
+/// What the recorded run came to.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Recorded {
+    /// How it was started and ended.
+    pub run: Run,
+    /// What it printed, if that is known.
+    pub output: Option<Printed>,
+    /// It did not end by itself.
+    pub late: bool,
+}
+
+/// What a program printed.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Printed {
+    /// On standard output.
+    pub out: Vec<u8>,
+    /// On standard error.
+    pub err: Vec<u8>,
+    /// The number of its process.
+    pub process: u32,
+}
+
+/// Why the program was ended from here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ended {
+    Deadlock,
+    Hang,
+    Timeout,
+}
+
+/// What came of the program, beyond what the recorded run showed.
+pub(crate) fn effect(
+    outcome: &Outcome,
+    ended: Option<Ended>,
+    status: ExitStatus,
+    printed: Option<&Printed>,
+    recorded: Option<&Recorded>,
+) -> Effect {
+    match ended {
+        Some(Ended::Deadlock) => return Effect::Deadlock,
+        // As the recorded run did.
+        Some(Ended::Hang | Ended::Timeout) if recorded.is_some_and(|recorded| recorded.late) => return Effect::None,
+        Some(Ended::Hang) => return Effect::Hang,
+        Some(Ended::Timeout) => return if *outcome == Outcome::Confirmed { Effect::Hang } else { Effect::Unknown },
+        None => {}
+    }
+    let before = recorded.map(|recorded| &recorded.run);
+    if let Some(signal) = status.signal() {
+        if before.is_some_and(|run| run.signal == Some(signal)) {
+            return Effect::None;
+        }
+        let message = printed.and_then(|printed| last_words(&printed.err));
+        return Effect::Crash { signal, message };
+    }
+    if let (Some(code), Some(before)) = (status.code(), before.and_then(|run| run.code))
+        && code != before
+    {
+        return Effect::Exit { code, recorded: before };
+    }
+    let texts = printed.zip(recorded.and_then(|recorded| recorded.output.as_ref()));
+    let other = texts.and_then(|(now, before)| {
+        let new = |a: &[u8], b: &[u8]| new_line((a, now.process), (b, before.process));
+        new(&now.out, &before.out).or_else(|| new(&now.err, &before.err))
+    });
+    other.map_or(Effect::None, |line| Effect::Output { line })
+}
+
+/// The last line of a text that says something.
+pub fn last_words(text: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(text);
+    text.lines().rev().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_string())
+}
+
+/// The first line that was not among those before; lines may come in any order. Each text is of a process.
+fn new_line((now, process): (&[u8], u32), (before, process_before): (&[u8], u32)) -> Option<String> {
+    let before = String::from_utf8_lossy(before).into_owned();
+    let mut left: Vec<(&str, String)> = before.lines().map(|line| (line, normalised(line, process_before))).collect();
+    let now = String::from_utf8_lossy(now).into_owned();
+    for line in now.lines() {
+        let same = normalised(line, process);
+        match left.iter().position(|(_, other)| *other == same) {
+            Some(at) => drop(left.swap_remove(at)),
+            None => return Some(line.to_string()),
+        }
+    }
+    left.first().map(|(line, _)| format!("{line} (missing)"))
+}
+
+/// A line without what differs from run to run by itself: addresses, times, dates, durations, and the numbers of the process and
+/// its threads.
+pub fn normalised(line: &str, process: u32) -> String {
+    let mut text = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(first) = rest.chars().next() {
+        let inside_word = text.chars().last().is_some_and(|c| c.is_alphanumeric() || c == '_');
+        let length = if first.is_ascii_digit() && !inside_word { varying(rest, process) } else { 0 };
+        let taken = if length == 0 { first.len_utf8() } else { length };
+        text.push_str(if length == 0 { &rest[..taken] } else { "#" });
+        // A number that stays is copied as a whole: its digits are no numbers of their own.
+        rest = &rest[taken..];
+        if length == 0 && first.is_ascii_digit() {
+            let digits = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+            text.push_str(&rest[..digits]);
+            rest = &rest[digits..];
+        }
+    }
+    text
+}
+
+/// How long the number at the beginning of a text is, if it may differ from run to run by itself; 0 if it may not.
+fn varying(text: &str, process: u32) -> usize {
+    if let Some(digits) = text.strip_prefix("0x") {
+        let length = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
+        // Shorter ones may be flags and sizes.
+        return if length >= 6 { length + 2 } else { 0 };
+    }
+    let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let first = digits(text);
+    // A time or a date: groups of digits between the same signs.
+    for sign in [':', '-', '/'] {
+        let (mut at, mut groups) = (first, 1);
+        while text[at..].starts_with(sign) && (1..=4).contains(&digits(&text[at + 1..])) {
+            at += 1 + digits(&text[at + 1..]);
+            groups += 1;
+        }
+        if groups == 3 && first <= 4 {
+            let fraction = text[at..].strip_prefix(['.', ',']).map_or(0, digits);
+            return if fraction > 0 { at + 1 + fraction } else { at };
+        }
+    }
+    let fraction = text[first..].strip_prefix('.').map_or(0, digits);
+    let end = if fraction > 0 { first + 1 + fraction } else { first };
+    let unit = text[end..].trim_start_matches(' ');
+    let unit_end = unit.find(|c: char| !c.is_alphabetic()).unwrap_or(unit.len());
+    if UNITS.contains(&&unit[..unit_end]) {
+        return end;
+    }
+    match text[..first].parse::<u64>() {
+        Ok(number) if fraction == 0 && is_of_this_run(number, process) => first,
+        _ => 0,
+    }
+}
+
+/// Units of time.
+const UNITS: [&str; 14] = [
+    "ns",
+    "us",
+    "µs",
+    "ms",
+    "s",
+    "sec",
+    "secs",
+    "second",
+    "seconds",
+    "milliseconds",
+    "microseconds",
+    "nanoseconds",
+    "min",
+    "minutes",
+];
+
+/// Whether a number names the process, one of its threads, a place in its memory, or a moment of the last days.
+fn is_of_this_run(number: u64, process: u32) -> bool {
+    const THREADS: u64 = 32;
+    const DAY: u64 = 86_400;
+    let process = u64::from(process);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let is_recent = |unit: u64| (now.saturating_sub(DAY)..=now + DAY).contains(&(number / unit));
+    process > 1 && (process..process + THREADS).contains(&number)
+        || (0x5500_0000_0000..0x5700_0000_0000).contains(&number)
+        || (0x7e00_0000_0000..0x8000_0000_0000).contains(&number)
+        || [1, 1_000, 1_000_000, 1_000_000_000].into_iter().any(is_recent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_from_run_to_run_by_itself_is_no_effect() {
+        let same = |a: &str, b: &str| normalised(a, 4711) == normalised(b, 815);
+        assert!(same("pid 4711 began", "pid 815 began"));
+        assert!(same("at 0x7ffd12345678", "at 0x7ffe00aa5678"));
+        assert!(same("2026-11-16 13:45:01.123 done", "2026-11-17 03:05:59.9 done"));
+        assert!(same("took 3.25 ms", "took 12 ms"));
+        assert!(same("[13:45:01] ready", "[23:59:59] ready"));
+        assert!(same("thread 140737352 4711", "thread 140737352 816"));
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
+        assert!(same(&format!("now {now}"), &format!("now {}", now + 1_000_000)));
+    }
+
+    #[test]
+    fn other_numbers_are() {
+        let same = |a: &str, b: &str| normalised(a, 4711) == normalised(b, 815);
+        for (a, b) in [
+            ("total 200", "total 199"),
+            ("0x10 set", "0x11 set"),
+            ("value 3.5", "value 3.6"),
+            ("1234567890123", "1234567890124"),
+            ("a4711", "a815"),
+            ("x-1", "x-2"),
+            ("ratio 1:2", "ratio 1:3"),
+        ] {
+            assert!(!same(a, b), "{a} {b}");
+        }
+        assert!(new_line((b"a\nb 4711\n", 4711), (b"b 815\na\n", 815)).is_none());
+        assert_eq!(new_line((b"b\n", 1), (b"a\nb\n", 1)).as_deref(), Some("a (missing)"));
+    }
+}

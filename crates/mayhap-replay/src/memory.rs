@@ -1,0 +1,254 @@
+//! What the runtime found wrong with the program's use of memory in a replay.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::mem::offset_of;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+
+use mayhap_symbols::{Place, Symbols};
+use mayhap_trace::attachments::steps::Steps;
+use mayhap_wire::judgement::{Judgement, MAGIC, STACK, Stack, error, usage};
+use serde::{Deserialize, Serialize};
+
+/// Memory in which the runtime describes the first error that it finds.
+pub struct Judge {
+    file: File,
+}
+
+/// What is wrong.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum MemoryErrorKind {
+    /// Memory is read that no thread has written.
+    Uninitialised,
+    /// A pointer is used that is null.
+    NullDereference,
+    /// A block is freed by a function that does not go with the one that allocated it.
+    MismatchedFree,
+    /// Memory next to a block is used.
+    HeapOverflow,
+    /// A block is freed that was freed before.
+    DoubleFree,
+    /// Memory is used that was freed.
+    UseAfterFree,
+    /// A variable is used of a function that has returned.
+    UseAfterReturn,
+}
+
+impl MemoryErrorKind {
+    /// The name in titles and effects.
+    pub fn name(self) -> &'static str {
+        match self {
+            MemoryErrorKind::Uninitialised => "uninitialised read",
+            MemoryErrorKind::NullDereference => "null dereference",
+            MemoryErrorKind::MismatchedFree => "mismatched free",
+            MemoryErrorKind::HeapOverflow => "heap overflow",
+            MemoryErrorKind::DoubleFree => "double free",
+            MemoryErrorKind::UseAfterFree => "use after free",
+            MemoryErrorKind::UseAfterReturn => "use after return",
+        }
+    }
+}
+
+/// A thread and the calls that it was in.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Moment {
+    /// The thread; empty if it is not known.
+    pub thread: String,
+    /// The calls, innermost first; empty if they are not known.
+    pub stack: Vec<Frame>,
+}
+
+/// A call.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Frame {
+    /// The function; empty if it is not known.
+    pub function: String,
+    /// File and line.
+    pub line: String,
+    /// It is in code of the language's own.
+    pub is_library: bool,
+}
+
+impl Moment {
+    /// The innermost call in the program's own code.
+    pub fn place(&self) -> Option<&Frame> {
+        self.stack.iter().find(|frame| !frame.is_library).or(self.stack.first())
+    }
+}
+
+/// An error in the program's use of memory.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct MemoryError {
+    /// What is wrong.
+    pub kind: MemoryErrorKind,
+    /// What happens, as the end of the sentence "it …": "reads 4 bytes at offset 8 of a block of 16 bytes".
+    pub what: String,
+    /// What has happened to the memory, or to what it is about: "freed", "closed".
+    pub ended: String,
+    /// The access or the second free.
+    pub used: Moment,
+    /// The first free, if there was one.
+    pub freed: Option<Moment>,
+    /// The allocation, if it is known.
+    pub allocated: Option<Moment>,
+}
+
+impl fmt::Display for MemoryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.kind.name())?;
+        let at = |moment: &Moment| match moment.place() {
+            Some(frame) => {
+                let line = frame.line.rsplit_once('/').map_or(&*frame.line, |(_, name)| name);
+                if frame.function.is_empty() { format!(" at {line}") } else { format!(" at {} {line}", frame.function) }
+            }
+            None => String::new(),
+        };
+        let thread = if self.used.thread.is_empty() { "a thread" } else { &self.used.thread };
+        write!(f, "{thread} {}{}", self.what, at(&self.used))?;
+        for (moment, done) in [(&self.freed, &*self.ended), (&self.allocated, "allocated")] {
+            if let Some(moment) = moment {
+                let by = if moment.thread.is_empty() { String::new() } else { format!(" by {}", moment.thread) };
+                write!(f, ", {done}{by}{}", at(moment))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Judge {
+    /// `fills`: new blocks are filled with a pattern.
+    pub fn create(fills: bool) -> io::Result<Judge> {
+        let file = File::from(rustix::fs::memfd_create("mayhap-judgement", rustix::fs::MemfdFlags::CLOEXEC)?);
+        let mut bytes = vec![0; size_of::<Judgement>()];
+        bytes[offset_of!(Judgement, magic)..][..8].copy_from_slice(&MAGIC.to_le_bytes());
+        bytes[offset_of!(Judgement, fills)] = u8::from(fills);
+        file.write_all_at(&bytes, 0)?;
+        Ok(Judge { file })
+    }
+
+    /// How the program finds it.
+    pub fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
+    }
+
+    fn word(&self, at: usize) -> io::Result<u32> {
+        let mut bytes = [0; 4];
+        self.file.read_exact_at(&mut bytes, at as u64)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    fn long(&self, at: usize) -> io::Result<u64> {
+        let mut bytes = [0; 8];
+        self.file.read_exact_at(&mut bytes, at as u64)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// Whether an error was found.
+    pub fn has_found(&self) -> io::Result<bool> {
+        Ok(self.word(offset_of!(Judgement, error))? != error::NONE)
+    }
+
+    /// The error that was found, if one was; `steps` knows the threads of a replay.
+    pub fn found(&self, symbols: &Symbols, steps: Option<&Steps>) -> io::Result<Option<MemoryError>> {
+        let kind = match self.word(offset_of!(Judgement, error))? {
+            error::USE_AFTER_FREE => MemoryErrorKind::UseAfterFree,
+            error::DOUBLE_FREE => MemoryErrorKind::DoubleFree,
+            error::OVERFLOW => MemoryErrorKind::HeapOverflow,
+            error::NULL => MemoryErrorKind::NullDereference,
+            error::MISMATCH => MemoryErrorKind::MismatchedFree,
+            error::UNINITIALISED => MemoryErrorKind::Uninitialised,
+            error::USE_AFTER_RETURN => MemoryErrorKind::UseAfterReturn,
+            _ => return Ok(None),
+        };
+        let moment = |at: usize| self.moment(at, symbols, steps);
+        Ok(Some(MemoryError {
+            kind,
+            what: self.what(kind)?,
+            ended: match self.word(offset_of!(Judgement, usage))? {
+                usage::DESCRIPTOR | usage::CLOSE => "closed",
+                usage::CODE => "unloaded",
+                _ if kind == MemoryErrorKind::UseAfterReturn => "left",
+                _ => "freed",
+            }
+            .to_string(),
+            used: moment(offset_of!(Judgement, used))?.unwrap_or_default(),
+            freed: moment(offset_of!(Judgement, freed))?,
+            allocated: moment(offset_of!(Judgement, allocated))?,
+        }))
+    }
+
+    fn what(&self, kind: MemoryErrorKind) -> io::Result<String> {
+        let [address, bytes, block, size] = [
+            offset_of!(Judgement, address),
+            offset_of!(Judgement, bytes),
+            offset_of!(Judgement, block),
+            offset_of!(Judgement, size),
+        ]
+        .map(|at| self.long(at));
+        let (address, bytes, block, size) = (address?, bytes?, block?, size?);
+        let verb = match self.word(offset_of!(Judgement, usage))? {
+            usage::READ => "reads",
+            usage::WRITE => "writes",
+            usage::FREE => "frees",
+            usage::SYNCHRONISE => "uses a lock or condition",
+            usage::DESCRIPTOR => return Ok(format!("uses descriptor {address}, which was closed")),
+            usage::CODE => return Ok("runs code of a library that was unloaded".to_owned()),
+            usage::CLOSE => return Ok(format!("closes descriptor {address} again")),
+            _ => "uses memory",
+        };
+        let counted = |n: u64| format!("{n} byte{}", if n == 1 { "" } else { "s" });
+        let plain = matches!(verb, "reads" | "writes");
+        let some = if plain && bytes > 0 { format!(" {}", counted(bytes)) } else { String::new() };
+        Ok(match kind {
+            MemoryErrorKind::NullDereference => format!("uses a null pointer (address {address:#x})"),
+            MemoryErrorKind::DoubleFree => format!("frees a block of {} again", counted(size)),
+            MemoryErrorKind::MismatchedFree => format!("frees a block of {} by the wrong function", counted(size)),
+            MemoryErrorKind::UseAfterReturn => format!("{verb}{some} of a function that has returned"),
+            _ if block == 0 => format!("{verb}{some}"),
+            MemoryErrorKind::Uninitialised => format!(
+                "{verb}{some} at offset {} of a block of {} that no thread has written",
+                address.saturating_sub(block),
+                counted(size)
+            ),
+            MemoryErrorKind::HeapOverflow if address < block => {
+                format!("{verb}{some}, {} before a block of {}", counted(block - address), counted(size))
+            }
+            MemoryErrorKind::HeapOverflow => {
+                let behind = address.saturating_sub(block + size);
+                format!("{verb}{some}, {} after a block of {}", counted(behind), counted(size))
+            }
+            MemoryErrorKind::UseAfterFree if size == 0 => format!("{verb} that was destroyed"),
+            MemoryErrorKind::UseAfterFree => {
+                format!("{verb}{some} at offset {} of a block of {}", address.saturating_sub(block), counted(size))
+            }
+        })
+    }
+
+    fn moment(&self, at: usize, symbols: &Symbols, steps: Option<&Steps>) -> io::Result<Option<Moment>> {
+        let depth = self.word(at + offset_of!(Stack, depth))?.min(STACK as u32) as usize;
+        if depth == 0 {
+            return Ok(None);
+        }
+        let lane = self.word(at + offset_of!(Stack, lane))?.checked_sub(1);
+        let known = |lane: &u32| steps.is_some_and(|steps| (*lane as usize) < steps.lanes.len());
+        let name = lane.filter(known).zip(steps).map(|(lane, steps)| steps.lane_name(lane));
+        let mut stack = Vec::new();
+        for frame in 0..depth {
+            let pc = self.long(at + offset_of!(Stack, frames) + 8 * frame)?;
+            let known = symbols.frames(pc).into_iter().filter(is_known);
+            stack.extend(known.map(|place| Frame {
+                is_library: place.is_library(),
+                function: place.function,
+                line: place.line,
+            }));
+        }
+        Ok(Some(Moment { thread: name.unwrap_or_default(), stack }))
+    }
+}
+
+/// Whether the place is one of the program: not of a library without lines, and not of the runtime.
+fn is_known(place: &Place) -> bool {
+    !place.line.contains("+0x") && !place.line.starts_with("0x") && !place.line.contains("mayhap-rt/src/")
+}

@@ -1,0 +1,157 @@
+//! One missing lock is one bug, however many accesses it races with.
+//!
+//! If an access without a lock races with several accesses that all hold a common lock, the lock is missing in one place. So it is if
+//! they hold locks of several objects that the same line takes: the same code runs for each object, perhaps for several types. The
+//! first of these findings stays and names the others; their fingerprints stay with it, so that baselines know it by any of them.
+
+use crate::data::Report;
+use crate::describe::words::{list, whereabouts};
+use crate::finding::{Finding, Kind, Lock, Side};
+use crate::places::{self, spoken};
+
+impl Report {
+    /// Folds races that the same missing lock explains into one finding each. To be called once the report is arranged, and
+    /// suppressions and the baseline have hidden what they hide.
+    pub fn fold_races(&mut self) {
+        let mut kept: Vec<Finding> = Vec::with_capacity(self.findings.len());
+        let mut others: Vec<Vec<String>> = Vec::new();
+        let mut objects: Vec<Vec<String>> = Vec::new();
+        // The locks under which the races of each kept finding happen, with those of the races folded into it.
+        let mut locks: Vec<Vec<Lock>> = Vec::new();
+        for finding in std::mem::take(&mut self.findings) {
+            let same = kept.iter().zip(&locks).position(|(first, locks)| explains(first, locks, &finding));
+            let taken = sides(&finding).map_or_else(Vec::new, |(_, locked)| locked.locks.clone());
+            match same {
+                Some(at) => {
+                    match (sides(&kept[at]), sides(&finding)) {
+                        (Some((first, _)), Some((bare, _))) if first.object != bare.object => {
+                            objects[at].push(spoken(&bare.object));
+                        }
+                        (_, Some((_, locked))) => others[at].push(whereabouts(locked)),
+                        _ => {}
+                    }
+                    locks[at].extend(taken);
+                    kept[at].also.push(finding.fingerprint.clone());
+                    kept[at].occurrences += finding.occurrences;
+                }
+                None => {
+                    kept.push(finding);
+                    others.push(Vec::new());
+                    objects.push(Vec::new());
+                    locks.push(taken);
+                }
+            }
+        }
+        for ((finding, mut others), mut objects) in kept.iter_mut().zip(others).zip(objects) {
+            others.dedup();
+            objects.dedup();
+            if !others.is_empty() {
+                finding.why += &format!(" The same access also races with {}, for the same reason.", list(&others));
+            }
+            if !objects.is_empty() {
+                finding.why += &format!(" The same code also races on {}.", list(&objects));
+            }
+        }
+        self.findings = kept;
+    }
+}
+
+/// The side of a race that holds no lock, and the side that holds one.
+fn sides(finding: &Finding) -> Option<(&Side, &Side)> {
+    match finding.events.as_slice() {
+        [a, b] if finding.kind == Kind::Race => match (a.locks.is_empty(), b.locks.is_empty()) {
+            (true, false) => Some((a, b)),
+            (false, true) => Some((b, a)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Both are races of the same access with accesses under the same lock, or under locks that the same line takes.
+fn explains(first: &Finding, locks: &[Lock], other: &Finding) -> bool {
+    let (Some((bare, _)), Some((other_bare, other_locked))) = (sides(first), sides(other)) else { return false };
+    let same_place = bare.op == other_bare.op && is_same_line(bare.location.as_deref(), other_bare.location.as_deref());
+    let same_lock = |a: &Lock, b: &Lock| a.name == b.name || is_same_line(a.location.as_deref(), b.location.as_deref());
+    let common = |lock: &Lock| other_locked.locks.iter().any(|other| same_lock(lock, other));
+    let counts = |finding: &Finding| finding.verdict.is_certain() && finding.is_shown();
+    same_place && locks.iter().any(common) && counts(first) && counts(other)
+}
+
+/// Two locations are the same, or the same line of a function for other types.
+fn is_same_line(a: Option<&str>, b: Option<&str>) -> bool {
+    let (Some(a), Some(b)) = (a, b) else { return false };
+    let line = |location: &str| {
+        let source = places::source(location)?;
+        Some((places::function_name(source.function.as_deref()?), source.file?, source.line?))
+    };
+    a == b || line(a).is_some_and(|a| line(b) == Some(a))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{TraceInfo, Verdict};
+
+    fn side(op: &str, location: &str, lock: Option<&str>) -> Side {
+        let locks = lock.map(|name| Lock { name: name.to_string(), ..Lock::default() }).into_iter().collect();
+        Side { op: op.to_string(), location: Some(location.to_string()), locks, ..Side::default() }
+    }
+
+    #[test]
+    fn a_lock_that_is_missing_once_is_one_finding() {
+        let race = |number: u32, a: Side, b: Side| Finding {
+            fingerprint: format!("race-{number}"),
+            verdict: Verdict::Proven,
+            events: vec![a, b],
+            occurrences: 1,
+            ..Finding::default()
+        };
+        let bare = || side("r", "size q.c:5", None);
+        let mut report = Report::new("0", TraceInfo::default(), "causal");
+        report.findings = vec![
+            race(1, bare(), side("w", "push q.c:9", Some("m"))),
+            race(2, side("w", "pop q.c:14", Some("m")), bare()),
+            race(3, bare(), side("w", "log q.c:20", Some("other"))),
+            race(4, bare(), side("w", "free q.c:30", None)),
+        ];
+        report.fold_races();
+        let left: Vec<(&str, &[String])> =
+            report.findings.iter().map(|f| (f.fingerprint.as_str(), f.also.as_slice())).collect();
+        assert_eq!(left, [("race-1", &["race-2".to_string()][..]), ("race-3", &[]), ("race-4", &[])]);
+        assert!(report.findings[0].why.contains("also races with"), "{}", report.findings[0].why);
+    }
+
+    #[test]
+    fn a_lock_that_is_missing_in_a_template_is_one_finding() {
+        let race = |number: u32, kind: &str, object: &str| {
+            let lock = Lock {
+                name: format!("{object}.mutex"),
+                location: Some(format!("Queue<{kind}>::pop() q.h:8")),
+                ..Lock::default()
+            };
+            let bare =
+                Side { object: object.to_string(), ..side("w", &format!("Queue<{kind}>::finish() q.h:20"), None) };
+            let locked = side("r", &format!("Queue<{kind}>::pop() q.h:9"), None);
+            Finding {
+                fingerprint: format!("race-{number}"),
+                verdict: Verdict::Proven,
+                events: vec![bare, Side { object: object.to_string(), locks: vec![lock], ..locked }],
+                ..Finding::default()
+            }
+        };
+        let mut report = Report::new("0", TraceInfo::default(), "causal");
+        report.findings = vec![race(1, "int", "in.done"), race(2, "char", "out.done"), race(3, "int", "other.done")];
+        // Another line of the same template is another place.
+        report.findings.push(race(4, "int", "in.size"));
+        report.findings[3].events[0].location = Some("Queue<int>::clear() q.h:30".to_string());
+        // The lock of a folded finding, taken elsewhere.
+        report.findings.push(race(5, "int", "other.done"));
+        report.findings[4].events[1].locks[0].location = Some("Queue<int>::wait() q.h:40".to_string());
+        report.fold_races();
+        let left: Vec<(&str, usize)> = report.findings.iter().map(|f| (f.fingerprint.as_str(), f.also.len())).collect();
+        assert_eq!(left, [("race-1", 3), ("race-4", 0)]);
+        let why = &report.findings[0].why;
+        assert!(why.contains("The same code also races on `out.done` and `other.done`."), "{why}");
+    }
+}

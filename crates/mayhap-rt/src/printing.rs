@@ -1,0 +1,288 @@
+//! Text that the C library prints or formats for the program: it reads the format and the strings, and writes the buffer.
+//!
+//! The functions take any number of arguments, so the runtime notes what they will read and write, and continues with the real function as if
+//! it were not there.
+
+use core::ffi::CStr;
+
+use libc::{FILE, c_char, c_int, c_void, size_t};
+use mayhap_wire::ring::Tag;
+
+use crate::channels::streams;
+use crate::hook::Hook;
+use crate::real::{real, real_address};
+use crate::{blocking, openmp};
+
+mod libc_real {
+    use super::*;
+    real! {
+        fn vsnprintf(to: *mut c_char, n: size_t, format: *const c_char, list: *mut List) -> c_int;
+        fn strnlen(text: *const c_char, n: size_t) -> size_t;
+    }
+}
+
+/// What a caller passed in registers.
+#[repr(C)]
+struct Registers {
+    general: [u64; 6],
+    vector: [[u64; 2]; 8],
+}
+
+/// Arguments that are not named, as C passes them on.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct List {
+    general: u32,
+    vector: u32,
+    stack: *const u64,
+    saved: *const Registers,
+}
+
+impl List {
+    /// # Safety
+    /// There are that many arguments of this kind.
+    unsafe fn word(&mut self) -> u64 {
+        // SAFETY: as the caller vouches.
+        unsafe {
+            if self.general < 48 {
+                self.general += 8;
+                return self.saved.cast::<u8>().add(self.general as usize - 8).cast::<u64>().read();
+            }
+            self.stack = self.stack.add(1);
+            self.stack.sub(1).read_unaligned()
+        }
+    }
+
+    /// # Safety
+    /// As [`Self::word`].
+    unsafe fn float(&mut self, is_long: bool) {
+        // SAFETY: as above.
+        unsafe {
+            match (is_long, self.vector < 176) {
+                (true, _) => self.stack = ((self.stack as usize + 15) & !15).wrapping_add(16) as *const u64,
+                (false, true) => self.vector += 16,
+                (false, false) => self.stack = self.stack.add(1),
+            }
+        }
+    }
+}
+
+/// Which arguments of a function are what, from 0; `NONE` where there is no such argument.
+struct Shape {
+    text: usize,
+    format: usize,
+    /// The arguments come as a list, in the argument after the format.
+    listed: bool,
+    buffer: usize,
+    room: usize,
+    /// The stream that it is printed to.
+    stream: usize,
+}
+
+const NONE: usize = usize::MAX;
+const PRINTS: Shape = Shape { text: NONE, format: 0, listed: false, buffer: NONE, room: NONE, stream: NONE };
+
+/// Notes what a call reads and writes.
+///
+/// # Safety
+/// The arguments are those of a call of a function of this shape.
+unsafe fn note(shape: &Shape, registers: *const Registers, stack: *const u64, pc: u64) {
+    if openmp::is_library(pc) {
+        return;
+    }
+    let Some(mut hook) = Hook::enter_outermost() else { return };
+    hook.announces();
+    // SAFETY: as the caller vouches.
+    let general = unsafe { &(*registers).general };
+    let blocks = general.get(shape.stream).is_some_and(|&stream| streams::announces(&hook, stream as *mut FILE, pc));
+    // SAFETY: as the caller vouches.
+    unsafe { note_memory(&hook, shape, registers, stack, pc) };
+    drop(hook);
+    if blocks {
+        blocking::leave();
+    }
+}
+
+/// # Safety
+/// As [`note`].
+unsafe fn note_memory(hook: &Hook, shape: &Shape, registers: *const Registers, stack: *const u64, pc: u64) {
+    // SAFETY: as the caller vouches.
+    unsafe {
+        let general = &(*registers).general;
+        if let Some(&text) = general.get(shape.text) {
+            read_text(hook, pc, text as *const c_char, usize::MAX);
+        }
+        let Some(&format) = general.get(shape.format) else { return };
+        let format = format as *const c_char;
+        let named = shape.format as u32 + 1;
+        let mut list = List { general: 8 * named, vector: 48, stack, saved: registers };
+        if shape.listed {
+            // The library's own list, which stays as it is.
+            list = (general[shape.format + 1] as *const List).read();
+        }
+        if let Some(&buffer) = general.get(shape.buffer) {
+            let room = general.get(shape.room).map_or(usize::MAX, |&room| room as usize);
+            let mut copy = list;
+            let length = libc_real::vsnprintf(core::ptr::null_mut(), 0, format, &raw mut copy);
+            let written = (length.max(0) as usize + 1).min(room);
+            if written > 0 && length >= 0 {
+                hook.record(Tag::RangeWrite, pc, &[buffer, written as u64]);
+            }
+        }
+        read_text(hook, pc, format, usize::MAX);
+        strings(hook, pc, CStr::from_ptr(format).to_bytes(), list);
+    }
+}
+
+/// # Safety
+/// The text ends in zero, or is at least that long.
+unsafe fn read_text(hook: &Hook, pc: u64, text: *const c_char, most: usize) {
+    if text.is_null() {
+        return;
+    }
+    // SAFETY: as the caller vouches.
+    let length = unsafe { libc_real::strnlen(text, most) };
+    let bytes = if length < most { length + 1 } else { length };
+    if bytes > 0 {
+        hook.record(Tag::RangeRead, pc, &[text as u64, bytes as u64]);
+    }
+}
+
+/// Notes the strings that a format asks for. One that names arguments by number, or is not known, ends it.
+///
+/// # Safety
+/// The list holds what the format asks for.
+unsafe fn strings(hook: &Hook, pc: u64, format: &[u8], mut list: List) {
+    let mut at = 0;
+    while let Some(next) = format[at..].iter().position(|&byte| byte == b'%') {
+        at += next + 1;
+        let (mut precision, mut in_precision, mut is_long, mut is_wide) = (usize::MAX, false, false, false);
+        loop {
+            let Some(&byte) = format.get(at) else { return };
+            at += 1;
+            match byte {
+                b'%' => break,
+                b'$' => return,
+                b'*' => {
+                    // SAFETY: as the caller vouches.
+                    let value = unsafe { list.word() } as i32;
+                    if in_precision {
+                        precision = usize::try_from(value).unwrap_or(usize::MAX);
+                    }
+                }
+                b'.' => (in_precision, precision) = (true, 0),
+                b'0'..=b'9' if in_precision => {
+                    precision = precision.saturating_mul(10).saturating_add(usize::from(byte - b'0'));
+                }
+                b'0'..=b'9' | b'-' | b'+' | b' ' | b'#' | b'\'' | b'I' | b'h' | b'q' | b'j' | b'z' | b't' | b'Z' => {}
+                b'l' => is_wide = true,
+                b'L' => is_long = true,
+                b'd' | b'i' | b'u' | b'o' | b'x' | b'X' | b'c' | b'p' | b'n' | b'C' => {
+                    // SAFETY: as the caller vouches.
+                    unsafe { list.word() };
+                    break;
+                }
+                b'e' | b'E' | b'f' | b'F' | b'g' | b'G' | b'a' | b'A' => {
+                    // SAFETY: as the caller vouches.
+                    unsafe { list.float(is_long) };
+                    break;
+                }
+                b's' | b'S' => {
+                    // SAFETY: as the caller vouches.
+                    let text = unsafe { list.word() } as *const c_char;
+                    if byte == b's' && !is_wide {
+                        // SAFETY: as the caller vouches.
+                        unsafe { read_text(hook, pc, text, precision) };
+                    }
+                    break;
+                }
+                b'm' => break,
+                _ => return,
+            }
+        }
+    }
+}
+
+/// Functions that note what they read and write, then continue as if the runtime were not there.
+macro_rules! prints {
+    ($($name:ident $found:ident $shape:expr;)*) => {
+        $(
+            extern "C" fn $found(registers: *const Registers, stack: *const u64, pc: u64) -> *mut c_void {
+                const SHAPE: Shape = $shape;
+                // SAFETY: the arguments of a call of the function.
+                unsafe { note(&SHAPE, registers, stack, pc) };
+                real_address!($name)
+            }
+
+            #[unsafe(naked)]
+            #[cfg_attr(not(feature = "archive"), unsafe(no_mangle))]
+            #[cfg_attr(feature = "archive", unsafe(export_name = concat!("__wrap_", stringify!($name))))]
+            unsafe extern "C" fn $name() {
+                core::arch::naked_asm!(
+                    "sub rsp, 216",
+                    "mov qword ptr [rsp], rdi",
+                    "mov qword ptr [rsp + 8], rsi",
+                    "mov qword ptr [rsp + 16], rdx",
+                    "mov qword ptr [rsp + 24], rcx",
+                    "mov qword ptr [rsp + 32], r8",
+                    "mov qword ptr [rsp + 40], r9",
+                    "movaps xmmword ptr [rsp + 48], xmm0",
+                    "movaps xmmword ptr [rsp + 64], xmm1",
+                    "movaps xmmword ptr [rsp + 80], xmm2",
+                    "movaps xmmword ptr [rsp + 96], xmm3",
+                    "movaps xmmword ptr [rsp + 112], xmm4",
+                    "movaps xmmword ptr [rsp + 128], xmm5",
+                    "movaps xmmword ptr [rsp + 144], xmm6",
+                    "movaps xmmword ptr [rsp + 160], xmm7",
+                    "mov qword ptr [rsp + 176], rax",
+                    "mov rdi, rsp",
+                    "lea rsi, [rsp + 224]",
+                    "mov rdx, qword ptr [rsp + 216]",
+                    "call {found}",
+                    "mov r11, rax",
+                    "mov rax, qword ptr [rsp + 176]",
+                    "movaps xmm0, xmmword ptr [rsp + 48]",
+                    "movaps xmm1, xmmword ptr [rsp + 64]",
+                    "movaps xmm2, xmmword ptr [rsp + 80]",
+                    "movaps xmm3, xmmword ptr [rsp + 96]",
+                    "movaps xmm4, xmmword ptr [rsp + 112]",
+                    "movaps xmm5, xmmword ptr [rsp + 128]",
+                    "movaps xmm6, xmmword ptr [rsp + 144]",
+                    "movaps xmm7, xmmword ptr [rsp + 160]",
+                    "mov rdi, qword ptr [rsp]",
+                    "mov rsi, qword ptr [rsp + 8]",
+                    "mov rdx, qword ptr [rsp + 16]",
+                    "mov rcx, qword ptr [rsp + 24]",
+                    "mov r8, qword ptr [rsp + 32]",
+                    "mov r9, qword ptr [rsp + 40]",
+                    "add rsp, 216",
+                    "jmp r11",
+                    found = sym $found,
+                )
+            }
+        )*
+    };
+}
+
+prints! {
+    puts find_puts Shape { text: 0, format: NONE, ..PRINTS };
+    perror find_perror Shape { text: 0, format: NONE, ..PRINTS };
+    printf find_printf PRINTS;
+    fprintf find_fprintf Shape { format: 1, stream: 0, ..PRINTS };
+    dprintf find_dprintf Shape { format: 1, ..PRINTS };
+    vprintf find_vprintf Shape { listed: true, ..PRINTS };
+    vfprintf find_vfprintf Shape { format: 1, listed: true, stream: 0, ..PRINTS };
+    vdprintf find_vdprintf Shape { format: 1, listed: true, ..PRINTS };
+    sprintf find_sprintf Shape { format: 1, buffer: 0, ..PRINTS };
+    snprintf find_snprintf Shape { format: 2, buffer: 0, room: 1, ..PRINTS };
+    vsprintf find_vsprintf Shape { format: 1, listed: true, buffer: 0, ..PRINTS };
+    vsnprintf find_vsnprintf Shape { format: 2, listed: true, buffer: 0, room: 1, ..PRINTS };
+    __printf_chk find_printf_checked Shape { format: 1, ..PRINTS };
+    __fprintf_chk find_fprintf_checked Shape { format: 2, stream: 0, ..PRINTS };
+    __vprintf_chk find_vprintf_checked Shape { format: 1, listed: true, ..PRINTS };
+    __vfprintf_chk find_vfprintf_checked Shape { format: 2, listed: true, stream: 0, ..PRINTS };
+    __sprintf_chk find_sprintf_checked Shape { format: 3, buffer: 0, ..PRINTS };
+    __snprintf_chk find_snprintf_checked Shape { format: 4, buffer: 0, room: 1, ..PRINTS };
+    __vsprintf_chk find_vsprintf_checked Shape { format: 3, listed: true, buffer: 0, ..PRINTS };
+    __vsnprintf_chk find_vsnprintf_checked Shape { format: 4, listed: true, buffer: 0, room: 1, ..PRINTS };
+}

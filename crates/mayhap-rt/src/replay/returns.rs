@@ -1,0 +1,73 @@
+//! Functions that have returned as the schedule wants it, whose variables other threads are to use after that.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use mayhap_wire::judgement::{STACK, Stack};
+
+use crate::calls;
+use crate::thread::Thread;
+
+/// How many are known at a time.
+const KNOWN: usize = 16;
+
+/// Variables of functions that have returned.
+pub(crate) struct Left {
+    start: AtomicU64,
+    end: AtomicU64,
+    /// The thread, and the calls that it was in when the return was noticed.
+    pub(crate) stack: Stack,
+}
+
+impl Left {
+    /// Where they begin.
+    pub(crate) fn start(&self) -> u64 {
+        self.start.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes there are.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.end.load(Ordering::Relaxed) - self.start()
+    }
+}
+
+static ALL: [Left; KNOWN] = [const {
+    Left {
+        start: AtomicU64::new(0),
+        end: AtomicU64::new(0),
+        stack: Stack {
+            lane: AtomicU32::new(0),
+            depth: AtomicU32::new(0),
+            frames: [const { AtomicU64::new(0) }; STACK],
+        },
+    }
+}; KNOWN];
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// The thread has left a function that had a variable at an address, and others in so many words below.
+pub(super) fn made(thread: &Thread, address: u64, words: u8) {
+    if address == 0 {
+        return;
+    }
+    let entry = &ALL[NEXT.load(Ordering::Relaxed) as usize % KNOWN];
+    entry.stack.lane.store(thread.replay.thread_slot.load(Ordering::Relaxed), Ordering::Relaxed);
+    let mut depth = 0;
+    for (to, from) in entry.stack.frames.iter().zip(calls::callers(thread)) {
+        to.store(from, Ordering::Relaxed);
+        depth += 1;
+    }
+    entry.stack.depth.store(depth, Ordering::Relaxed);
+    entry.start.store(address - 8 * u64::from(words), Ordering::Relaxed);
+    entry.end.store(address + 8, Ordering::Relaxed);
+    NEXT.fetch_add(1, Ordering::Release);
+}
+
+/// Whether there are any.
+#[inline(always)]
+pub(crate) fn are_any() -> bool {
+    NEXT.load(Ordering::Relaxed) != 0
+}
+
+/// The variables that an address lies in.
+pub(crate) fn at(address: u64) -> Option<&'static Left> {
+    ALL.iter().find(|left| (left.start()..left.end.load(Ordering::Relaxed)).contains(&address))
+}

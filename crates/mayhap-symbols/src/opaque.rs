@@ -1,0 +1,158 @@
+//! Libraries without hooks that synchronise threads on their own: their code has instructions that lock the bus, exchange with memory, or
+//! enter the kernel.
+
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+
+use iced_x86::{Decoder, DecoderOptions, Mnemonic, OpKind};
+use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget, SectionKind};
+
+use crate::symbols::Symbols;
+
+/// Beginnings of the names of libraries that the runtime knows: it stands in front of what they do.
+const KNOWN: [&str; 19] = [
+    "ld-linux",
+    "linux-vdso",
+    "libBrokenLocale.so",
+    "libanl.so",
+    "libasan.so",
+    "libc++",
+    "libc.so",
+    "libdl.so",
+    "libgcc_s.so",
+    "libgomp.so",
+    "libiomp",
+    "libm.so",
+    "libmayhap",
+    "libmvec.so",
+    "libnss_",
+    "libomp",
+    "libpthread.so",
+    "librt.so",
+    "libstdc++.so",
+];
+
+/// What a file says of itself.
+#[derive(Default)]
+struct File {
+    name: String,
+    /// It calls hooks.
+    hooked: bool,
+    /// Its calls of libraries are recorded.
+    tells_calls: bool,
+    /// What it defines for others.
+    defines: HashSet<Vec<u8>>,
+    /// The functions that the loader puts into its slots, by address in the file.
+    slots: HashMap<u64, Vec<u8>>,
+    synchronises: OnceCell<bool>,
+    bytes: Vec<u8>,
+}
+
+/// The files of a program, looked into when they are asked about.
+#[derive(Default)]
+pub struct Libraries {
+    files: HashMap<usize, File>,
+}
+
+impl Libraries {
+    fn file(&mut self, symbols: &Symbols, number: usize) -> &File {
+        self.files.entry(number).or_insert_with(|| {
+            let Some(module) = symbols.modules().nth(number) else { return File::default() };
+            let name = module.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let bytes = module.read().unwrap_or_default();
+            File { name, ..parse(bytes) }
+        })
+    }
+
+    /// The name of the library that a call to this address goes to, if it has no hooks and synchronises on its own. The address may be that of
+    /// a slot that the loader fills when the function is first called.
+    pub fn called(&mut self, symbols: &Symbols, address: u64) -> Option<String> {
+        let (number, module) = symbols.module_at(address)?;
+        let base = module.base;
+        let file = self.file(symbols, number);
+        let Some(function) = file.slots.get(&(address - base)).cloned() else {
+            return file.orders_threads().then(|| file.name.clone());
+        };
+        let count = symbols.modules().count();
+        let definer = (0..count).find(|&other| self.file(symbols, other).defines.contains(&function))?;
+        let file = self.file(symbols, definer);
+        file.orders_threads().then(|| file.name.clone())
+    }
+
+    /// The name of a loaded file, if it has no hooks and synchronises on its own.
+    pub fn loaded(&mut self, symbols: &Symbols, address: u64) -> Option<String> {
+        let (number, _) = symbols.module_at(address)?;
+        let file = self.file(symbols, number);
+        file.orders_threads().then(|| file.name.clone())
+    }
+
+    /// The names of such libraries that are called by code with hooks which do not record calls.
+    pub fn unwatched(&mut self, symbols: &Symbols) -> Vec<String> {
+        let count = symbols.modules().count();
+        let mut wanted: HashSet<Vec<u8>> = HashSet::new();
+        for number in 0..count {
+            let file = self.file(symbols, number);
+            if file.hooked && !file.tells_calls {
+                wanted.extend(file.slots.values().cloned());
+            }
+        }
+        let mut names = Vec::new();
+        for number in (0..count).filter(|_| !wanted.is_empty()) {
+            let file = self.file(symbols, number);
+            if file.defines.iter().any(|name| wanted.contains(name)) && file.orders_threads() {
+                names.push(file.name.clone());
+            }
+        }
+        names.dedup();
+        names
+    }
+}
+
+impl File {
+    fn orders_threads(&self) -> bool {
+        let is_known = KNOWN.iter().any(|begin| self.name.starts_with(begin)) || !self.name.contains(".so");
+        !is_known && !self.hooked && *self.synchronises.get_or_init(|| synchronises(&self.bytes))
+    }
+}
+
+fn parse(bytes: Vec<u8>) -> File {
+    let mut read = File::default();
+    if let Ok(file) = object::File::parse(&*bytes) {
+        for symbol in file.dynamic_symbols() {
+            let name = symbol.name_bytes().unwrap_or_default();
+            if symbol.is_undefined() {
+                read.hooked |= name.starts_with(b"__tsan_");
+                read.tells_calls |= name == b"__mayhap_leaving";
+            } else {
+                read.defines.insert(name.to_vec());
+            }
+        }
+        let table = file.dynamic_symbol_table();
+        for (address, relocation) in file.dynamic_relocations().into_iter().flatten() {
+            if let RelocationTarget::Symbol(index) = relocation.target()
+                && let Some(symbol) = table.as_ref().and_then(|table| table.symbol_by_index(index).ok())
+                && symbol.is_undefined()
+                && let Ok(name) = symbol.name_bytes()
+            {
+                read.slots.insert(address, name.to_vec());
+            }
+        }
+    }
+    read.bytes = bytes;
+    read
+}
+
+/// Whether code of the file can hand something over between threads without being seen.
+fn synchronises(bytes: &[u8]) -> bool {
+    let Ok(file) = object::File::parse(bytes) else { return true };
+    let code = file.sections().filter(|section| section.kind() == SectionKind::Text);
+    code.filter_map(|section| Some((section.address(), section.data().ok()?))).any(|(address, data)| {
+        let decoder = Decoder::with_ip(64, data, address, DecoderOptions::NONE);
+        decoder.into_iter().any(|instruction| {
+            let has_memory = (0..instruction.op_count()).any(|i| instruction.op_kind(i) == OpKind::Memory);
+            instruction.has_lock_prefix()
+                || instruction.mnemonic() == Mnemonic::Xchg && has_memory
+                || instruction.mnemonic() == Mnemonic::Syscall
+        })
+    })
+}

@@ -1,0 +1,374 @@
+//! Runs the program under other schedules and looks what comes of it.
+//!
+//! Prediction speaks of what one run implies. Bugs behind a value that no recorded run had are found by running: a wake-up that comes too
+//! early, a check whose result is out of date. A failure that happens is a finding, whatever led there; a run that merely takes long is none.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mayhap_explore::minimise::minimise;
+use mayhap_explore::run::IN_TURNS;
+use mayhap_explore::turns::turns_of;
+use mayhap_explore::{Attempt, Entry, Explorer, Failure as Failed, Journal, Next, Strategy, Tried, Turn, run};
+use mayhap_instrument::runtime;
+use mayhap_replay::outcome::signal_name;
+use mayhap_replay::session::Recorded;
+use mayhap_report::{Exploration, Finding, occurs};
+use mayhap_trace::attachments::Run;
+use mayhap_trace::{EventId, Execution, Op, Trace, format};
+use mayhap_wire::ring::Schedule;
+use mayhap_witness::{Checker, Model, Target, Witness};
+
+use super::ahead::{self, Ahead, Runs};
+use super::observed::describe;
+use super::progress::{Came, Progress};
+use super::{Stage, Work, memory};
+use crate::{Failure, suggest};
+use mayhap_replay::witness_file::WitnessFile;
+
+/// Runs that are made even where they take longer than the time given, unless that is exceeded [`PATIENCE`] times.
+const LEAST: u64 = 32;
+const PATIENCE: u32 = 8;
+/// The most runs without a thread that could go on whose traces are looked at: they may have stopped at different places.
+const ALIKE: u32 = 4;
+/// A run may take so many times as long as the recorded one, and at least this long.
+const SLOWER: u32 = 50;
+const AT_LEAST: Duration = Duration::from_secs(2);
+/// Programs that record more in a run are not gone through systematically.
+const MOST_STEPS: u64 = 20_000;
+/// The most runs that are made to make the turns of a failure fewer.
+const MINIMISING: usize = 24;
+/// Runs in the recorded order that must end well before another exit code counts as an effect of the schedule.
+const FREE_RUNS: u64 = 2;
+
+/// How to look for failures under other schedules.
+#[derive(Clone, Debug)]
+pub struct Exploring {
+    /// For how long.
+    pub time: Duration,
+    /// The most schedules.
+    pub most: u64,
+    /// How schedules are drawn.
+    pub strategy: Strategy,
+    /// Stop at the first failure.
+    pub first: bool,
+    /// The job is undecided unless all executions were explored.
+    pub must_complete: bool,
+    /// The job's folder keeps the exploration, which goes on where one in that folder was interrupted.
+    pub resume: bool,
+    /// How many runs are made at the same time.
+    pub at_once: usize,
+    /// Where the manifest goes if all executions were explored.
+    pub manifest: Option<PathBuf>,
+}
+
+impl Exploring {
+    /// For so many seconds; `None` for 0.
+    pub fn for_seconds(seconds: f64) -> Option<Exploring> {
+        let time = Duration::from_secs_f64(seconds.clamp(0.0, 1e6));
+        (!time.is_zero()).then_some(Exploring {
+            time,
+            most: u64::MAX,
+            strategy: Strategy::Mixed,
+            first: false,
+            must_complete: false,
+            resume: false,
+            at_once: 1,
+            manifest: None,
+        })
+    }
+}
+
+impl Work<'_> {
+    /// Runs the program under other schedules.
+    pub(super) fn explore(&mut self, exploring: &Exploring) -> Result<(), Failure> {
+        let Some((recorded, steps)) = self.first.clone() else { return Ok(()) };
+        let one_thread = self.notes.iter().any(|note| note == super::ONE_THREAD);
+        if recorded.late || one_thread || self.interrupt.is_set() || self.halted {
+            return Ok(());
+        }
+        let taken = Duration::from_secs_f64(recorded.run.seconds.clamp(0.0, 1e4));
+        let limit = (taken * SLOWER).max(AT_LEAST).min(self.job.timeout);
+        let mut progress = Progress::new(limit);
+        let in_turns = steps <= MOST_STEPS && mayhap_replay::fixed_addresses::can_be_fixed();
+        let mut explorer = Explorer::new(exploring.strategy, self.job.seed, steps, in_turns);
+        let mut journal = match exploring.resume || exploring.manifest.is_some() {
+            true => Some(self.open_journal(&mut explorer, &mut progress)?),
+            false => None,
+        };
+        let runs = self.runs()?;
+        let stopped = ahead::with(runs, limit, exploring.at_once, |ahead| {
+            self.explore_all(exploring, &recorded, &mut progress, &mut explorer, journal.as_mut(), ahead)
+        })?;
+        (self.tell)(Stage::Exploring { schedules: progress.runs, failures: progress.failures });
+        let mut exploration = Exploration {
+            schedules: progress.runs,
+            failures: progress.failures,
+            seconds: progress.seconds(),
+            coverage: progress.curve.points(progress.runs),
+            ..Exploration::default()
+        };
+        if let Some(all) = explorer.systematic() {
+            exploration.executions = all.executions();
+            exploration.open = all.open() + u64::from(stopped);
+            exploration.complete = all.is_complete() && !stopped;
+            exploration.cut_loops = all.cut_loops();
+            exploration.limits = all.limits();
+        }
+        drop(journal);
+        if let Some(file) = &exploring.manifest {
+            self.write_manifest(file, &exploration)?;
+        }
+        self.undecided |= exploring.must_complete && !exploration.complete;
+        self.exploration = Some(exploration);
+        Ok(())
+    }
+
+    /// Makes runs until none is left, or time or runs are used up. Says whether it was stopped in a run.
+    fn explore_all(
+        &mut self,
+        exploring: &Exploring,
+        recorded: &Recorded,
+        progress: &mut Progress,
+        explorer: &mut Explorer,
+        mut journal: Option<&mut Journal>,
+        ahead: &Ahead,
+    ) -> Result<bool, Failure> {
+        while progress.runs < exploring.most && !self.interrupt.is_set() {
+            let used = progress.started.elapsed();
+            if used >= exploring.time && (progress.runs >= LEAST || used >= exploring.time * PATIENCE) {
+                break;
+            }
+            if exploring.first && progress.failures > 0 {
+                break;
+            }
+            let Some(next) = explorer.choose() else { break };
+            ahead.want(|most| explorer.likely(most));
+            let tried = ahead.make(&next)?;
+            // The signal that ends this job may have ended the run.
+            if self.interrupt.is_pressed() {
+                return Ok(true);
+            }
+            let outcome = Explorer::outcome(&next, &tried)?;
+            let is_new = explorer.learn(&next, &outcome);
+            progress.runs += 1;
+            progress.curve.add(progress.runs, explorer.systematic().map_or(0, |all| all.executions()), is_new);
+            let came = self.look_at(&next, tried, recorded, progress)?;
+            if self.interrupt.is_pressed() {
+                return Ok(true);
+            }
+            if let Some(journal) = &mut journal {
+                journal.append(&Entry { made: next, outcome, rest: came }.to_bytes())?;
+            }
+        }
+        Ok(false)
+    }
+
+    /// Looks whether a run failed, and reports it.
+    fn look_at(
+        &mut self,
+        asked: &Next,
+        tried: Tried,
+        recorded: &Recorded,
+        progress: &mut Progress,
+    ) -> Result<Came, Failure> {
+        let known = (self.explored.len(), self.notes.len());
+        let failed = Failed::beyond(&tried, recorded);
+        if let Some(failed) = &failed {
+            progress.failures += 1;
+            (self.tell)(Stage::Exploring { schedules: progress.runs, failures: progress.failures });
+            let times = progress.alike.entry(failed.clone()).or_default();
+            *times += 1;
+            let most = if *failed == Failed::Stuck { ALIKE } else { 1 };
+            if *times <= most && !self.is_explained(failed) && self.is_of_the_schedule(failed, progress.limit)? {
+                let (mut tried, mut turns) = (tried, None);
+                if let Next::Turns(..) = asked {
+                    let shorter = self.minimise(failed, &tried, recorded, progress.limit)?;
+                    let again = self.attempt_in_turns(&shorter, IN_TURNS, progress.limit)?;
+                    if Failed::beyond(&again, recorded).as_ref() == Some(failed) {
+                        (tried, turns) = (again, Some(shorter));
+                    }
+                }
+                let next = turns.map(|turns| Next::Turns(turns, IN_TURNS));
+                let next = next.as_ref().unwrap_or(asked);
+                self.report_failure(failed, next, progress.runs, tried)?;
+            }
+        }
+        Ok(Came {
+            failed,
+            findings: self.explored[known.0..].to_vec(),
+            notes: self.notes[known.1..].to_vec(),
+            also: std::mem::take(&mut self.also),
+            seconds: progress.seconds(),
+        })
+    }
+
+    /// The turns of a run that failed, made as few as single moves can make them.
+    fn minimise(
+        &mut self,
+        failed: &Failed,
+        tried: &Tried,
+        recorded: &Recorded,
+        limit: Duration,
+    ) -> Result<Vec<Turn>, Failure> {
+        let steps = tried.capture.turn_steps()?;
+        minimise(turns_of(steps.iter().map(|step| step.thread)), MINIMISING, |turns| {
+            let again = self.attempt_in_turns(turns, IN_TURNS, limit)?;
+            Ok(Failed::beyond(&again, recorded).as_ref() == Some(failed))
+        })
+    }
+
+    /// What makes runs.
+    fn runs(&self) -> Result<Runs, Failure> {
+        Ok(Runs {
+            program: self.job.program.clone(),
+            runtime: runtime::folder()?,
+            fixed: self.fixed,
+            stdin: self.stdin.clone(),
+            inputs: self.job.inputs,
+            folder: self.job.folder.clone(),
+        })
+    }
+
+    /// Makes one run under a schedule.
+    pub(super) fn attempt(&mut self, attempt: Attempt, limit: Duration) -> Result<Tried, Failure> {
+        self.runs()?.make(&Next::Drawn(attempt), limit, 0)
+    }
+
+    /// The same in turns, with addresses that are the same in every run.
+    pub(super) fn attempt_in_turns(
+        &mut self,
+        turns: &[Turn],
+        attempt: Attempt,
+        limit: Duration,
+    ) -> Result<Tried, Failure> {
+        self.runs()?.make(&Next::Turns(turns.to_vec(), attempt), limit, 0)
+    }
+
+    /// A replayed finding had this effect already.
+    fn is_explained(&self, failed: &Failed) -> bool {
+        let Failed::Signal(_, Some(words)) = failed else { return false };
+        let findings = self.report.iter().flat_map(|report| &report.findings);
+        findings
+            .filter_map(|finding| finding.replay.as_ref()?.effect.as_ref())
+            .any(|effect| effect.contains(words.as_str()))
+    }
+
+    /// The schedule did it. An exit code can also be due to what earlier runs left behind, such as a file: then runs as the recorded one have it too.
+    fn is_of_the_schedule(&mut self, failed: &Failed, limit: Duration) -> Result<bool, Failure> {
+        let Failed::Code(code, _) = failed else { return Ok(true) };
+        let mut always = true;
+        for nth in 0..FREE_RUNS {
+            let slice = mayhap_record::usual_slice(Schedule::Free);
+            let free = Attempt { schedule: Schedule::Free, slice, seed: self.job.seed + nth };
+            always = always && self.attempt(free, limit)?.capture.status.code() == Some(*code);
+        }
+        if always {
+            let note = format!(
+                "the program ends with exit code {code} when it is run again, under any schedule: an earlier run may have left something behind"
+            );
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+        Ok(!always)
+    }
+
+    /// Adds the finding of a run that failed, if it is new, with its trace and the command that makes the same run again.
+    fn report_failure(&mut self, failed: &Failed, next: &Next, nth: u64, tried: Tried) -> Result<(), Failure> {
+        let path = self.job.folder.join(format!("explored{nth}.mhp"));
+        let summary = Run::new(&self.job.program, tried.capture.status, tried.took);
+        let writer = format::create(&path).map_err(|error| Failure::at(&path, error))?;
+        tried.capture.write(writer, &path, &summary)?;
+        let trace = format::read(&path).map_err(|error| Failure::at(&path, error))?.trace;
+        let execution = Execution::derive(trace).map_err(|error| Failure::at(&path, error))?;
+        let mut finding = describe(failed, &path, &execution);
+        if self.report.as_ref().is_some_and(|report| memory::is_explained(&finding, report)) {
+            return Ok(());
+        }
+        let confirmed = self.report.iter_mut().flat_map(|report| &mut report.findings);
+        if let Some(same) = confirmed.into_iter().find(|other| is_effect(failed, other, execution.trace())) {
+            // One bug, one finding: its replays failed in the same way.
+            if self.known.insert(finding.fingerprint.clone()) {
+                self.also.push([same.fingerprint.clone(), finding.fingerprint.clone()]);
+                same.also.push(finding.fingerprint);
+            }
+            return Ok(());
+        }
+        // Threads that wait for the end of others may do so at different places in runs that are stuck for the same reason.
+        let is_same = |other: &Finding| other.kind == finding.kind && other.title == finding.title;
+        if self.explored.iter().any(is_same) || !self.known.insert(finding.fingerprint.clone()) {
+            return Ok(());
+        }
+        finding.found_by_exploring();
+        if let Next::Turns(turns, _) = next {
+            let switches = turns.len().saturating_sub(1);
+            finding.message += &format!(" It takes {} between threads.", counted_switches(switches));
+        }
+        finding.replay_command = match next {
+            // A program that was compiled for this job is gone when it ends.
+            _ if !self.job.keep && Path::new(&self.job.program[0]).starts_with(&self.job.folder) => {
+                self.job.again.clone()
+            }
+            Next::Drawn(attempt) => Some(again(&self.job.program, &drawn(*attempt))),
+            Next::Turns(turns, _) if self.job.keep => {
+                let file = self.job.folder.join(format!("explored{nth}.turns"));
+                run::follow(&mut self.command()?, turns, &file)?;
+                Some(again(&self.job.program, &format!("--turns {}", suggest::shell_word(&file))))
+            }
+            Next::Turns(..) => self.job.again.clone(),
+        };
+        if self.job.keep {
+            self.save_order(&mut finding, &path, &execution)?;
+        }
+        self.explored.push(finding);
+        Ok(())
+    }
+
+    /// Saves the order of a run as a witness that can be replayed.
+    fn save_order(&self, finding: &mut Finding, path: &Path, execution: &Execution<'_>) -> Result<(), Failure> {
+        let (trace, relations) = execution.parts();
+        let events: Vec<EventId> =
+            (0..trace.len()).map(EventId::at).filter(|&event| relations.is_relevant(event)).collect();
+        let is_access = |event: &&EventId| matches!(trace.event(**event).op, Op::Read | Op::Write | Op::Acquire);
+        let Some(last) = events.iter().rev().find(is_access) else { return Ok(()) };
+        let target = Target::Sequence { events: vec![*last], adjacent: Vec::new() };
+        let schedule = events.iter().copied().take_while(|event| event <= last).collect();
+        // An order that the checker does not accept, since the run was cut off, is not offered.
+        let Ok(checked) = Checker::new(execution).check(&target, Model::Data, Witness { schedule }) else {
+            return Ok(());
+        };
+        let file = self.job.folder.join(format!("{}.json", finding.id));
+        WitnessFile::of(trace, trace.fingerprint(), &checked).with_path(path).save(&file, execution)?;
+        finding.witness_file = Some(file.display().to_string());
+        Ok(())
+    }
+}
+
+/// Whether a failure is what replays of a finding led to, and its run shows the finding.
+fn is_effect(failed: &Failed, finding: &Finding, trace: &Trace) -> bool {
+    let Some(effect) = finding.replay.as_ref().and_then(|replay| replay.effect.as_ref()) else { return false };
+    let (how, words) = match failed {
+        Failed::Signal(signal, words) => (signal_name(*signal), words),
+        Failed::Code(code, words) => (format!("exit code {code}"), words),
+        Failed::Stuck | Failed::TooLong(_) | Failed::Memory(_) => return false,
+    };
+    effect.contains(&how) && words.as_ref().is_none_or(|words| effect.contains(words)) && occurs(finding, trace)
+}
+
+fn counted_switches(switches: usize) -> String {
+    if switches == 1 { "1 switch".into() } else { format!("{switches} switches") }
+}
+
+/// The options that draw the same schedule again.
+fn drawn(attempt: Attempt) -> String {
+    let schedule = mayhap_explore::entry::name(attempt.schedule);
+    format!("--schedule {schedule} --slice {} --seed {}", attempt.slice, attempt.seed)
+}
+
+/// The command that makes the same run again.
+fn again(program: &[OsString], options: &str) -> String {
+    let words: Vec<String> = program.iter().map(|word| suggest::shell_word(Path::new(word))).collect();
+    format!("mayhap record {options} -o failure.mhp -- {}", words.join(" "))
+}

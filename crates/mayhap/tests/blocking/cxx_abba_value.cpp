@@ -1,0 +1,30 @@
+// kind: deadlock
+// bug: two accounts are locked in the order of the arguments; a balance is read in between
+// expect: accounts
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+
+struct Account {
+    std::mutex lock;
+    int balance = 10;
+};
+
+static Account accounts[2];
+
+static void transfer(Account &from, Account &to) {
+    std::lock_guard<std::mutex> first(from.lock);
+    if (from.balance < 1)
+        return;
+    std::lock_guard<std::mutex> second(to.lock);
+    from.balance--;
+    to.balance++;
+}
+
+int main() {
+    std::thread there([] { transfer(accounts[0], accounts[1]); });
+    usleep(10000);
+    std::thread back([] { transfer(accounts[1], accounts[0]); });
+    there.join();
+    back.join();
+}

@@ -1,0 +1,30 @@
+// kind: hang
+// bug: stopping wakes one of two workers; the other one sleeps on if both were waiting
+// expect: work
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+
+static std::mutex lock;
+static std::condition_variable work;
+static bool stopped;
+
+static void worker(int delay) {
+    usleep(delay);
+    std::unique_lock<std::mutex> held(lock);
+    while (!stopped)
+        work.wait(held);
+}
+
+int main() {
+    std::thread a(worker, 0), b(worker, 30000);
+    usleep(15000);
+    {
+        std::lock_guard<std::mutex> held(lock);
+        stopped = true;
+    }
+    work.notify_one();
+    a.join();
+    b.join();
+}

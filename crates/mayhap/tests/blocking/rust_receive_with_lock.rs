@@ -1,0 +1,22 @@
+// kind: hang deadlock
+// bug: the message is waited for with the lock held that the sender takes before it sends
+// expect: main.1
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
+
+fn main() {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let (send, receive) = mpsc::channel();
+    let shared = Arc::clone(&log);
+    let sender = thread::spawn(move || {
+        shared.lock().unwrap().push(1);
+        send.send(1).unwrap();
+    });
+    thread::sleep(Duration::from_millis(20));
+    {
+        let mut log = log.lock().unwrap();
+        log.push(receive.recv().unwrap());
+    }
+    sender.join().unwrap();
+}

@@ -1,0 +1,34 @@
+// race: data
+// why: the reader has no acquire fence
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+static atomic_int flag;
+int data;
+
+#define STORE(x, v, o) atomic_store_explicit(&x, v, memory_order_##o)
+#define LOAD(x, o) atomic_load_explicit(&x, memory_order_##o)
+#define FENCE(o) atomic_thread_fence(memory_order_##o)
+
+static void *write_side(void *unused) {
+    data = 1;
+    FENCE(release);
+    STORE(flag, 1, relaxed);
+    return unused;
+}
+
+static void *read_side(void *unused) {
+    while (!LOAD(flag, relaxed)) {
+    }
+    return data ? unused : &data;
+}
+
+int main(void) {
+    pthread_t writer, reader;
+    pthread_create(&writer, NULL, write_side, NULL);
+    pthread_create(&reader, NULL, read_side, NULL);
+    pthread_join(writer, NULL);
+    pthread_join(reader, NULL);
+    return 0;
+}
