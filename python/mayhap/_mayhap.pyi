@@ -1,0 +1,26 @@
+from pathlib import Path
+from typing import Any, Literal
+import os
+
+__version__: str
+
+class MayhapError(ValueError):
+    """Bad input, or a question that makes no sense."""
+
+class Trace:
+    """A trace in memory."""
+    def __init__(self, path: str | os.PathLike[str]) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def path(self) -> Path: ...
+    @property
+    def fingerprint(self) -> str: ...
+    def names(
+        self, table: Literal["threads", "locks", "variables", "conditions", "locations", "ops", "values"]
+    ) -> list[str]: ...
+    def buffer(self, column: str) -> tuple[Any, str] | None: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+def command(words: list[str]) -> tuple[int, bytes]:
+    """Run a command of mayhap in this process. Returns its exit code and what it printed."""
