@@ -116,6 +116,16 @@ impl From<mayhap_instrument::Error> for Failure {
     }
 }
 
+impl From<mayhap_job::Error> for Failure {
+    fn from(error: mayhap_job::Error) -> Self {
+        let failure = match error.path() {
+            Some(path) => Failure::at(path, error.message()),
+            None => Failure::new(error.message()),
+        };
+        if error.is_not_run() { failure.not_run() } else { failure }
+    }
+}
+
 impl From<mayhap_record::Error> for Failure {
     fn from(error: mayhap_record::Error) -> Self {
         let failure = Failure::new(&error);

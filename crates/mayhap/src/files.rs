@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::suggest::shell_word;
+use mayhap_job::suggest::shell_word;
 
 /// What a file contains, as far as its name and its first bytes show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,13 +10,11 @@ pub mod events;
 mod exit;
 pub mod files;
 pub mod input;
-pub mod job;
 pub mod notes;
 pub mod options;
 pub mod output;
 pub mod reporting;
 pub mod stats;
-pub mod suggest;
 pub mod table;
 pub mod transfer;
 

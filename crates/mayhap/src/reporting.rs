@@ -14,9 +14,9 @@ use serde::Serialize;
 use crate::files::{Contents, advice_unless};
 use crate::options::Environment;
 use crate::output::{Format, When, json};
-use crate::suggest;
 use crate::{Exit, Failure};
 use mayhap_analyse::{Halt, Prediction};
+use mayhap_job::suggest;
 
 /// The options of every command that reports.
 #[derive(Clone, Debug, Default, clap::Args)]

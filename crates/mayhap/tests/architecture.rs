@@ -42,6 +42,20 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("mayhap-generate", &["mayhap-trace"]),
     (
+        "mayhap-job",
+        &[
+            "mayhap-wire",
+            "mayhap-instrument",
+            "mayhap-trace",
+            "mayhap-record",
+            "mayhap-witness",
+            "mayhap-analyse",
+            "mayhap-replay",
+            "mayhap-explore",
+            "mayhap-report",
+        ],
+    ),
+    (
         "mayhap",
         &[
             "mayhap-wire",
@@ -57,6 +71,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "mayhap-explore",
             "mayhap-report",
             "mayhap-corpus",
+            "mayhap-job",
             "mayhap-generate",
         ],
     ),
@@ -81,6 +96,7 @@ const SAFE: &[&str] = &[
     "mayhap-predict",
     "mayhap-report",
     "mayhap-corpus",
+    "mayhap-job",
     "mayhap",
     "mayhap-testkit",
     "mayhap-bench",

@@ -93,7 +93,7 @@ fn the_tests_of_a_test_binary_are_explored_one_by_one() {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suites/framework.cc");
     let built = mayhap_in(here, &["c++", "-std=c++17", "-g", "-O1", "-pthread", source, "-o", "tests"]);
     assert_eq!(built.code, Some(0), "{}", built.stderr);
-    let run = mayhap_in(here, &["test", "--explore=3", "--save", "r.json", "--", "./tests"]);
+    let run = mayhap_in(here, &["test", "--explore=6", "--save", "r.json", "--", "./tests"]);
     assert_eq!(run.code, Some(1), "{}{}", run.stdout, run.stderr);
     assert!(run.stderr.contains("test Tally.AddsInOneStep ... ok"), "{}", run.stderr);
     assert!(run.stderr.contains("test Tally.AddsInTwoSteps ... 1 finding"), "{}", run.stderr);
@@ -112,7 +112,7 @@ fn cargo_test_explores_each_test() {
     fs::write(here.join("Cargo.toml"), manifest).unwrap();
     fs::write(here.join("src/lib.rs"), include_str!("suites/lost_update.rs")).unwrap();
     let run: Run = Command::new(env!("CARGO_BIN_EXE_mayhap"))
-        .args(["cargo", "test", "--offline", "--lib", "--explore=6", "--save", "r.json"])
+        .args(["cargo", "test", "--offline", "--lib", "--explore=12", "--save", "r.json"])
         .current_dir(here)
         .env_remove("CARGO_TARGET_DIR")
         .output()

@@ -13,13 +13,13 @@ use mayhap_report::counted;
 use super::generate::count;
 use super::predict::{KindName, SearchArgs};
 use super::run::span;
-use crate::job::Interrupt;
 use crate::notes::{Progress, note};
 use crate::options::Environment;
 use crate::reporting::ReportArgs;
-use crate::suggest::question;
 use crate::table::grouped;
 use crate::{Exit, Failure};
+use mayhap_job::Interrupt;
+use mayhap_job::suggest::question;
 
 /// Analyse many traces, and report all findings together, each with the traces that contain it
 ///

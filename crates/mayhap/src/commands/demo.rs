@@ -13,11 +13,11 @@ use mayhap_trace::Trace;
 use super::check::EngineArgs;
 use super::predict::KindName;
 use super::run::{compile, hide_folder, search, temporary_folder};
-use crate::job::{Job, Stage};
 use crate::options::Environment;
 use crate::output::{Format, json};
 use crate::reporting::ReportArgs;
 use crate::{Exit, Failure};
+use mayhap_job::{Job, Stage};
 use mayhap_replay::{Outcome, Replayed};
 
 /// The source of the bundled program.

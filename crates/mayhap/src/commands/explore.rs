@@ -14,11 +14,11 @@ use super::check::EngineArgs;
 use super::predict::KindName;
 use super::record::InputArgs;
 use super::run::{compile, hide_folder, progress, runnable, search, temporary_folder};
-use crate::job::{Exploring, Job};
 use crate::options::Environment;
 use crate::reporting::ReportArgs;
 use crate::{Exit, Failure};
 use mayhap_analyse as predict;
+use mayhap_job::{Exploring, Job};
 
 /// Run a program under one schedule after the other: all distinguishable executions on this input, or as many as time allows
 ///

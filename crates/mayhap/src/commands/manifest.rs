@@ -15,9 +15,9 @@ use serde::Serialize;
 use super::TIMEOUT;
 use super::run::temporary_folder;
 use crate::files::{Contents, advice_unless};
-use crate::job::{Runs, Stdin};
 use crate::output::{Format, FormatArgs, json};
 use crate::{Exit, Failure};
+use mayhap_job::{Runs, Stdin};
 
 /// The largest manifest that is read.
 const LARGEST: u64 = 4 << 30;

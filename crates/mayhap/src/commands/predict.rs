@@ -18,11 +18,11 @@ use crate::input::{Loaded, TraceArgs, doubts};
 use crate::options::Environment;
 use crate::output::Format;
 use crate::reporting::ReportArgs;
-use crate::suggest::{self, replay_command};
 use crate::table::Align::{Left, Right};
 use crate::table::{Table, grouped};
 use crate::{Exit, Failure, notes};
 use mayhap_analyse::{Options, Prediction, predict};
+use mayhap_job::suggest::{self, replay_command};
 use mayhap_replay::witness_file::WitnessFile;
 use mayhap_report::prediction::{self as report, in_windows};
 

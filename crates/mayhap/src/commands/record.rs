@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use mayhap_wire::ring::{Schedule, TURNS_ENVIRONMENT};
 
-use crate::job::{KEPT, Stdin};
 use crate::notes::note;
 use crate::{Exit, Failure};
 use mayhap_instrument::runtime;
+use mayhap_job::{KEPT, Stdin};
 use mayhap_record::{self as record, Limits, Options};
 
 /// Run a program once and save its trace

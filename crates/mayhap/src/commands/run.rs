@@ -18,14 +18,14 @@ use super::check::EngineArgs;
 use super::predict::KindName;
 use super::record::{How, InputArgs, LingerArgs};
 use crate::files::Contents;
-use crate::job::{Exploring, Job, Stage};
 use crate::notes::note;
 use crate::options::Environment;
 use crate::reporting::ReportArgs;
-use crate::suggest::shell_word;
 use crate::table::grouped;
 use crate::{Exit, Failure};
 use mayhap_analyse as predict;
+use mayhap_job::suggest::shell_word;
+use mayhap_job::{Exploring, Job, Stage};
 use mayhap_replay::session::effect_and_outcome;
 
 /// Record a program, find bugs that another thread timing would trigger, prove and reproduce them

@@ -13,11 +13,11 @@ use serde::Deserialize;
 
 use super::run::{span, temporary_folder};
 use super::test_binary::Framework;
-use crate::job::Interrupt;
 use crate::notes::note;
 use crate::options::Environment;
 use crate::reporting::{ReportArgs, load};
 use crate::{Exit, Failure};
+use mayhap_job::Interrupt;
 
 /// Analyse every test of a suite, and report all findings together, each with the names of its tests
 ///
@@ -167,7 +167,7 @@ pub(super) fn collected(folder: &Path, suite: &str) -> Result<Report, Failure> {
     let mut whole = Report::of_suite(env!("CARGO_PKG_VERSION"), suite, reports);
     whole.program = vec![suite.to_string()];
     // Most tests of most suites have one thread.
-    let one_thread = |note: &String| note.ends_with(crate::job::ONE_THREAD);
+    let one_thread = |note: &String| note.ends_with(mayhap_job::ONE_THREAD);
     let single = whole.notes.iter().filter(|note| one_thread(note)).count();
     whole.notes.retain(|note| !one_thread(note));
     let single =

@@ -10,7 +10,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::Failure;
+use crate::Error;
 
 /// Bytes of input that a trace keeps.
 pub const KEPT: u64 = 16 << 20;
@@ -33,7 +33,7 @@ pub enum Stdin {
 
 impl Stdin {
     /// What this process has as its input.
-    pub fn look(folder: &Path) -> Result<Stdin, Failure> {
+    pub fn look(folder: &Path) -> Result<Stdin, Error> {
         let path = Path::new("/proc/self/fd/0");
         Ok(match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => Stdin::File(position()),
@@ -41,7 +41,7 @@ impl Stdin {
             Ok(metadata) if is_null(&metadata) => Stdin::Terminal,
             Ok(_) => {
                 let kept = folder.join("stdin");
-                File::create(&kept).map_err(|error| Failure::at(&kept, error))?;
+                File::create(&kept).map_err(|error| Error::at(&kept, error))?;
                 Stdin::Pipe { kept, done: Arc::default() }
             }
             Err(_) => Stdin::Terminal,
@@ -49,11 +49,11 @@ impl Stdin {
     }
 
     /// What this process has as its input, read to its end if it is a pipe: for runs that are all alike.
-    pub fn read_whole(folder: &Path) -> Result<Stdin, Failure> {
+    pub fn read_whole(folder: &Path) -> Result<Stdin, Error> {
         let stdin = Stdin::look(folder)?;
         if let Stdin::Pipe { kept, .. } = &stdin {
-            let mut file = File::create(kept).map_err(|error| Failure::at(kept, error))?;
-            std::io::copy(&mut std::io::stdin().lock(), &mut file).map_err(|error| Failure::at(kept, error))?;
+            let mut file = File::create(kept).map_err(|error| Error::at(kept, error))?;
+            std::io::copy(&mut std::io::stdin().lock(), &mut file).map_err(|error| Error::at(kept, error))?;
             stdin.keep();
         }
         Ok(stdin)
@@ -65,32 +65,32 @@ impl Stdin {
     }
 
     /// Keeps a copy of the input in a file; says whether there is any. What comes through a pipe is kept there already.
-    pub fn copy_to(&self, file: &Path) -> Result<bool, Failure> {
+    pub fn copy_to(&self, file: &Path) -> Result<bool, Error> {
         match (self, self.reopen()) {
             (Stdin::Pipe { kept, .. }, _) if kept == file => Ok(true),
             (_, None) => Ok(false),
             (_, Some(from)) => {
-                let mut from = from.map_err(|error| Failure::new(format_args!("standard input: {error}")))?;
-                let mut to = File::create(file).map_err(|error| Failure::at(file, error))?;
-                std::io::copy(&mut from, &mut to).map_err(|error| Failure::at(file, error))?;
+                let mut from = from.map_err(|error| Error::new(format_args!("standard input: {error}")))?;
+                let mut to = File::create(file).map_err(|error| Error::at(file, error))?;
+                std::io::copy(&mut from, &mut to).map_err(|error| Error::at(file, error))?;
                 Ok(true)
             }
         }
     }
 
     /// Input for the only run that is recorded: a file is the program's own, wherever it was read to.
-    pub fn only(&self) -> Result<Stdio, Failure> {
+    pub fn only(&self) -> Result<Stdio, Error> {
         if matches!(self, Stdin::File(_)) { Ok(Stdio::inherit()) } else { self.first() }
     }
 
     /// Input for a recorded run.
-    pub fn first(&self) -> Result<Stdio, Failure> {
+    pub fn first(&self) -> Result<Stdio, Error> {
         match self {
             Stdin::Terminal => Ok(Stdio::inherit()),
             Stdin::Pipe { kept, done } if !done.load(Ordering::Relaxed) => {
-                let failed = |error| Failure::new(format_args!("standard input: {error}"));
+                let failed = |error| Error::new(format_args!("standard input: {error}"));
                 let (reader, writer) = std::io::pipe().map_err(failed)?;
-                let file = File::create(kept).map_err(|error| Failure::at(kept, error))?;
+                let file = File::create(kept).map_err(|error| Error::at(kept, error))?;
                 let done = Arc::clone(done);
                 // Left alone if the program ends before its input does.
                 std::thread::spawn(move || copy(writer, file, &done));
@@ -127,10 +127,10 @@ impl Stdin {
     }
 
     /// The same input for another run.
-    pub fn again(&self) -> Result<Stdio, Failure> {
+    pub fn again(&self) -> Result<Stdio, Error> {
         match self.reopen() {
             None => Ok(Stdio::null()),
-            Some(file) => file.map(Stdio::from).map_err(|error| Failure::new(format_args!("standard input: {error}"))),
+            Some(file) => file.map(Stdio::from).map_err(|error| Error::new(format_args!("standard input: {error}"))),
         }
     }
 

@@ -4,9 +4,16 @@
 //! Each recorded run is analysed for itself; the same bug in several runs is one finding (its fingerprint says so). A replay
 //! leads the program where no run has been: where it executed code that no run before had, its own recording is analysed in
 //! the next round.
+//!
+//! In comes a [`Job`]: a program, its arguments, and what to try within which bounds. Out comes [`Done`]: a report and notes. What
+//! the job is doing meanwhile goes to a function that the caller gives. This room must not know how arguments are parsed, what a
+//! terminal is or what a report looks like. It does know the names of commands ([`suggest`]), because each finding says which command
+//! shows it again.
+#![forbid(unsafe_code)]
 
 mod ahead;
 mod curve;
+mod error;
 mod exploring;
 mod gathering;
 mod interrupt;
@@ -16,6 +23,7 @@ mod output;
 mod progress;
 mod resuming;
 mod stdin;
+pub mod suggest;
 mod trying;
 mod trying_memory;
 
@@ -33,12 +41,12 @@ use mayhap_wire::ring::Schedule;
 use mayhap_witness::Target;
 
 pub use ahead::Runs;
+pub use error::Error;
 pub use exploring::Exploring;
 pub use interrupt::Interrupt;
 use mayhap_explore::{Failure as Failed, Watch};
 pub use stdin::{KEPT, Stdin};
 
-use crate::{Failure, suggest};
 use mayhap_analyse::{self as predict, Prediction, predict};
 use mayhap_instrument::runtime;
 use mayhap_record as record;
@@ -199,7 +207,7 @@ struct Recording {
 
 impl Job {
     /// Does the job; `tell` hears of each stage.
-    pub fn run(&self, tell: &mut dyn FnMut(Stage<'_>)) -> Result<Done, Failure> {
+    pub fn run(&self, tell: &mut dyn FnMut(Stage<'_>)) -> Result<Done, Error> {
         let mut work = Work {
             job: self,
             tell,
@@ -256,7 +264,7 @@ impl Job {
 const TRIED: u32 = u32::MAX;
 
 impl Work<'_> {
-    fn explore_if_asked(&mut self) -> Result<(), Failure> {
+    fn explore_if_asked(&mut self) -> Result<(), Error> {
         match &self.job.explore {
             Some(exploring) => self.explore(exploring),
             None => Ok(()),
@@ -281,7 +289,7 @@ impl Work<'_> {
         }
     }
 
-    fn command(&self) -> Result<std::process::Command, Failure> {
+    fn command(&self) -> Result<std::process::Command, Error> {
         let program = &self.job.program;
         let runtime = runtime::folder()?;
         let command = if self.fixed {
@@ -293,7 +301,7 @@ impl Work<'_> {
     }
 
     /// Records one run; `None` if there is nothing to analyse.
-    fn record(&mut self, run: u32) -> Result<Option<Recording>, Failure> {
+    fn record(&mut self, run: u32) -> Result<Option<Recording>, Error> {
         (self.tell)(Stage::Recording { run, of: self.job.runs });
         let schedule = self.job.schedule.unwrap_or(if run == 1 { Schedule::Free } else { Schedule::Random });
         let path = self.job.folder.join(format!("run{run}.mhp"));
@@ -303,10 +311,10 @@ impl Work<'_> {
         command.stdin(self.stdin.first()?).stdout(Stdio::piped()).stderr(Stdio::piped());
         let show = self.job.show_output && run == 1;
         let mut watch = Watch::new(self.interrupt.within(self.job.timeout), show);
-        let writer = format::create(&path).map_err(|error| Failure::at(&path, error))?;
+        let writer = format::create(&path).map_err(|error| Error::at(&path, error))?;
         let taken = record::execute(command, &options, &self.job.folder, &mut watch)?;
         if !taken.is_recorded() {
-            return Err(Failure::at(Path::new(&self.job.program[0]), NOT_INSTRUMENTED).not_run());
+            return Err(Error::at(Path::new(&self.job.program[0]), NOT_INSTRUMENTED).not_run());
         }
         let output = watch.printed();
         let mut summary = Run::new(&self.job.program, taken.status, watch.started.elapsed());
@@ -335,9 +343,9 @@ impl Work<'_> {
     }
 
     /// Predicts what other interleavings of a recording contain, and replays what is proven and new.
-    fn analyse(&mut self, recording: &Recording, round: u32, next: &mut Vec<Recording>) -> Result<(), Failure> {
+    fn analyse(&mut self, recording: &Recording, round: u32, next: &mut Vec<Recording>) -> Result<(), Error> {
         let path = &recording.path;
-        let loaded = format::read(path).map_err(|error| Failure::at(path, error))?;
+        let loaded = format::read(path).map_err(|error| Error::at(path, error))?;
         let trace = loaded.trace;
         if round == 1 {
             (self.tell)(Stage::Recorded { trace: &trace, run: &recording.recorded.run });
@@ -345,7 +353,7 @@ impl Work<'_> {
             return Ok(());
         }
         self.remember(&trace);
-        let execution = Arc::new(Execution::derive(trace).map_err(|error| Failure::at(path, error))?);
+        let execution = Arc::new(Execution::derive(trace).map_err(|error| Error::at(path, error))?);
         let trace = execution.trace();
         if let Some(failed) = recording.failed.as_ref().filter(|_| round == 1) {
             self.observe(failed, path, &execution);
@@ -383,7 +391,7 @@ impl Work<'_> {
         &self,
         execution: &Arc<Execution<'static>>,
         options: &predict::Options,
-    ) -> Result<Option<Prediction>, Failure> {
+    ) -> Result<Option<Prediction>, Error> {
         let (send, receive) = std::sync::mpsc::channel();
         let (execution, options) = (Arc::clone(execution), options.clone());
         std::thread::spawn(move || {
@@ -395,7 +403,7 @@ impl Work<'_> {
                 Ok(result) => return Ok(Some(result?)),
                 Err(std::sync::mpsc::RecvTimeoutError::Timeout) if !self.interrupt.is_set() => {}
                 Err(std::sync::mpsc::RecvTimeoutError::Timeout) => return Ok(None),
-                Err(_) => return Err(Failure::new("predicting ended unexpectedly")),
+                Err(_) => return Err(Error::new("predicting ended unexpectedly")),
             }
         }
     }
@@ -406,7 +414,7 @@ impl Work<'_> {
         new: Vec<mayhap_report::Finding>,
         round: u32,
         next: &mut Vec<Recording>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let steps = replay::steps(replays.path, replays.execution.trace())?;
         let fingerprint = replays.execution.trace().fingerprint();
         for mut finding in new {
@@ -451,7 +459,7 @@ impl Work<'_> {
         finding: &mut mayhap_report::Finding,
         target: &Target,
         (round, next): (u32, &mut Vec<Recording>),
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         // What is only tried is mentioned if something comes of it.
         let is_told = round != TRIED;
         if is_told {
@@ -512,14 +520,14 @@ impl Work<'_> {
             let path = self.job.folder.join(format!("replay-{}.mhp", finding.id));
             let summary =
                 Run { root: self.job.root.clone(), ..Run::new(&self.job.program, last.status, Duration::ZERO) };
-            let writer = format::create(&path).map_err(|error| Failure::at(&path, error))?;
+            let writer = format::create(&path).map_err(|error| Error::at(&path, error))?;
             last.taken.write(writer, &path, &summary)?;
             next.push(Recording { path, recorded: replays.recording.recorded.clone(), failed: None });
         }
         Ok(())
     }
 
-    fn options(&self, replays: &Replays<'_>, first: u32) -> Result<replay::Options, Failure> {
+    fn options(&self, replays: &Replays<'_>, first: u32) -> Result<replay::Options, Error> {
         Ok(replay::Options {
             first,
             core: false,
@@ -538,8 +546,8 @@ impl Work<'_> {
     fn explain(
         &mut self,
         replayed: &mut Replayed,
-        mut again: impl FnMut(&Self, bool) -> Result<Replayed, Failure>,
-    ) -> Result<(), Failure> {
+        mut again: impl FnMut(&Self, bool) -> Result<Replayed, Error>,
+    ) -> Result<(), Error> {
         let unexplained = matches!(&replayed.outcome, Outcome::Diverged { sources, .. } if sources.is_empty());
         if !unexplained || self.fixed || !fixed_addresses::can_be_fixed() {
             return Ok(());

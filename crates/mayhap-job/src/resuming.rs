@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::progress::{Came, Progress};
 use super::{Stdin, Work};
-use crate::Failure;
+use crate::Error;
 
 const FORMAT: &str = "mayhap-exploration";
 const VERSION: u32 = 1;
@@ -55,16 +55,16 @@ struct Question {
 
 impl Work<'_> {
     /// Takes up the exploration that the folder has; says whether it has one.
-    pub(super) fn restore(&mut self) -> Result<bool, Failure> {
+    pub(super) fn restore(&mut self) -> Result<bool, Error> {
         let path = self.job.folder.join(BEGUN);
         let Ok(bytes) = std::fs::read(&path) else { return Ok(false) };
-        let begun: Begun = serde_json::from_slice(&bytes).map_err(|error| Failure::at(&path, error))?;
+        let begun: Begun = serde_json::from_slice(&bytes).map_err(|error| Error::at(&path, error))?;
         if (begun.format.as_str(), begun.version) != (FORMAT, VERSION) {
-            return Err(Failure::at(&path, "not an exploration that this version of mayhap can go on with"));
+            return Err(Error::at(&path, "not an exploration that this version of mayhap can go on with"));
         }
         if let Some(why) = begun.question.differs(&self.question()) {
             let advice = "give another folder to --resume, or the same program and options as before";
-            return Err(Failure::at(
+            return Err(Error::at(
                 &path,
                 format_args!("another exploration was begun in this folder: {why}; {advice}"),
             ));
@@ -81,7 +81,7 @@ impl Work<'_> {
     }
 
     /// Keeps what exploring begins with.
-    pub(super) fn begin(&mut self) -> Result<(), Failure> {
+    pub(super) fn begin(&mut self) -> Result<(), Error> {
         let Some((recorded, steps)) = self.first.clone().filter(|(recorded, _)| !recorded.late) else { return Ok(()) };
         let has_input = self.stdin.copy_to(&self.job.folder.join(INPUT))?;
         let mut known: Vec<String> = self.known.iter().cloned().collect();
@@ -103,7 +103,7 @@ impl Work<'_> {
         // Runs of an exploration that was never begun as a whole.
         let journal = self.job.folder.join(JOURNAL);
         if journal.exists() {
-            std::fs::remove_file(&journal).map_err(|error| Failure::at(&journal, error))?;
+            std::fs::remove_file(&journal).map_err(|error| Error::at(&journal, error))?;
         }
         save(&self.job.folder.join(BEGUN), &serde_json::to_vec(&begun).unwrap_or_default())
     }
@@ -127,11 +127,7 @@ impl Work<'_> {
     }
 
     /// Goes through the runs that were made, and opens the journal for further ones.
-    pub(super) fn open_journal(
-        &mut self,
-        explorer: &mut Explorer,
-        progress: &mut Progress,
-    ) -> Result<Journal, Failure> {
+    pub(super) fn open_journal(&mut self, explorer: &mut Explorer, progress: &mut Progress) -> Result<Journal, Error> {
         let mut first: Option<Outcome> = None;
         let path = self.job.folder.join(JOURNAL);
         let journal = Journal::open(&path, |bytes| {
@@ -173,7 +169,7 @@ impl Work<'_> {
     }
 
     /// Writes the manifest of an exploration that is complete.
-    pub(super) fn write_manifest(&mut self, file: &Path, exploration: &Exploration) -> Result<(), Failure> {
+    pub(super) fn write_manifest(&mut self, file: &Path, exploration: &Exploration) -> Result<(), Error> {
         if !exploration.complete {
             self.notes.push("no manifest: not all executions were explored".into());
             return Ok(());
@@ -190,22 +186,22 @@ impl Work<'_> {
         let program = self.job.program.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let build = mayhap_record::build_of(&self.job.program[0]);
         let manifest = Manifest::of(program, build, self.job.inputs, &made);
-        let manifest = manifest.ok_or_else(|| Failure::new("the runs do not show all executions"))?;
+        let manifest = manifest.ok_or_else(|| Error::new("the runs do not show all executions"))?;
         // It is checked as anyone can: what would be refused is not written.
         closure::check(&manifest)
-            .map_err(|wrong| Failure::at(file, format_args!("the manifest does not hold: {wrong}")))?;
+            .map_err(|wrong| Error::at(file, format_args!("the manifest does not hold: {wrong}")))?;
         save(file, &serde_json::to_vec(&manifest).unwrap_or_default())
     }
 
     /// Executions are told apart by the values that threads read. Where these differ from run to run, as addresses do under another environment or with other libraries,
     /// an exploration that goes on would count executions twice.
-    fn must_go_the_same_way(&mut self, first: &Outcome) -> Result<(), Failure> {
+    fn must_go_the_same_way(&mut self, first: &Outcome) -> Result<(), Error> {
         let tried = self.attempt_in_turns(&[], mayhap_explore::run::IN_TURNS, self.job.timeout)?;
         let again = Outcome::in_turns(&tried)?;
         if self.interrupt.is_set() || systematic::key(&again.steps) == systematic::key(&first.steps) {
             return Ok(());
         }
-        Err(Failure::at(
+        Err(Error::at(
             &self.job.folder,
             "the program reads other values here than where this exploration was begun: its environment, its libraries or a file differ",
         ))
@@ -230,8 +226,8 @@ impl Question {
 }
 
 /// Writes a file so that it is there as a whole or not at all.
-pub(super) fn save(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::at(path, error);
+pub(super) fn save(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let failed = |error: std::io::Error| Error::at(path, error);
     let mut new = path.as_os_str().to_os_string();
     new.push(".new");
     let mut file = File::create(&new).map_err(failed)?;

@@ -5,7 +5,7 @@ use mayhap_replay::effect::normalised;
 use mayhap_replay::session::Printed;
 
 use super::{Replays, Work};
-use crate::Failure;
+use crate::Error;
 
 /// Further runs, under as many schedules, whose output is compared before different output counts as an effect.
 const FURTHER_RUNS: usize = 6;
@@ -13,7 +13,7 @@ const FURTHER_RUNS: usize = 6;
 impl Work<'_> {
     /// The program prints the same lines in every run, in whichever order: further runs under other schedules agree with the
     /// recorded one. Looked for once in a job.
-    pub(super) fn prints_the_same(&mut self, replays: &Replays<'_>) -> Result<bool, Failure> {
+    pub(super) fn prints_the_same(&mut self, replays: &Replays<'_>) -> Result<bool, Error> {
         if let Some(known) = self.prints_the_same {
             return Ok(known);
         }

@@ -14,7 +14,7 @@ use mayhap_explore::{Next, Tried, run};
 use mayhap_replay::fixed_addresses;
 
 use super::Stdin;
-use crate::Failure;
+use crate::Error;
 
 /// Results that wait to be chosen, for each thread.
 const WAITING: usize = 8;
@@ -37,7 +37,7 @@ pub struct Runs {
 
 impl Runs {
     /// Makes a run; no two at the same time have the same number.
-    pub fn make(&self, next: &Next, limit: Duration, number: usize) -> Result<Tried, Failure> {
+    pub fn make(&self, next: &Next, limit: Duration, number: usize) -> Result<Tried, Error> {
         let fixed = self.fixed || matches!(next, Next::Turns(..));
         let program = if fixed { fixed_addresses::fixed(&self.program) } else { self.program.clone() };
         let mut command = mayhap_record::command(&program, &self.runtime)?;
@@ -68,7 +68,7 @@ pub(super) struct Ahead {
 struct State {
     wanted: VecDeque<Next>,
     running: HashSet<Next>,
-    done: HashMap<Next, Result<Tried, Failure>>,
+    done: HashMap<Next, Result<Tried, Error>>,
     ends: bool,
 }
 
@@ -77,8 +77,8 @@ pub(super) fn with<T>(
     runs: Runs,
     limit: Duration,
     at_once: usize,
-    work: impl FnOnce(&Ahead) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    work: impl FnOnce(&Ahead) -> Result<T, Error>,
+) -> Result<T, Error> {
     let threads = at_once.saturating_sub(1);
     let ahead = Ahead { runs, limit, threads, state: Mutex::default(), changed: Condvar::new() };
     std::thread::scope(|scope| {
@@ -128,7 +128,7 @@ impl Ahead {
     }
 
     /// What a run came to that is chosen now.
-    pub(super) fn make(&self, next: &Next) -> Result<Tried, Failure> {
+    pub(super) fn make(&self, next: &Next) -> Result<Tried, Error> {
         let mut state = self.lock();
         loop {
             if let Some(done) = state.done.remove(next) {

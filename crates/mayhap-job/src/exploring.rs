@@ -24,7 +24,7 @@ use super::ahead::{self, Ahead, Runs};
 use super::observed::describe;
 use super::progress::{Came, Progress};
 use super::{Stage, Work, memory};
-use crate::{Failure, suggest};
+use crate::{Error, suggest};
 use mayhap_replay::witness_file::WitnessFile;
 
 /// Runs that are made even where they take longer than the time given, unless that is exceeded [`PATIENCE`] times.
@@ -82,7 +82,7 @@ impl Exploring {
 
 impl Work<'_> {
     /// Runs the program under other schedules.
-    pub(super) fn explore(&mut self, exploring: &Exploring) -> Result<(), Failure> {
+    pub(super) fn explore(&mut self, exploring: &Exploring) -> Result<(), Error> {
         let Some((recorded, steps)) = self.first.clone() else { return Ok(()) };
         let one_thread = self.notes.iter().any(|note| note == super::ONE_THREAD);
         if recorded.late || one_thread || self.interrupt.is_set() || self.halted {
@@ -134,7 +134,7 @@ impl Work<'_> {
         explorer: &mut Explorer,
         mut journal: Option<&mut Journal>,
         ahead: &Ahead,
-    ) -> Result<bool, Failure> {
+    ) -> Result<bool, Error> {
         while progress.runs < exploring.most && !self.interrupt.is_set() {
             let used = progress.started.elapsed();
             if used >= exploring.time && (progress.runs >= LEAST || used >= exploring.time * PATIENCE) {
@@ -172,7 +172,7 @@ impl Work<'_> {
         tried: Tried,
         recorded: &Recorded,
         progress: &mut Progress,
-    ) -> Result<Came, Failure> {
+    ) -> Result<Came, Error> {
         let known = (self.explored.len(), self.notes.len());
         let failed = Failed::beyond(&tried, recorded);
         if let Some(failed) = &failed {
@@ -211,7 +211,7 @@ impl Work<'_> {
         tried: &Tried,
         recorded: &Recorded,
         limit: Duration,
-    ) -> Result<Vec<Turn>, Failure> {
+    ) -> Result<Vec<Turn>, Error> {
         let steps = tried.capture.turn_steps()?;
         minimise(turns_of(steps.iter().map(|step| step.thread)), MINIMISING, |turns| {
             let again = self.attempt_in_turns(turns, IN_TURNS, limit)?;
@@ -220,7 +220,7 @@ impl Work<'_> {
     }
 
     /// What makes runs.
-    fn runs(&self) -> Result<Runs, Failure> {
+    fn runs(&self) -> Result<Runs, Error> {
         Ok(Runs {
             program: self.job.program.clone(),
             runtime: runtime::folder()?,
@@ -232,7 +232,7 @@ impl Work<'_> {
     }
 
     /// Makes one run under a schedule.
-    pub(super) fn attempt(&mut self, attempt: Attempt, limit: Duration) -> Result<Tried, Failure> {
+    pub(super) fn attempt(&mut self, attempt: Attempt, limit: Duration) -> Result<Tried, Error> {
         self.runs()?.make(&Next::Drawn(attempt), limit, 0)
     }
 
@@ -242,7 +242,7 @@ impl Work<'_> {
         turns: &[Turn],
         attempt: Attempt,
         limit: Duration,
-    ) -> Result<Tried, Failure> {
+    ) -> Result<Tried, Error> {
         self.runs()?.make(&Next::Turns(turns.to_vec(), attempt), limit, 0)
     }
 
@@ -256,7 +256,7 @@ impl Work<'_> {
     }
 
     /// The schedule did it. An exit code can also be due to what earlier runs left behind, such as a file: then runs as the recorded one have it too.
-    fn is_of_the_schedule(&mut self, failed: &Failed, limit: Duration) -> Result<bool, Failure> {
+    fn is_of_the_schedule(&mut self, failed: &Failed, limit: Duration) -> Result<bool, Error> {
         let Failed::Code(code, _) = failed else { return Ok(true) };
         let mut always = true;
         for nth in 0..FREE_RUNS {
@@ -276,13 +276,13 @@ impl Work<'_> {
     }
 
     /// Adds the finding of a run that failed, if it is new, with its trace and the command that makes the same run again.
-    fn report_failure(&mut self, failed: &Failed, next: &Next, nth: u64, tried: Tried) -> Result<(), Failure> {
+    fn report_failure(&mut self, failed: &Failed, next: &Next, nth: u64, tried: Tried) -> Result<(), Error> {
         let path = self.job.folder.join(format!("explored{nth}.mhp"));
         let summary = Run::new(&self.job.program, tried.capture.status, tried.took);
-        let writer = format::create(&path).map_err(|error| Failure::at(&path, error))?;
+        let writer = format::create(&path).map_err(|error| Error::at(&path, error))?;
         tried.capture.write(writer, &path, &summary)?;
-        let trace = format::read(&path).map_err(|error| Failure::at(&path, error))?.trace;
-        let execution = Execution::derive(trace).map_err(|error| Failure::at(&path, error))?;
+        let trace = format::read(&path).map_err(|error| Error::at(&path, error))?.trace;
+        let execution = Execution::derive(trace).map_err(|error| Error::at(&path, error))?;
         let mut finding = describe(failed, &path, &execution);
         if self.report.as_ref().is_some_and(|report| memory::is_explained(&finding, report)) {
             return Ok(());
@@ -327,7 +327,7 @@ impl Work<'_> {
     }
 
     /// Saves the order of a run as a witness that can be replayed.
-    fn save_order(&self, finding: &mut Finding, path: &Path, execution: &Execution<'_>) -> Result<(), Failure> {
+    fn save_order(&self, finding: &mut Finding, path: &Path, execution: &Execution<'_>) -> Result<(), Error> {
         let (trace, relations) = execution.parts();
         let events: Vec<EventId> =
             (0..trace.len()).map(EventId::at).filter(|&event| relations.is_relevant(event)).collect();

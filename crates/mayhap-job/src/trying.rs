@@ -17,7 +17,7 @@ use mayhap_trace::attachments::Doubts;
 use mayhap_witness::{Kind, Model};
 
 use super::{Recording, Replays, TRIED, Work};
-use crate::{Failure, suggest};
+use crate::{Error, suggest};
 
 /// The most candidates of one trace and kind that are tried.
 const MOST: usize = 6;
@@ -29,7 +29,7 @@ impl Work<'_> {
         recording: &Recording,
         execution: &Arc<Execution<'static>>,
         options: &predict::Options,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         if options.kinds.contains(&Kind::Deadlock) && options.model != Model::Sync {
             let sync = predict::Options { kinds: vec![Kind::Deadlock], model: Model::Sync, ..options.clone() };
             self.try_all(recording, execution, sync, |_, finding| {
@@ -60,7 +60,7 @@ impl Work<'_> {
         execution: &Arc<Execution<'static>>,
         options: predict::Options,
         is_bug: impl Fn(&mut Self, &mut Finding) -> bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         if self.job.replays == 0 || self.interrupt.is_set() || self.halted {
             return Ok(());
         }

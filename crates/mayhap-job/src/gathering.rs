@@ -4,7 +4,7 @@ use mayhap_report::Report;
 use mayhap_trace::Trace;
 
 use super::{Done, Work};
-use crate::Failure;
+use crate::Error;
 
 impl Work<'_> {
     /// The trace has been to places where no analysed run has been.
@@ -26,7 +26,7 @@ impl Work<'_> {
         report.notes.extend(part.notes);
     }
 
-    pub(super) fn finish(mut self) -> Result<Done, Failure> {
+    pub(super) fn finish(mut self) -> Result<Done, Error> {
         let interrupted = self.interrupt.is_pressed();
         if interrupted {
             self.notes.push("interrupted; partial results".into());

@@ -14,7 +14,7 @@ use mayhap_trace::attachments::Doubts;
 use mayhap_witness::{Kind, Model};
 
 use super::{Recording, Replays, TRIED, Work, memory};
-use crate::{Failure, suggest};
+use crate::{Error, suggest};
 
 /// The most candidates of one trace that are tried.
 const MOST: usize = 6;
@@ -28,7 +28,7 @@ impl Work<'_> {
         recording: &Recording,
         execution: &Arc<Execution<'static>>,
         options: &predict::Options,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let wanted = options.kinds.contains(&Kind::UseAfterFree) && options.kinds.contains(&Kind::Atomicity);
         let usual = !options.limits.all_patterns && options.model != Model::Sync;
         let trace = execution.trace();
