@@ -135,7 +135,7 @@ pub enum Stage<'a> {
     },
     /// A finding is replayed.
     Replaying {
-        /// It.
+        /// The finding being replayed.
         finding: &'a mayhap_report::Finding,
     },
     /// Other schedules are tried.
