@@ -95,6 +95,13 @@ impl Windows {
         Ok(Some(Window { trace: Trace::from_parts(columns, tables), after, past }))
     }
 
+    /// Goes past the next window, which another process analyses. Says whether there was one.
+    fn skip_window(&mut self) -> Result<bool, Error> {
+        let own = self.own_events()?;
+        self.past.take(&own, self.source.tables())?;
+        Ok(!own.is_empty())
+    }
+
     /// As many events as a window has, and those that are joined to the last of them.
     fn own_events(&mut self) -> Result<Columns, Error> {
         let mut own = Columns::default();
@@ -223,24 +230,56 @@ fn begun(own: &Columns, threads: usize) -> Vec<bool> {
     begun
 }
 
-/// Predicts window by window; `found` gets each window with what was found in it. Returns how many windows there were.
+/// Which windows of a trace to predict: every `of`-th, from the `part`-th on, which counts from 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Share {
+    /// Which part.
+    pub part: u64,
+    /// Of how many.
+    pub of: u64,
+}
+
+impl Share {
+    /// All windows.
+    pub const WHOLE: Share = Share { part: 0, of: 1 };
+
+    fn has(self, number: u64) -> bool {
+        number % self.of.max(1) == self.part
+    }
+}
+
+/// Predicts window by window; `found` gets each window of the share with what was found in it. Returns how many windows the trace has.
 pub fn in_windows(
     source: Box<dyn Source>,
     size: usize,
+    share: Share,
     options: &dyn Fn(&Trace) -> Options,
     found: &mut dyn FnMut(Predicted<'_>),
 ) -> Result<u64, crate::Error> {
     let mut windows = Windows::new(source, size);
     let mut chosen: Option<Options> = None;
     let mut count = 0u64;
-    while let Some(window) = windows.next_window()? {
+    loop {
+        let number = count;
+        // The first window decides on the model, whoever analyses it.
+        if !share.has(number) && chosen.is_some() {
+            match windows.skip_window()? {
+                true => count += 1,
+                false => break,
+            }
+            continue;
+        }
+        let Some(window) = windows.next_window()? else { break };
         count += 1;
-        let execution = Execution::derive(&window.trace)?;
-        // The first window decides on the model: a later one that could be more lenient need not be.
+        // A later one that could be more lenient need not be.
         let options = chosen.get_or_insert_with(|| options(&window.trace));
+        if !share.has(number) {
+            continue;
+        }
+        let execution = Execution::derive(&window.trace)?;
         let prediction = predict(&execution, options)?;
         let events = windows.past.events;
-        found(Predicted { window: &window, execution: &execution, options, prediction: &prediction, events });
+        found(Predicted { number, window: &window, execution: &execution, options, prediction: &prediction, events });
         if prediction.halted.is_some() {
             break;
         }
@@ -250,6 +289,8 @@ pub fn in_windows(
 
 /// What was found in a window.
 pub struct Predicted<'a> {
+    /// Its number, from 0.
+    pub number: u64,
     /// The window.
     pub window: &'a Window,
     /// Its trace and what follows from it.

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use mayhap_analyse::Options;
+use mayhap_analyse::windows::Share;
+use mayhap_report::prediction::Windows;
 use mayhap_report::{Report, counted, prediction};
 use mayhap_trace::attachments::doubts::What;
 use mayhap_trace::attachments::{Doubts, Run, ThreadNames};
@@ -18,12 +20,34 @@ pub type Suggest<'a> = &'a dyn Fn(&Path, &Target, Model, bool) -> String;
 /// What stands for the path in a result: traces of the same contents, wherever they are, have one result.
 pub(crate) const PLACE: &str = "<trace>";
 
-/// Analyses one trace. A recording becomes a trace first. The report names no path.
-pub fn analyse(path: &Path, settings: &Settings, threads: usize, suggest: Suggest<'_>) -> Outcome {
-    match report(path, settings, threads, suggest) {
-        Ok(report) => Outcome::Report(Box::new(report)),
-        Err(reason) if is_lack_of_memory(&reason) => Outcome::Failed(Failed { how: How::OutOfMemory, reason }),
-        Err(reason) => Outcome::Failed(Failed::damaged(reason)),
+/// Analyses one trace, or a share of its windows. A recording becomes a trace first. The report names no path.
+pub fn analyse(
+    path: &Path,
+    share: Option<[u64; 2]>,
+    settings: &Settings,
+    threads: usize,
+    suggest: Suggest<'_>,
+) -> Outcome {
+    let done = match share {
+        Some([part, of]) => {
+            windows(path, settings, threads, Share { part, of }).map(|windows| Outcome::Windows(Box::new(windows)))
+        }
+        None => report(path, settings, threads, suggest).map(|report| Outcome::Report(Box::new(report))),
+    };
+    done.unwrap_or_else(|reason| match is_lack_of_memory(&reason) {
+        true => Outcome::Failed(Failed { how: How::OutOfMemory, reason }),
+        false => Outcome::Failed(Failed::damaged(reason)),
+    })
+}
+
+/// The report of a trace, from all shares of its windows.
+pub(crate) fn of_shares(path: &Path, shares: Vec<Windows>, settings: &Settings) -> Outcome {
+    match prediction::of_windows(shares, settings.window) {
+        Some(mut report) => {
+            finish(path, settings, &mut report);
+            Outcome::Report(Box::new(report))
+        }
+        None => Outcome::Failed(Failed::damaged(NO_EVENTS)),
     }
 }
 
@@ -42,17 +66,25 @@ fn report(path: &Path, settings: &Settings, threads: usize, suggest: Suggest<'_>
     }
     let mut report = match settings.window {
         0 => whole(path, settings, threads, suggest, &mut notes)?,
-        size => in_windows(path, settings, threads, size)?,
+        size => {
+            let all = windows(path, settings, threads, Share::WHOLE)?;
+            prediction::of_windows(vec![all], size).ok_or_else(|| NO_EVENTS.to_string())?
+        }
     };
+    finish(path, settings, &mut report);
+    report.notes.splice(0..0, notes);
+    Ok(report)
+}
+
+/// Adds names and sources, and takes out what is not the same twice.
+fn finish(path: &Path, settings: &Settings, report: &mut Report) {
     let names = ThreadNames::load(path);
     report.findings.iter_mut().for_each(|finding| finding.name_threads(&names));
     report.gather_sources(&roots(path, settings));
     report.trace.path.clear();
-    // How long it took is not the same twice.
+    // How long it took.
     report.summary.seconds = 0.0;
     report.summary.counters.clear();
-    report.notes.splice(0..0, notes);
-    Ok(report)
 }
 
 fn whole(
@@ -96,13 +128,13 @@ fn load(path: &Path, settings: &Settings, notes: &mut Vec<String>) -> Result<(Tr
 
 const NO_EVENTS: &str = "the trace has no events";
 
-fn in_windows(path: &Path, settings: &Settings, threads: usize, size: usize) -> Result<Report, String> {
+fn windows(path: &Path, settings: &Settings, threads: usize, share: Share) -> Result<Windows, String> {
     let source = format::open(path).map_err(|error| error.to_string())?;
     // A setting that makes no sense is found out before the first window.
     settings.options(&Trace::default(), threads).map_err(|error| error.to_string())?;
     let options = |trace: &Trace| -> Options { settings.options(trace, threads).expect("the settings make sense") };
-    let report = prediction::in_windows(path, source, &Doubts::load(path), size, &options);
-    report.map_err(|error| error.to_string())?.ok_or_else(|| NO_EVENTS.to_string())
+    let which = (settings.window, share);
+    prediction::windows_of(path, source, &Doubts::load(path), which, &options).map_err(|error| error.to_string())
 }
 
 fn incomplete(missing: &Missing) -> String {

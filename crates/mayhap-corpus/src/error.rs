@@ -25,6 +25,12 @@ pub enum Error {
     /// Worker processes cannot be started.
     #[error("cannot start a worker: {0}")]
     Worker(io::Error),
+    /// The cluster cannot be used.
+    #[error("Ray: {0}")]
+    Cluster(String),
+    /// An object cannot be fetched.
+    #[error("cannot be fetched: {0}")]
+    Fetch(String),
     /// A setting has no meaning.
     #[error("{0}")]
     Setting(String),

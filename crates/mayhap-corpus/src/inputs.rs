@@ -1,21 +1,33 @@
 //! From folders, files and lists to the traces of a corpus.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use mayhap_trace::format::Format;
 
-use crate::Error;
+use crate::objects::Objects;
+use crate::{Error, is_url};
 
 /// The longest list of traces that is read, in bytes.
 const LONGEST_LIST: u64 = 256 << 20;
 
 /// All traces of the inputs, sorted by path, each once: files named as traces, all such files below folders, and those that lists
-/// name, one in each line.
-pub fn traces(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+/// name, one in each line. Objects of a store come with their versions.
+pub fn traces(inputs: &[PathBuf]) -> Result<BTreeMap<PathBuf, Option<String>>, Error> {
+    let mut objects: BTreeMap<PathBuf, Option<String>> = BTreeMap::new();
     let mut found = BTreeSet::new();
     for input in inputs {
+        if is_url(input) {
+            let all = Objects::open(input)?.list()?;
+            let all = all.into_iter().map(|object| (PathBuf::from(object.url), Some(object.version)));
+            let before = objects.len();
+            objects.extend(all.filter(|(url, _)| Format::of(url).is_ok()));
+            if objects.len() == before {
+                return Err(Error::input(input, "no traces (.std, .mhp, .data, .rr) below this URL"));
+            }
+            continue;
+        }
         let kind = fs::metadata(input).map_err(Error::file(input))?;
         if kind.is_dir() {
             let before = found.len();
@@ -29,7 +41,14 @@ pub fn traces(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
             found.extend(listed(input, kind.len())?);
         }
     }
-    Ok(found.into_iter().collect())
+    let (urls, paths): (Vec<_>, Vec<_>) = found.into_iter().partition(|path| is_url(path));
+    for url in urls.into_iter().filter(|url| !objects.contains_key(url)).collect::<Vec<_>>() {
+        // One that is not there is a line of the report, as a file is.
+        let version = Objects::open(&url)?.list().ok().and_then(|all| all.into_iter().next()).map(|one| one.version);
+        objects.insert(url, Some(version.unwrap_or_default()));
+    }
+    objects.extend(paths.into_iter().map(|path| (path, None)));
+    Ok(objects)
 }
 
 /// Adds the traces below a folder. Links to folders are not followed: they may lead in a circle.
@@ -83,7 +102,8 @@ mod tests {
             fs::write(at(name), "").unwrap();
         }
         fs::write(at("list.txt"), format!("# some\n{}\n\nabsent.std\n", at("z.std").display())).unwrap();
-        let found = traces(&[at("b"), at("z.std"), at("list.txt")]).unwrap();
+        let names = |inputs: &[PathBuf]| traces(inputs).unwrap().into_keys().collect::<Vec<_>>();
+        let found = names(&[at("b"), at("z.std"), at("list.txt")]);
         let expected = BTreeSet::from([at("b/a.mhp"), at("b/c/x.std.gz"), at("z.std"), PathBuf::from("absent.std")]);
         assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
         let wrong = |path: PathBuf| traces(&[path]).unwrap_err().to_string();
@@ -91,7 +111,7 @@ mod tests {
         fs::write(at("odd.txt"), "a.std\nwhat is this\n").unwrap();
         assert!(wrong(at("odd.txt")).contains("names `what is this`"));
         // A folder that is named is looked into, whatever its name.
-        assert_eq!(traces(&[at(".hidden")]).unwrap(), [at(".hidden/t.std")]);
+        assert_eq!(names(&[at(".hidden")]), [at(".hidden/t.std")]);
         fs::create_dir(at("empty")).unwrap();
         assert!(wrong(at("empty")).contains("no traces"));
     }

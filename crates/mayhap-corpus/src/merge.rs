@@ -54,7 +54,7 @@ pub fn merged(parts: &[(Store, Manifest)]) -> Result<Merged, Error> {
             match outcome {
                 Some(Outcome::Report(report)) => whole.add(path, *report),
                 Some(Outcome::Failed(failed)) => whole.add_failed(path, failed),
-                None => whole.left += 1,
+                Some(Outcome::Windows(_)) | None => whole.left += 1,
             }
         }
     }

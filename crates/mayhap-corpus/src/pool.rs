@@ -1,30 +1,31 @@
 //! Worker processes: starts them, hands out tasks, and survives what becomes of them.
 
 use std::collections::VecDeque;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use crate::process::{LOOK, Program, last_words};
+use crate::ray::Cluster;
 use crate::worker::{Answer, Start, Task};
-use crate::{Error, Failed, How};
+use crate::{Error, Failed, How, is_url};
 
-/// How workers are started: the executable and its arguments.
-#[derive(Clone, Debug)]
-pub struct Program {
-    /// The executable.
-    pub path: PathBuf,
-    /// What makes it a worker.
-    pub arguments: Vec<String>,
+/// Who does tasks.
+#[derive(Debug)]
+pub enum Hands {
+    /// Worker processes on this machine.
+    Processes(Program),
+    /// A cluster.
+    Cluster(Cluster),
 }
 
 /// Workers and what they may use.
 pub(crate) struct Pool<'a> {
-    pub(crate) program: &'a Program,
+    pub(crate) hands: &'a Hands,
     pub(crate) start: Start,
     pub(crate) workers: usize,
     pub(crate) timeout: Duration,
@@ -32,29 +33,35 @@ pub(crate) struct Pool<'a> {
     pub(crate) stop: &'a (dyn Fn() -> bool + Sync),
 }
 
+type Queue<'a> = Mutex<VecDeque<&'a (usize, Task)>>;
+
 /// Takes what came of the n-th task.
 pub(crate) type Done<'a> = &'a (dyn Fn(usize, Result<Answer, Failed>) + Sync);
 
 impl Pool<'_> {
     /// Does all tasks, in this order, unless it is stopped.
     pub(crate) fn run(&self, tasks: &[(usize, Task)], done: Done<'_>) -> Result<(), Error> {
-        let queue: Mutex<VecDeque<&(usize, Task)>> = Mutex::new(tasks.iter().collect());
+        let queue: Queue<'_> = Mutex::new(tasks.iter().collect());
         let workers = self.workers.clamp(1, tasks.len().max(1));
         thread::scope(|scope| {
-            let slots: Vec<_> = (0..workers).map(|_| scope.spawn(|| self.slot(&queue, done))).collect();
+            let slot = || match self.hands {
+                Hands::Processes(program) => self.slot(program, &queue, done),
+                Hands::Cluster(cluster) => self.cluster_slot(cluster, &queue, done),
+            };
+            let slots: Vec<_> = (0..workers).map(|_| scope.spawn(slot)).collect();
             slots.into_iter().try_for_each(|slot| slot.join().expect("a slot does not panic"))
         })
     }
 
     /// One worker after the other, as long as there are tasks.
-    fn slot(&self, queue: &Mutex<VecDeque<&(usize, Task)>>, done: Done<'_>) -> Result<(), Error> {
+    fn slot(&self, program: &Program, queue: &Queue<'_>, done: Done<'_>) -> Result<(), Error> {
         let mut running: Option<Worker> = None;
         while !(self.stop)() {
             let next = queue.lock().expect("no slot panics").pop_front();
             let Some((number, task)) = next else { break };
             let mut worker = match running.take() {
                 Some(worker) => worker,
-                None => Worker::start(self.program, &self.start).map_err(Error::Worker)?,
+                None => Worker::start(program, &self.start).map_err(Error::Worker)?,
             };
             match worker.perform(task, self.timeout, self.stop) {
                 Performed::Answered(answer) => {
@@ -64,14 +71,33 @@ impl Pool<'_> {
                 Performed::Stopped => worker.kill(),
                 Performed::Late => {
                     worker.kill();
-                    let reason = format!("it took longer than {} s (--timeout)", self.timeout.as_secs_f64());
-                    done(*number, Err(Failed { how: How::TimedOut, reason }));
+                    done(*number, Err(self.late()));
                 }
                 Performed::Ended => done(*number, Err(worker.ended())),
             }
         }
         running.into_iter().for_each(Worker::finish);
         Ok(())
+    }
+
+    /// One task on the cluster after the other.
+    fn cluster_slot(&self, cluster: &Cluster, queue: &Queue<'_>, done: Done<'_>) -> Result<(), Error> {
+        let line = |value: serde_json::Result<String>| value.map_err(|error| Error::Setting(error.to_string()));
+        let start = line(serde_json::to_string(&self.start))?;
+        while !(self.stop)() {
+            let next = queue.lock().expect("no slot panics").pop_front();
+            let Some((number, task)) = next else { break };
+            let (text, file) = (line(serde_json::to_string(task))?, (!is_url(&task.path)).then_some(&*task.path));
+            let Some(came) = cluster.perform(&start, &text, file, self.timeout, self.stop)? else { break };
+            let answer = came.answer.as_deref().and_then(|answer| serde_json::from_str(answer).ok());
+            done(*number, answer.ok_or_else(|| if came.late { self.late() } else { ended(&came.said, came.ended) }));
+        }
+        Ok(())
+    }
+
+    fn late(&self) -> Failed {
+        let reason = format!("it took longer than {} s (--timeout)", self.timeout.as_secs_f64());
+        Failed { how: How::TimedOut, reason }
     }
 }
 
@@ -95,10 +121,6 @@ struct Worker {
     said: JoinHandle<String>,
 }
 
-/// How often a slot looks whether it is to stop.
-const LOOK: Duration = Duration::from_millis(100);
-/// How much of what a worker prints to standard error is kept.
-const KEPT: usize = 1 << 14;
 
 impl Worker {
     fn start(program: &Program, start: &Start) -> std::io::Result<Worker> {
@@ -161,16 +183,21 @@ impl Worker {
         self.input = None;
         let status = self.child.kill().and_then(|()| self.child.wait());
         let said = self.said.join().unwrap_or_default();
-        if said.contains("memory allocation of") || said.contains("out of memory") {
-            return out_of_memory();
-        }
-        // The number of the thread, which comes before, is not the same twice.
-        let words = match said.split_once("panicked at ") {
-            Some((_, words)) => format!("panicked at {}", words.lines().take(2).collect::<Vec<_>>().join(" ")),
-            None => status.map_or_else(|error| error.to_string(), how),
-        };
-        Failed { how: How::Crashed, reason: format!("the analysis crashed: {words}") }
+        ended(&said, status.map_or_else(|error| error.to_string(), how))
     }
+}
+
+/// What it means that a worker ended so, after these words.
+fn ended(said: &str, how: String) -> Failed {
+    if said.contains("memory allocation of") || said.contains("out of memory") {
+        return out_of_memory();
+    }
+    // The number of the thread, which comes before, is not the same twice.
+    let words = match said.split_once("panicked at ") {
+        Some((_, words)) => format!("panicked at {}", words.lines().take(2).collect::<Vec<_>>().join(" ")),
+        None => how,
+    };
+    Failed { how: How::Crashed, reason: format!("the analysis crashed: {words}") }
 }
 
 pub(crate) fn out_of_memory() -> Failed {
@@ -183,18 +210,6 @@ fn how(status: ExitStatus) -> String {
         Some(signal) => format!("signal {signal}"),
         None => format!("exit code {}", status.code().unwrap_or(-1)),
     }
-}
-
-/// The end of what a process prints.
-fn last_words(mut pipe: impl Read) -> String {
-    let (mut kept, mut buffer) = (Vec::new(), [0; 4096]);
-    while let Ok(n @ 1..) = pipe.read(&mut buffer) {
-        kept.extend_from_slice(&buffer[..n]);
-        if kept.len() > 2 * KEPT {
-            kept.drain(..kept.len() - KEPT);
-        }
-    }
-    String::from_utf8_lossy(&kept).into_owned()
 }
 
 /// Counts what is found while tasks run.

@@ -2,6 +2,7 @@
 //!
 //! - `results/ab/ab….result`: what came of one trace. The name is a hash of the [`Key`]: the fingerprint of the trace's file, the
 //!   settings and the build of the tool.
+//! - `fetched/…`: which contents a version of an object has, so that it need not be fetched again.
 //! - `manifest-1-of-3`: the traces of a run, or of one shard of it, and the names of their results.
 //!
 //! A file is written under another name and renamed, so that it is there whole or not at all. Its first line has the XXH3 checksum of
@@ -13,15 +14,18 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-use crate::{Error, Failed, Limits, Outcome, Settings};
+use crate::objects::Objects;
+use crate::{Error, Failed, Limits, Outcome, Settings, is_url};
 
 const RESULT: &str = "mayhap-result 1";
 const MANIFEST: &str = "mayhap-manifest 1";
+const FETCHED: &str = "mayhap-fetched 1";
 /// The quickest level: results are written once and read seldom.
 const LEVEL: i32 = 1;
 /// The largest result that is unpacked.
@@ -44,6 +48,9 @@ pub fn fingerprint(path: &Path) -> io::Result<String> {
 pub struct Key {
     /// The fingerprint of the trace's file.
     pub trace: String,
+    /// Which windows of it: every so many-th, from the so many-th on; `None` for all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<[u64; 2]>,
     /// What was looked for.
     pub settings: Settings,
     /// The build of the tool.
@@ -127,59 +134,99 @@ pub struct Entry {
     pub failed: Option<Failed>,
 }
 
-/// A folder of results.
+/// A folder of results. One in an object store has a folder here as well, with what was read or written in this run.
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
+    remote: Option<Remote>,
+}
+
+#[derive(Clone, Debug)]
+struct Remote {
+    objects: Objects,
+    url: PathBuf,
+    /// It goes with the last that uses it.
+    _folder: Arc<TempDir>,
 }
 
 impl Store {
     /// Opens a store, and creates it if there is none.
     pub fn create(folder: &Path) -> Result<Store, Error> {
+        if is_url(folder) {
+            return Store::remote(folder);
+        }
         fs::create_dir_all(folder.join("results")).map_err(Error::file(folder))?;
-        Ok(Store { folder: folder.to_path_buf() })
+        Ok(Store { folder: folder.to_path_buf(), remote: None })
     }
 
     /// Opens a store that is there.
     pub fn open(folder: &Path) -> Result<Store, Error> {
+        if is_url(folder) {
+            return Store::remote(folder);
+        }
         match folder.join("results").is_dir() {
-            true => Ok(Store { folder: folder.to_path_buf() }),
+            true => Ok(Store { folder: folder.to_path_buf(), remote: None }),
             false => Err(Error::input(folder, "not a store of `mayhap corpus`: it has no folder `results`")),
         }
     }
 
-    /// Where it is.
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    fn remote(url: &Path) -> Result<Store, Error> {
+        let objects = Objects::open(url)?;
+        // A store that cannot be reached is found out before any work.
+        objects.names()?;
+        let folder = tempfile::Builder::new().prefix("mayhap-store-").tempdir().map_err(Error::file(url))?;
+        let here = folder.path().to_path_buf();
+        let remote = Remote { objects, url: url.to_path_buf(), _folder: Arc::new(folder) };
+        Ok(Store { folder: here, remote: Some(remote) })
     }
 
-    fn result(&self, name: &str) -> PathBuf {
-        self.folder.join("results").join(name.get(..2).unwrap_or("")).join(format!("{name}.result"))
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        self.remote.as_ref().map_or(&self.folder, |remote| &remote.url)
+    }
+
+    /// The folder to which other processes of this machine may write results; `None` if it is in an object store.
+    pub fn shared_folder(&self) -> Option<&Path> {
+        self.remote.is_none().then_some(&self.folder)
+    }
+
+    /// Reads a file of the store without its first line; `None` if it is not there or damaged.
+    fn load(&self, name: &str, format: &str) -> Option<Vec<u8>> {
+        let path = self.folder.join(name);
+        if let (Some(remote), false) = (&self.remote, path.exists()) {
+            let bytes = remote.objects.get(name).ok()??;
+            write_whole(&path, &bytes).ok()?;
+        }
+        read(&path, format)
+    }
+
+    /// Writes a file of the store.
+    fn save(&self, name: &str, bytes: Vec<u8>) -> Result<(), Error> {
+        let path = self.folder.join(name);
+        write_whole(&path, &bytes).map_err(Error::file(&path))?;
+        self.remote.as_ref().map_or(Ok(()), |remote| remote.objects.put(name, bytes))
     }
 
     /// Keeps what came of a trace. Returns its name.
     pub fn put(&self, key: &Key, outcome: &Outcome, limits: Limits) -> Result<String, Error> {
         let name = key.name();
-        let path = self.result(&name);
-        let header = match outcome {
-            Outcome::Report(report) => {
-                let findings = report.findings.iter().map(|finding| finding.fingerprint.clone()).collect();
-                Header { key: key.clone(), findings, failed: None, limits: None }
-            }
-            Outcome::Failed(failed) => {
-                Header { key: key.clone(), findings: Vec::new(), failed: Some(failed.clone()), limits: Some(limits) }
-            }
-        };
-        let written = || -> io::Result<()> {
-            let mut rest = serde_json::to_vec(&header)?;
-            rest.push(b'\n');
-            let mut packed = zstd::Encoder::new(rest, LEVEL)?;
-            // The header stays readable without unpacking.
-            serde_json::to_writer(&mut packed, outcome)?;
-            write(&path, RESULT, &packed.finish()?)
-        };
-        written().map_err(Error::file(&path))?;
+        self.put_packed(&name, pack(key, outcome, limits)?)?;
         Ok(name)
+    }
+
+    /// Keeps what [`pack`] made.
+    pub(crate) fn put_packed(&self, name: &str, packed: Vec<u8>) -> Result<(), Error> {
+        self.save(&result(name), packed)
+    }
+
+    /// Keeps which contents a version of an object has.
+    pub(crate) fn put_fetched(&self, object: &str, fingerprint: &str) -> Result<(), Error> {
+        self.save(&fetched(object), framed(FETCHED, fingerprint.as_bytes()))
+    }
+
+    /// Which contents a version of an object has, if it was fetched before.
+    pub(crate) fn fetched(&self, object: &str) -> Option<String> {
+        String::from_utf8(self.load(&fetched(object), FETCHED)?).ok()
     }
 
     /// What is known of a result; `None` if there is none, or it is damaged or of something else.
@@ -196,7 +243,7 @@ impl Store {
     }
 
     fn read(&self, name: &str) -> Option<(Header, Vec<u8>)> {
-        let rest = read(&self.result(name), RESULT)?;
+        let rest = self.load(&result(name), RESULT)?;
         let end = rest.iter().position(|&byte| byte == b'\n')?;
         Some((serde_json::from_slice(&rest[..end]).ok()?, rest[end + 1..].to_vec()))
     }
@@ -204,40 +251,81 @@ impl Store {
     /// Keeps which traces a run has. Manifests of a run that was divided otherwise go.
     pub fn put_manifest(&self, manifest: &Manifest) -> Result<(), Error> {
         let Shard { part, of } = manifest.shard;
-        for (path, shard) in self.manifest_files()? {
-            if shard.of != of {
-                fs::remove_file(&path).map_err(Error::file(&path))?;
+        for (name, _) in self.manifest_names()?.into_iter().filter(|(_, shard)| shard.of != of) {
+            let path = self.folder.join(&name);
+            match &self.remote {
+                Some(remote) => remote.objects.remove(&name)?,
+                None => fs::remove_file(&path).map_err(Error::file(&path))?,
             }
         }
-        let path = self.folder.join(format!("manifest-{part}-of-{of}"));
         let text = serde_json::to_vec(manifest).expect("a manifest is names and numbers");
-        write(&path, MANIFEST, &text).map_err(Error::file(&path))
+        self.save(&format!("manifest-{part}-of-{of}"), framed(MANIFEST, &text))
     }
 
     /// The manifests, by shard.
     pub fn manifests(&self) -> Result<Vec<Manifest>, Error> {
-        let parsed = |path: &Path| serde_json::from_slice(&read(path, MANIFEST)?).ok();
-        let manifest = |(path, _): (PathBuf, Shard)| {
-            parsed(&path).ok_or_else(|| Error::input(&path, "the manifest is damaged, or of another version of mayhap"))
+        let parsed = |name: &str| serde_json::from_slice(&self.load(name, MANIFEST)?).ok();
+        let manifest = |(name, _): (String, Shard)| {
+            let wrong = "the manifest is damaged, or of another version of mayhap";
+            parsed(&name).ok_or_else(|| Error::input(&self.folder().join(&name), wrong))
         };
-        self.manifest_files()?.into_iter().map(manifest).collect()
+        self.manifest_names()?.into_iter().map(manifest).collect()
     }
 
-    fn manifest_files(&self) -> Result<Vec<(PathBuf, Shard)>, Error> {
-        let mut found = Vec::new();
-        for entry in fs::read_dir(&self.folder).map_err(Error::file(&self.folder))? {
-            let path = entry.map_err(Error::file(&self.folder))?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let shard = name.strip_prefix("manifest-").and_then(|rest| rest.replace("-of-", "/").parse().ok());
-            found.extend(shard.map(|shard| (path, shard)));
-        }
-        found.sort_by_key(|(_, shard): &(_, Shard)| (shard.of, shard.part));
+    fn manifest_names(&self) -> Result<Vec<(String, Shard)>, Error> {
+        let names = match &self.remote {
+            Some(remote) => remote.objects.names()?,
+            None => {
+                let entries = fs::read_dir(&self.folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+                let entries = entries.map_err(Error::file(&self.folder))?;
+                entries.iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+            }
+        };
+        let shard = |name: &String| name.strip_prefix("manifest-")?.replace("-of-", "/").parse().ok();
+        let mut found: Vec<(String, Shard)> =
+            names.into_iter().filter_map(|name| shard(&name).map(|shard| (name, shard))).collect();
+        found.sort_by_key(|(_, shard)| (shard.of, shard.part));
         Ok(found)
     }
 }
 
-/// Writes a file whole or not at all, with a line before it that says what it is and has its checksum.
-fn write(path: &Path, format: &str, rest: &[u8]) -> io::Result<()> {
+/// The file of a result.
+fn result(name: &str) -> String {
+    format!("results/{}/{name}.result", name.get(..2).unwrap_or(""))
+}
+
+/// The file that says which contents a version of an object has.
+fn fetched(object: &str) -> String {
+    format!("fetched/{:032x}", xxh3_128(object.as_bytes()))
+}
+
+/// What came of a task, as a file of a store.
+pub(crate) fn pack(key: &Key, outcome: &Outcome, limits: Limits) -> Result<Vec<u8>, Error> {
+    let (failed, limits) = match outcome {
+        Outcome::Report(_) | Outcome::Windows(_) => (None, None),
+        Outcome::Failed(failed) => (Some(failed.clone()), Some(limits)),
+    };
+    let header = Header { key: key.clone(), findings: outcome.fingerprints(), failed, limits };
+    let packed = || -> io::Result<Vec<u8>> {
+        let mut rest = serde_json::to_vec(&header)?;
+        rest.push(b'\n');
+        let mut packed = zstd::Encoder::new(rest, LEVEL)?;
+        // The header stays readable without unpacking.
+        serde_json::to_writer(&mut packed, outcome)?;
+        Ok(framed(RESULT, &packed.finish()?))
+    };
+    packed().map_err(|error| Error::Setting(error.to_string()))
+}
+
+/// A file of a store: its first line says what it is and has the checksum of the rest.
+fn framed(format: &str, rest: &[u8]) -> Vec<u8> {
+    let mut all = format!("{format} {:032x}\n", xxh3_128(rest)).into_bytes();
+    all.extend_from_slice(rest);
+    all
+}
+
+/// Writes a file whole or not at all.
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     // Others may read it, as far as the user's mask lets them: runners can share a store.
     let mode = fs::Permissions::from_mode(0o666);
@@ -249,13 +337,12 @@ fn write(path: &Path, format: &str, rest: &[u8]) -> io::Result<()> {
         }
         other => other?,
     };
-    writeln!(file, "{format} {:032x}", xxh3_128(rest))?;
-    file.write_all(rest)?;
+    file.write_all(bytes)?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
 }
 
-/// Reads what [`write`] wrote, without the first line; `None` if it is not that.
+/// Reads what [`framed`] made, without the first line; `None` if it is not that.
 fn read(path: &Path, format: &str) -> Option<Vec<u8>> {
     let mut bytes = fs::read(path).ok()?;
     let end = bytes.iter().take(200).position(|&byte| byte == b'\n')?;
@@ -285,14 +372,14 @@ mod tests {
     fn a_damaged_result_counts_as_absent() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::create(folder.path()).unwrap();
-        let key = Key { trace: "ab".to_string(), settings: settings(), build: "1".to_string() };
+        let key = Key { trace: "ab".to_string(), share: None, settings: settings(), build: "1".to_string() };
         assert!(store.header(&key).is_none());
         let report = Report::new("0", TraceInfo::default(), "data");
         let name = store.put(&key, &Outcome::Report(Box::new(report)), LIMITS).unwrap();
         assert!(store.header(&key).is_some() && matches!(store.get(&name), Some(Outcome::Report(_))));
         let other = Key { build: "2".to_string(), ..key.clone() };
         assert!(store.header(&other).is_none());
-        let path = store.result(&name);
+        let path = folder.path().join(result(&name));
         let whole = fs::read(&path).unwrap();
         for damaged in [&whole[..whole.len() - 1], &whole[..10], &[]] {
             fs::write(&path, damaged).unwrap();
@@ -310,7 +397,7 @@ mod tests {
     fn a_failure_is_kept_with_what_it_was_allowed() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::create(folder.path()).unwrap();
-        let key = Key { trace: "ab".to_string(), settings: settings(), build: "1".to_string() };
+        let key = Key { trace: "ab".to_string(), share: None, settings: settings(), build: "1".to_string() };
         let failed = Failed { how: crate::How::TimedOut, reason: "slow".to_string() };
         store.put(&key, &Outcome::Failed(failed), LIMITS).unwrap();
         let header = store.header(&key).unwrap();

@@ -1,6 +1,7 @@
 //! What comes of one trace.
 
 use mayhap_report::Report;
+use mayhap_report::prediction::Windows;
 use serde::{Deserialize, Serialize};
 
 use crate::Limits;
@@ -11,9 +12,23 @@ pub enum Outcome {
     /// It was analysed.
     #[serde(rename = "report")]
     Report(Box<Report>),
+    /// Some of its windows were analysed.
+    #[serde(rename = "windows")]
+    Windows(Box<Windows>),
     /// It was not.
     #[serde(rename = "failed")]
     Failed(Failed),
+}
+
+impl Outcome {
+    /// Fingerprints of the findings.
+    pub fn fingerprints(&self) -> Vec<String> {
+        match self {
+            Outcome::Report(report) => report.findings.iter().map(|finding| finding.fingerprint.clone()).collect(),
+            Outcome::Windows(windows) => windows.findings().map(|finding| finding.fingerprint.clone()).collect(),
+            Outcome::Failed(_) => Vec::new(),
+        }
+    }
 }
 
 /// Why a trace was not analysed.
@@ -37,6 +52,8 @@ pub enum How {
     TimedOut,
     /// It needed more memory than it may use.
     OutOfMemory,
+    /// The object store did not deliver it.
+    Unreachable,
 }
 
 impl How {
@@ -47,6 +64,7 @@ impl How {
             How::Crashed => "crashed",
             How::TimedOut => "timed-out",
             How::OutOfMemory => "out-of-memory",
+            How::Unreachable => "unreachable",
         }
     }
 }
@@ -63,6 +81,7 @@ impl Failed {
             (How::TimedOut, Some(before)) => now.time > before.time,
             (How::OutOfMemory, Some(before)) => now.memory > before.memory,
             (How::TimedOut | How::OutOfMemory, None) => true,
+            (How::Unreachable, _) => true,
             (How::Damaged | How::Crashed, _) => false,
         }
     }

@@ -1,17 +1,19 @@
 //! A worker process: takes tasks from its standard input, keeps results in the store, answers on its standard output.
 //!
 //! Both are lines of JSON. The first line is [`Start`]; each further one is a [`Task`], and has one [`Answer`]. A worker ends when
-//! its input does. It limits its own memory: a task that needs more aborts the process and nothing else.
+//! its input does. A worker that has no store, since it is on another machine, answers with the result itself. It limits its own memory: a task that needs more aborts the process and nothing else.
 
 use std::io::{self, BufRead, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
 use serde::{Deserialize, Serialize};
 
 use crate::analyse::{Suggest, analyse};
-use crate::store::fingerprint;
-use crate::{Failed, How, Key, Limits, Outcome, Settings, Store};
+use crate::store::{fingerprint, pack};
+use crate::{Failed, How, Key, Limits, Outcome, Settings, Store, objects};
 
 /// What a worker is told first.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -20,8 +22,8 @@ pub struct Start {
     pub settings: Settings,
     /// The build of the tool.
     pub build: String,
-    /// Where results go.
-    pub store: PathBuf,
+    /// Where results go; `None` if they go into the answers.
+    pub store: Option<PathBuf>,
     /// Bytes of memory that it may use.
     pub memory: u64,
     /// What a task may use in all.
@@ -33,10 +35,14 @@ pub struct Start {
 /// One trace to analyse.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Task {
-    /// Where it is.
+    /// Where it is: a path, or the URL of an object.
     pub path: PathBuf,
-    /// The fingerprint of the file; a recording has another one once it is a trace.
+    /// The fingerprint of the file; a recording has another one once it is a trace. Of an object that was not fetched yet, its URL
+    /// and version.
     pub fingerprint: String,
+    /// Which windows of the trace: every so many-th, from the so many-th on; `None` for all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<[u64; 2]>,
 }
 
 /// What came of a task.
@@ -46,6 +52,12 @@ pub struct Answer {
     pub result: String,
     /// Fingerprints of the findings.
     pub findings: Vec<String>,
+    /// The fingerprint of an object's contents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fetched: Option<String>,
+    /// The result itself in base64, if the worker has no store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packed: Option<String>,
 }
 
 /// Works until the input ends.
@@ -54,15 +66,21 @@ pub fn serve(input: &mut dyn BufRead, output: &mut dyn Write, suggest: Suggest<'
     // Without the process that asked, nothing is to be done. Where limits cannot be set, the worker goes on without.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     let _ = setrlimit(Resource::Data, Rlimit { current: Some(start.memory), maximum: Some(start.memory) });
-    let store = Store::open(&start.store).map_err(io::Error::other)?;
+    let store = start.store.as_deref().map(Store::open).transpose().map_err(io::Error::other)?;
     while let Some(task) = line::<Task>(input)? {
-        let was_recording = mayhap_record::is_unfinished(&task.path);
-        let outcome = analyse(&task.path, &start.settings, start.threads, suggest);
+        let (task, outcome, fetched) = match objects::is_url(&task.path) {
+            true => fetched(task, &start, suggest),
+            false => {
+                let (task, outcome) = local(task, &start, suggest)?;
+                (task, outcome, None)
+            }
+        };
         if let Outcome::Failed(Failed { how: How::OutOfMemory, .. }) = outcome {
             // As if it had been aborted: with more memory it may succeed.
             return Err(io::ErrorKind::OutOfMemory.into());
         }
-        let answer = keep(&task, &outcome, was_recording, &start, &store).map_err(io::Error::other)?;
+        let mut answer = keep(&task, &outcome, &start, store.as_ref()).map_err(io::Error::other)?;
+        answer.fetched = fetched;
         serde_json::to_writer(&mut *output, &answer)?;
         writeln!(output)?;
         output.flush()?;
@@ -70,30 +88,42 @@ pub fn serve(input: &mut dyn BufRead, output: &mut dyn Write, suggest: Suggest<'
     Ok(())
 }
 
-/// Keeps what came of a task.
-fn keep(
-    task: &Task,
-    outcome: &Outcome,
-    was_recording: bool,
-    start: &Start,
-    store: &Store,
-) -> Result<Answer, crate::Error> {
-    let trace = match (outcome, was_recording) {
-        (Outcome::Report(_), true) => changed(&task.path)?,
+/// Does the task of a file, which has another fingerprint afterwards if it was a recording.
+fn local(task: Task, start: &Start, suggest: Suggest<'_>) -> io::Result<(Task, Outcome)> {
+    let was_recording = mayhap_record::is_unfinished(&task.path);
+    let outcome = analyse(&task.path, task.share, &start.settings, start.threads, suggest);
+    let fingerprint = match (&outcome, was_recording) {
+        (Outcome::Report(_), true) => fingerprint(&task.path)?,
         _ => task.fingerprint.clone(),
     };
-    let key = Key { trace, settings: start.settings.clone(), build: start.build.clone() };
-    let result = store.put(&key, outcome, start.limits)?;
-    let findings = match outcome {
-        Outcome::Report(report) => report.findings.iter().map(|finding| finding.fingerprint.clone()).collect(),
-        Outcome::Failed(_) => Vec::new(),
-    };
-    Ok(Answer { result, findings })
+    Ok((Task { fingerprint, ..task }, outcome))
 }
 
-/// The fingerprint of what was a recording and is a trace now.
-fn changed(path: &Path) -> Result<String, crate::Error> {
-    fingerprint(path).map_err(crate::Error::file(path))
+/// Does the task of an object: fetches it first. Returns the fingerprint of its contents, too.
+fn fetched(task: Task, start: &Start, suggest: Suggest<'_>) -> (Task, Outcome, Option<String>) {
+    let unreachable = |reason: String| Outcome::Failed(Failed { how: How::Unreachable, reason });
+    let copy = match objects::fetch(&task.path) {
+        Ok(copy) => copy,
+        Err(error) => return (task, unreachable(error.to_string()), None),
+    };
+    let known = match fingerprint(copy.path()) {
+        Ok(known) => known,
+        Err(error) => return (task, unreachable(error.to_string()), None),
+    };
+    let outcome = analyse(copy.path(), task.share, &start.settings, start.threads, suggest);
+    (Task { fingerprint: known.clone(), ..task }, outcome, Some(known))
+}
+
+/// Keeps what came of a task.
+fn keep(task: &Task, outcome: &Outcome, start: &Start, store: Option<&Store>) -> Result<Answer, crate::Error> {
+    let trace = task.fingerprint.clone();
+    let key = Key { trace, share: task.share, settings: start.settings.clone(), build: start.build.clone() };
+    let findings = outcome.fingerprints();
+    let (result, packed) = match store {
+        Some(store) => (store.put(&key, outcome, start.limits)?, None),
+        None => (key.name(), Some(STANDARD.encode(pack(&key, outcome, start.limits)?))),
+    };
+    Ok(Answer { result, findings, fetched: None, packed })
 }
 
 /// The next line; `None` at the end.

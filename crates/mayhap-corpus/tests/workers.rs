@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use mayhap_corpus::merge::merged;
-use mayhap_corpus::pool::Program;
-use mayhap_corpus::{Job, Limits, Progress, Settings, Shard, Store, run};
+use mayhap_corpus::pool::Hands;
+use mayhap_corpus::{Job, Limits, Program, Progress, Settings, Shard, Store, run};
 
 struct Seen(Mutex<Vec<(u64, u64)>>);
 
@@ -33,6 +33,7 @@ fn reported(script: &str, seconds: f64) -> (Vec<String>, Vec<(u64, u64)>) {
     traces.iter().for_each(|path| fs::write(path, path.to_str().unwrap()).unwrap());
     let store = Store::create(&folder.path().join("store")).unwrap();
     let seen = Seen(Mutex::default());
+    let hands = Hands::Processes(Program { path: "sh".into(), arguments: vec!["-c".to_string(), script.to_string()] });
     let job = Job {
         inputs: &traces,
         settings: settings(),
@@ -42,7 +43,7 @@ fn reported(script: &str, seconds: f64) -> (Vec<String>, Vec<(u64, u64)>) {
         threads: 1,
         limits: Limits { memory: 1 << 30, time: Duration::from_secs_f64(seconds) },
         retry: false,
-        program: Program { path: "sh".into(), arguments: vec!["-c".to_string(), script.to_string()] },
+        hands: &hands,
         tool: "0".to_string(),
         build: "0".to_string(),
         stop: &|| false,

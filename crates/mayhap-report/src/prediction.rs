@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use mayhap_analyse::doubts::{self, Part};
-use mayhap_analyse::windows::{self, Predicted};
+use mayhap_analyse::windows::{self, Predicted, Share};
 use mayhap_analyse::{Error, Finding, Options, Prediction, Rung, distance};
 use mayhap_trace::attachments::doubts::Doubt;
 use mayhap_trace::attachments::{Doubts, Run, stacks::attached};
 use mayhap_trace::{EventId, Execution, Source, Trace};
 use mayhap_witness::{Checked, Target};
+use serde::{Deserialize, Serialize};
 
 use crate::describe::NO_REPLAY_DECIDES;
 use crate::{Describer, Evidence, Report, Side, Summary, TraceInfo, counted, fingerprint, grouped, stacks};
@@ -179,10 +180,38 @@ pub fn in_windows(
     size: usize,
     options: &dyn Fn(&Trace) -> Options,
 ) -> Result<Option<Report>, Error> {
-    let mut whole: Option<Report> = None;
+    Ok(of_windows(vec![windows_of(path, source, doubts, (size, Share::WHOLE), options)?], size))
+}
+
+/// What was found in some windows of a trace.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Windows {
+    /// Reports with the number of the first window of each; neighbours are one report.
+    reports: Vec<(u64, Report)>,
+    /// How many windows the trace has.
+    count: u64,
+}
+
+impl Windows {
+    /// All findings, those of the same bug in several windows too.
+    pub fn findings(&self) -> impl Iterator<Item = &crate::Finding> {
+        self.reports.iter().flat_map(|(_, report)| &report.findings)
+    }
+}
+
+/// Predicts the windows of a share.
+pub fn windows_of(
+    path: &Path,
+    source: Box<dyn Source>,
+    doubts: &Doubts,
+    (size, share): (usize, Share),
+    options: &dyn Fn(&Trace) -> Options,
+) -> Result<Windows, Error> {
+    let mut reports: Vec<(u64, Report)> = Vec::new();
+    let mut last = None;
     let mut bytes: Option<Option<Vec<u8>>> = None;
     let recorded = Run::load(path).is_some();
-    let mut found = |Predicted { window, execution, options, prediction, events }: Predicted<'_>| {
+    let mut found = |Predicted { number: nth, window, execution, options, prediction, events }: Predicted<'_>| {
         let mut describer = Describer::new(execution, fitting_steps(prediction.findings.len()));
         // The file is read for them once, however many windows there are.
         if !prediction.findings.is_empty()
@@ -203,13 +232,24 @@ pub fn in_windows(
         }
         part.trace = trace_info(path, &window.trace);
         part.trace.events = events;
-        whole = Some(match whole.take() {
-            None => part,
-            Some(sum) => joined(sum, part),
-        });
+        let is_neighbour = last.replace(nth).is_some_and(|before| before + 1 == nth);
+        match reports.last_mut().filter(|_| is_neighbour) {
+            Some((_, sum)) => join(sum, part),
+            None => reports.push((nth, part)),
+        }
     };
-    let count = windows::in_windows(source, size, options, &mut found)?;
-    let Some(mut report) = whole else { return Ok(None) };
+    let count = windows::in_windows(source, size, share, options, &mut found)?;
+    Ok(Windows { reports, count })
+}
+
+/// The report of the whole trace, from all shares of its windows; `None` if it has no events.
+pub fn of_windows(shares: Vec<Windows>, size: usize) -> Option<Report> {
+    let count = shares.first()?.count;
+    let mut reports: Vec<(u64, Report)> = shares.into_iter().flat_map(|share| share.reports).collect();
+    reports.sort_by_key(|(number, _)| *number);
+    let mut reports = reports.into_iter().map(|(_, report)| report);
+    let mut report = reports.next()?;
+    reports.for_each(|part| join(&mut report, part));
     report.arrange();
     if count > 1 {
         let size = grouped(size as u64);
@@ -218,14 +258,13 @@ pub fn in_windows(
         report.summary.first_unknown.get_or_insert(gap.clone());
         report.notes.push(format!("analysed in windows: {gap}"));
     }
-    Ok(Some(report))
+    Some(report)
 }
 
-/// Both reports as one, of the later one's trace.
-fn joined(mut sum: Report, part: Report) -> Report {
+/// Adds the report of later windows to that of earlier ones.
+fn join(sum: &mut Report, part: Report) {
     sum.summary.add(&part.summary);
     sum.findings.extend(part.findings);
     sum.notes.extend(part.notes);
     sum.trace = part.trace;
-    sum
 }

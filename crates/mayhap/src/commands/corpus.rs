@@ -6,8 +6,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use mayhap_corpus::merge::{Merged, merged};
-use mayhap_corpus::pool::Program;
-use mayhap_corpus::{Job, Limits, Manifest, Settings, Shard, Store, fingerprint, worker};
+use mayhap_corpus::pool::Hands;
+use mayhap_corpus::ray::Cluster;
+use mayhap_corpus::{Job, Limits, Manifest, Program, Settings, Shard, Store, fingerprint, worker};
 use mayhap_report::counted;
 
 use super::generate::count;
@@ -23,7 +24,8 @@ use mayhap_job::suggest::question;
 
 /// Analyse many traces, and report all findings together, each with the traces that contain it
 ///
-/// Takes folders, traces, and lists of traces (text files with a path in each line). Traces are analysed in parallel by separate
+/// Takes folders, traces, lists of traces (text files with a path in each line), and URLs of object stores (s3://, gs://, az://,
+/// https://). Traces are analysed in parallel by separate
 /// processes. One that is damaged, crashes the analysis, or needs too much time or memory is one line of the report. Results are
 /// kept in a folder, the store, by the contents of the trace, the options and the build of mayhap: a further run does only what is
 /// not done yet. The report does not depend on the number of workers, shards or runs.
@@ -32,11 +34,11 @@ use mayhap_job::suggest::question;
 /// 4 interrupted and nothing found.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Folders, traces or lists of traces; with --merge: stores
+    /// Folders, traces, lists of traces, or URLs; with --merge: stores
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 
-    /// Folder in which results are kept
+    /// Folder or URL in which results are kept
     #[arg(long, value_name = "DIR", default_value = ".mayhap-corpus")]
     store: PathBuf,
 
@@ -51,6 +53,12 @@ pub struct Args {
     /// Analyse nothing: report what is in these stores, as one process would have
     #[arg(long)]
     merge: bool,
+
+    /// Have the work done by a Ray cluster: its address, or `auto` for one on this machine, which is started if none runs
+    ///
+    /// Needs Python with Ray (`pip install ray`); MAYHAP_PYTHON names another Python than `python3`.
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "merge")]
+    ray: Option<String>,
 
     /// Number of worker processes [default: the number of processors]
     #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -75,6 +83,8 @@ pub struct Args {
     repair: bool,
 
     /// Analyse each trace in windows of N events to bound memory; bugs that span two windows count as unknown
+    ///
+    /// Workers share the windows of a long trace.
     #[arg(long, value_name = "N", value_parser = count::<usize>, default_value = "0")]
     window: usize,
 
@@ -105,8 +115,9 @@ impl Args {
         let store = Store::create(temporary.as_ref().map_or(self.store.as_path(), |folder| folder.path()))?;
         let interrupt = Interrupt::catch(None);
         let progress = Shown(Mutex::new(Progress::new("analysing")));
-        let ran = mayhap_corpus::run(&self.job(&store, &|| interrupt.is_pressed(), &progress)?)?;
-        drop(progress);
+        let hands = self.hands()?;
+        let ran = mayhap_corpus::run(&self.job(&store, &hands, &|| interrupt.is_pressed(), &progress)?)?;
+        drop((progress, hands));
         if ran.kept > 0 && !self.report.quiet {
             let (kept, done) = (counted(ran.kept, "result"), counted(ran.performed, "trace"));
             note(format_args!("{kept} taken from {}, {done} analysed", store.folder().display()));
@@ -116,16 +127,35 @@ impl Args {
         Ok(if ran.stopped && exit != Exit::Found { Exit::Interrupted } else { exit })
     }
 
+    fn workers(&self) -> usize {
+        let available = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.workers.map_or_else(available, |workers| workers as usize)
+    }
+
+    /// Who does the tasks.
+    fn hands(&self) -> Result<Hands, Failure> {
+        let program = Program { path: own()?, arguments: vec!["corpus-worker".to_string()] };
+        let Some(address) = &self.ray else { return Ok(Hands::Processes(program)) };
+        let cluster = Cluster::start(address, self.workers(), &program, &[])?;
+        if !self.report.quiet {
+            let (processors, nodes) = (cluster.processors, cluster.nodes);
+            note(format_args!("Ray: {} on {}", counted_as(processors, "processor"), counted_as(nodes, "machine")));
+        }
+        Ok(Hands::Cluster(cluster))
+    }
+
     fn job<'a>(
         &'a self,
         store: &'a Store,
+        hands: &'a Hands,
         stop: &'a (dyn Fn() -> bool + Sync),
         progress: &'a Shown,
     ) -> Result<Job<'a>, Failure> {
-        let own = std::env::current_exe()
-            .map_err(|error| Failure::new(format_args!("cannot find this executable: {error}")))?;
-        let available = || std::thread::available_parallelism().map_or(1, usize::from);
-        let workers = self.workers.map_or_else(available, |workers| workers as usize);
+        let own = own()?;
+        let workers = match hands {
+            Hands::Processes(_) => self.workers(),
+            Hands::Cluster(cluster) => cluster.processors,
+        };
         let memory = self.memory.unwrap_or_else(|| free_memory() / 4 * 3);
         if memory / (workers as u64) < LEAST {
             let least = LEAST >> 20;
@@ -145,7 +175,7 @@ impl Args {
             tool: env!("CARGO_PKG_VERSION").to_string(),
             // Two builds of one version may find different things.
             build: fingerprint(&own).map_err(|error| Failure::at(&own, error))?,
-            program: Program { path: own, arguments: vec!["corpus-worker".to_string()] },
+            hands,
             stop,
             progress,
         })
@@ -189,6 +219,15 @@ impl Args {
         }
         Ok(all)
     }
+}
+
+/// This executable.
+fn own() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|error| Failure::new(format_args!("cannot find this executable: {error}")))
+}
+
+fn counted_as(count: usize, what: &str) -> String {
+    counted(count as u64, what)
 }
 
 /// A worker's work: see [`worker`].
