@@ -2,9 +2,17 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::Error;
+
+/// How often a thread that waits looks whether the job is to end.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long work may go on that makes of an interrupted run what can be shown.
+const MOMENT: Duration = Duration::from_millis(700);
 
 /// Whether the job is to end.
 #[derive(Clone, Debug, Default)]
@@ -44,5 +52,42 @@ impl Interrupt {
     /// The time that a run may take at most: `limit`, or what is left of the budget.
     pub fn within(&self, limit: Duration) -> Duration {
         self.deadline.map_or(limit, |deadline| limit.min(deadline.saturating_duration_since(Instant::now())))
+    }
+
+    /// Has work done by another thread, which is left alone when the job is to end: `None`.
+    pub fn unless_set<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<Option<T>, Error> {
+        self.unless(Interrupt::is_set, Duration::ZERO, work)
+    }
+
+    /// Has work done by another thread, which is left alone when Ctrl-C is pressed and the work takes more than a moment: `None`.
+    pub fn unless_pressed<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<Option<T>, Error> {
+        self.unless(Interrupt::is_pressed, MOMENT, work)
+    }
+
+    fn unless<T: Send + 'static>(
+        &self,
+        is_over: fn(&Interrupt) -> bool,
+        mut patience: Duration,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<Option<T>, Error> {
+        let (send, receive) = channel();
+        std::thread::spawn(move || {
+            // Nobody may be waiting any more.
+            let _ = send.send(work());
+        });
+        loop {
+            match receive.recv_timeout(LOOK) {
+                Ok(result) => return Ok(Some(result)),
+                Err(RecvTimeoutError::Timeout) if !is_over(self) => {}
+                Err(RecvTimeoutError::Timeout) if patience > LOOK => patience -= LOOK,
+                Err(RecvTimeoutError::Timeout) => return Ok(None),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Error::new("a part of the analysis ended unexpectedly"));
+                }
+            }
+        }
     }
 }

@@ -311,8 +311,7 @@ impl Work<'_> {
         command.stdin(self.stdin.first()?).stdout(Stdio::piped()).stderr(Stdio::piped());
         let show = self.job.show_output && run == 1;
         let mut watch = Watch::new(self.interrupt.within(self.job.timeout), show);
-        let writer = format::create(&path).map_err(|error| Error::at(&path, error))?;
-        let taken = record::execute(command, &options, &self.job.folder, &mut watch)?;
+        let taken = record::execute_for_trace(command, &options, &self.job.folder, &mut watch)?;
         if !taken.is_recorded() {
             return Err(Error::at(Path::new(&self.job.program[0]), NOT_INSTRUMENTED).not_run());
         }
@@ -328,7 +327,11 @@ impl Work<'_> {
         summary.stdin = self.stdin.kept().map(|(bytes, _)| bytes);
         let recorded = Recorded { run: summary.clone(), output: Some(output), late };
         self.first.get_or_insert((recorded.clone(), taken.units()));
-        let recording = taken.write(writer, &path, &summary)?;
+        let Some(recording) = self.make_trace(taken, &path, summary)? else {
+            self.notes.push(format!("run {run}: stopped before its trace was made"));
+            self.undecided = true;
+            return Ok(None);
+        };
         // That it was ended from here says nothing of the program.
         let notes = recording.notes.into_iter().filter(|_| !late || recording.events == 0);
         self.notes.extend(notes.map(|note| format!("run {run}: {note}")));
@@ -340,6 +343,16 @@ impl Work<'_> {
             }
         }
         Ok(Some(Recording { path, recorded, failed }))
+    }
+
+    /// Makes the trace of a run in a thread of its own, which is left alone when the user presses Ctrl-C.
+    fn make_trace(&self, taken: record::Capture, path: &Path, run: Run) -> Result<Option<record::Recording>, Error> {
+        let path = path.to_path_buf();
+        let made = self.interrupt.unless_pressed(move || {
+            let writer = format::create(&path).map_err(|error| Error::at(&path, error))?;
+            Ok(taken.write(writer, &path, &run)?)
+        })?;
+        made.transpose()
     }
 
     /// Predicts what other interleavings of a recording contain, and replays what is proven and new.
@@ -392,20 +405,9 @@ impl Work<'_> {
         execution: &Arc<Execution<'static>>,
         options: &predict::Options,
     ) -> Result<Option<Prediction>, Error> {
-        let (send, receive) = std::sync::mpsc::channel();
         let (execution, options) = (Arc::clone(execution), options.clone());
-        std::thread::spawn(move || {
-            // Nobody may be waiting any more.
-            let _ = send.send(predict(&execution, &options));
-        });
-        loop {
-            match receive.recv_timeout(Duration::from_millis(50)) {
-                Ok(result) => return Ok(Some(result?)),
-                Err(std::sync::mpsc::RecvTimeoutError::Timeout) if !self.interrupt.is_set() => {}
-                Err(std::sync::mpsc::RecvTimeoutError::Timeout) => return Ok(None),
-                Err(_) => return Err(Error::new("predicting ended unexpectedly")),
-            }
-        }
+        let predicted = self.interrupt.unless_set(move || predict(&execution, &options))?;
+        Ok(predicted.transpose()?)
     }
 
     fn replay_all(

@@ -27,5 +27,5 @@ pub use capture::stuck::StuckWatch;
 pub use error::Error;
 pub use limits::Limits;
 pub use options::{LINGER, Options, usual_slice};
-pub use session::{Capture, Recording, execute, finish, record, record_as};
+pub use session::{Capture, Recording, execute, execute_for_trace, finish, record, record_as};
 pub use turn_steps::{Operation, TurnStep, UNCLEAR};

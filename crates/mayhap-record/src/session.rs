@@ -18,6 +18,8 @@ use crate::capture::store::Store;
 use crate::limits::Limits;
 use crate::lower::finish::{Finished, make};
 use crate::options::Options;
+use crate::sharing::ahead::Ahead;
+use crate::sharing::first_pass::Begun;
 use crate::turn_steps::{self, TurnStep};
 use mayhap_trace::attachments::Run;
 
@@ -66,14 +68,14 @@ pub fn record_as(
             Kept::InFile(events, ending) => Ok(Recording { status, events, notes: ending.notes() }),
             Kept::NoRoom(store, ending) => {
                 let writer = format::create(output).map_err(|error| Error::at(output, error))?;
-                finish_now(writer, output, &run, store, &ending, options.limits.clone())
+                finish_now(writer, output, &run, (store, None), &ending, options.limits.clone())
             }
         };
     }
     // An unwritable place is an error before the program runs, not after.
     let writer = format::create(output).map_err(|error| Error::at(output, error))?;
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let capture = execute(command, options, folder, &mut Unwatched)?;
+    let capture = execute_for_trace(command, options, folder, &mut Unwatched)?;
     let run = ended(capture.status);
     capture.write(writer, output, &run)
 }
@@ -85,12 +87,34 @@ pub fn execute(
     folder: &Path,
     monitor: &mut dyn Monitor,
 ) -> Result<Capture, Error> {
+    capture(command, options, folder, monitor, None)
+}
+
+/// The same where a trace will be made: that begins while the program runs.
+pub fn execute_for_trace(
+    command: Command,
+    options: &Options,
+    folder: &Path,
+    monitor: &mut dyn Monitor,
+) -> Result<Capture, Error> {
+    capture(command, options, folder, monitor, Some(Ahead::start()))
+}
+
+fn capture(
+    command: Command,
+    options: &Options,
+    folder: &Path,
+    monitor: &mut dyn Monitor,
+    ahead: Option<Ahead>,
+) -> Result<Capture, Error> {
     let mut recorder = Recorder::temporary(folder, options.limits.max_size);
-    let (status, ring) = drive(command, options, monitor, &mut |units| recorder.take(units))?;
+    let mut look = |block: &[u32]| ahead.iter().for_each(|ahead| ahead.take(block));
+    let (status, ring) = drive(command, options, monitor, &mut |units| recorder.take_and(units, &mut look))?;
+    let begun = ahead.and_then(Ahead::finish);
     let ending = Ending::of(status, &ring, recorder.store());
     let (modules, locks_taken) = (recorder.modules().to_vec(), recorder.locks_taken());
     let (units, limits) = (recorder.units(), options.limits.clone());
-    Ok(Capture { status, ending, store: recorder.into_store(), modules, locks_taken, units, limits })
+    Ok(Capture { status, ending, store: recorder.into_store(), modules, locks_taken, units, limits, begun })
 }
 
 /// A program that has run, and what it recorded.
@@ -103,6 +127,8 @@ pub struct Capture {
     locks_taken: u64,
     units: u64,
     limits: Limits,
+    /// What a first pass made while the program ran has learnt.
+    begun: Option<Begun>,
 }
 
 impl Capture {
@@ -150,7 +176,7 @@ impl Capture {
 
     /// Makes the trace.
     pub fn write(self, writer: Box<dyn TraceWriter>, output: &Path, run: &Run) -> Result<Recording, Error> {
-        finish_now(writer, output, run, self.store, &self.ending, self.limits)
+        finish_now(writer, output, run, (self.store, self.begun), &self.ending, self.limits)
     }
 }
 
@@ -159,11 +185,11 @@ fn finish_now(
     writer: Box<dyn TraceWriter>,
     output: &Path,
     run: &Run,
-    store: Store,
+    (store, begun): (Store, Option<Begun>),
     ending: &Ending,
     limits: Limits,
 ) -> Result<Recording, Error> {
-    let finished = Finished { store, run, ending, limits, changed: &[] };
+    let finished = Finished { store, run, ending, limits, changed: &[], begun };
     let (events, made) = make(writer, output, finished, &mut |_| {})?;
     let mut notes = ending.notes();
     notes.extend(made);
@@ -176,7 +202,7 @@ fn finish_now(
 pub fn finish(path: &Path, watch: &mut dyn FnMut(u64)) -> Result<Recording, Error> {
     let Opened { store, run, ending, limits, changed } = Opened::open(path).map_err(|error| Error::at(path, error))?;
     let writer = format::create(path).map_err(|error| Error::at(path, error))?;
-    let finished = Finished { store, run: &run, ending: &ending, limits, changed: &changed };
+    let finished = Finished { store, run: &run, ending: &ending, limits, changed: &changed, begun: None };
     let (events, mut notes) = make(writer, path, finished, watch)?;
     notes.extend(changed.iter().map(|file| {
         format!(

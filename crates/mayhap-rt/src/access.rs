@@ -28,7 +28,7 @@ use crate::hook::Hook;
 use crate::sched::{Grant, Token};
 use crate::thread::Thread;
 use crate::tls;
-use crate::{calls, cancelling, fast_path, judge, protocol, ring, sched, signals, sites, sys};
+use crate::{calls, cancelling, fast_path, judge, protocol, ring, sched, signals, sites, spinning, sys};
 
 /// Handles nearly every access: the thread holds the token and has some of its slice left, and the site has its number.
 /// Everything else is for `otherwise`, which starts from the beginning. This path has one branch for each check and calls nothing.
@@ -135,9 +135,6 @@ fn write_slowly<const SIZE: u8>(address: u64, pc: u64) {
     hook.thread().values.announce(address, SIZE, true);
 }
 
-/// How many additional hooks a repeated read counts as.
-const SPIN_COST: i64 = 63;
-
 /// Whether a read that is about to be recorded equals the two before it, with nothing recorded since.
 pub(crate) fn is_repeat(thread: &Thread, site: u32, address: u64) -> bool {
     let word = access_word(site, address);
@@ -145,9 +142,7 @@ pub(crate) fn is_repeat(thread: &Thread, site: u32, address: u64) -> bool {
         && thread.own.repeat_at.load(Ordering::Relaxed) == ring::head();
     let repeats = if again { thread.own.repeats.load(Ordering::Relaxed) + 1 } else { 0 };
     if repeats > 1 {
-        // The thread waits for another one, which should have its turn soon.
-        let left = thread.own.left.load(Ordering::Relaxed);
-        thread.own.left.store(left - SPIN_COST, Ordering::Relaxed);
+        spinning::gives_way(thread);
         return true;
     }
     thread.own.repeat.store(word, Ordering::Relaxed);

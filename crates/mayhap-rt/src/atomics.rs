@@ -7,6 +7,7 @@ use libc::c_int;
 use mayhap_wire::ring::{AtomicForm, AtomicKind, Tag, atomic_word};
 
 use crate::hook::Hook;
+use crate::spinning::{self, Unchanging};
 use crate::tls::{self, exports};
 use crate::{cancelling, replay};
 
@@ -38,7 +39,16 @@ fn atomic_at<T>(pc: u64, address: u64, size: u8, operate: impl FnOnce() -> Done<
         replay::check_atomic(hook.thread(), done.kind as u8, pc, address);
         // Bits above the order are hints (`__ATOMIC_HLE_…`).
         let word = done.form.in_word(atomic_word(done.kind, (done.order & 7) as u8, size));
-        hook.record(Tag::Atomic, pc, &[address, word, done.found, done.written]);
+        let changes = done.kind == AtomicKind::Store || done.found != done.written || size > 8;
+        let unchanging = Unchanging { kind: done.kind, pc, address, value: done.found };
+        if !changes && hook.thread().waiting.repeats(&unchanging) {
+            spinning::gives_way(hook.thread());
+        } else {
+            hook.record(Tag::Atomic, pc, &[address, word, done.found, done.written]);
+            if !changes {
+                hook.thread().waiting.recorded();
+            }
+        }
         hook.sync_point();
     }
     done.result

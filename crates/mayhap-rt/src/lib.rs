@@ -69,12 +69,14 @@ mod sanitizer;
 mod sched;
 mod signals;
 mod sites;
+mod spinning;
 #[cfg(not(feature = "archive"))]
 mod strings;
 mod sync;
 mod sys;
 mod thread;
 mod thread_names;
+mod thread_records;
 mod threads;
 mod tls;
 #[cfg(not(feature = "archive"))]

@@ -11,6 +11,7 @@ use mayhap_wire::ring::source;
 use crate::calls::Calls;
 use crate::protocol::Observed;
 use crate::signals::Kept;
+use crate::spinning::Loop;
 use crate::values::Values;
 
 /// The runtime's record of a thread. Records are used again for later threads, and their memory is never given back. Memory of
@@ -35,6 +36,8 @@ pub(crate) struct Thread {
     pub(crate) kept: Kept,
     /// The accesses whose values are recorded. Only the thread itself writes them.
     pub(crate) values: Values,
+    /// The operations by which the thread may be waiting. Only the thread itself writes them.
+    pub(crate) waiting: Loop,
     /// The functions that the thread is in. Only the thread itself writes them.
     pub(crate) calls: Calls,
 }
@@ -92,6 +95,10 @@ pub(crate) struct Own {
     pub(crate) repeat_at: AtomicU64,
     /// How often [`Self::repeat`] came in a row before.
     pub(crate) repeats: AtomicU32,
+    /// Not 0: the slice ends because the thread repeats itself (see [`crate::spinning`]).
+    pub(crate) spins: AtomicU32,
+    /// How many more times the thread sleeps at once when it waits for the token, since that did not come soon.
+    pub(crate) sleeps: AtomicU32,
     /// Not 0: the thread is in a function of Rust's library that calls others that the runtime stands in front of
     /// (see [`crate::rust`]).
     pub(crate) inside: AtomicU32,
@@ -179,6 +186,8 @@ pub(crate) struct Shared {
     pub(crate) turn: AtomicU32,
     /// The next in the list of all threads. Written once, before the record is in the list.
     pub(crate) all_next: AtomicPtr<Thread>,
+    /// The one before it in that list. Written once, after that one is in the list.
+    pub(crate) all_newer: AtomicPtr<Thread>,
 }
 
 /// **Written by the creator** before the thread runs.

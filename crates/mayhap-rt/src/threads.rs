@@ -3,7 +3,7 @@
 //! A thread ends, for the recording, in the last round of the destructors of thread-specific data: after its own
 //! destructors and those of C++ `thread_local` objects, however it ends (return, `pthread_exit`, cancellation).
 
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use libc::{c_int, c_void, pthread_attr_t, pthread_t, timespec};
 use mayhap_wire::ring::{Tag, state};
@@ -14,6 +14,8 @@ use crate::real::real;
 use crate::replay::{self, Decision};
 use crate::sched::{Token, parking};
 use crate::thread::Thread;
+use crate::thread_records::{self, FREE};
+pub(crate) use crate::thread_records::{all, by_handle};
 use crate::tls::{self, exports};
 use crate::{access, judge, openmp, ring, sched, signals, sys};
 
@@ -28,9 +30,7 @@ const MAX_LOGICAL: u32 = 400;
 /// The bits of a thread's life.
 const ENDED: u32 = 1;
 const FORGOTTEN: u32 = 2;
-const FREE: u32 = 4;
 
-static ALL: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
 static COUNT: AtomicU32 = AtomicU32::new(0);
 static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 
@@ -78,24 +78,7 @@ fn new_record() -> Option<&'static Thread> {
         ring::set_state(state::TOO_MANY_THREADS);
         return None;
     }
-    let thread = match reusable() {
-        Some(thread) => thread,
-        None => {
-            let memory = sys::map(size_of::<Thread>()).cast::<Thread>();
-            // SAFETY: fresh zeroed memory, and all zeros are a valid record.
-            let thread: &'static Thread = unsafe { memory.as_ref() }?;
-            // First the link, then the entry, by exchange: adopted threads come here without the token.
-            let mut first = ALL.load(Ordering::Acquire);
-            loop {
-                thread.shared.all_next.store(first, Ordering::Relaxed);
-                match ALL.compare_exchange(first, memory, Ordering::AcqRel, Ordering::Acquire) {
-                    Ok(_) => break,
-                    Err(now) => first = now,
-                }
-            }
-            thread
-        }
-    };
+    let thread = thread_records::take()?;
     thread.identity.owner.store(number + 1, Ordering::Relaxed);
     thread.identity.tid.store(0, Ordering::Relaxed);
     thread.origin.start.store(0, Ordering::Relaxed);
@@ -111,6 +94,8 @@ fn new_record() -> Option<&'static Thread> {
     thread.own.announced.store(0, Ordering::Relaxed);
     thread.own.repeat_at.store(0, Ordering::Relaxed);
     thread.values.reset();
+    thread.waiting.reset();
+    thread.own.spins.store(0, Ordering::Relaxed);
     thread.own.unrecorded_frames.store(0, Ordering::Relaxed);
     thread.calls.clear();
     thread.replay.thread_slot.store(0, Ordering::Relaxed);
@@ -123,17 +108,6 @@ fn new_record() -> Option<&'static Thread> {
     thread.own.starts.store(core::ptr::null_mut(), Ordering::Relaxed);
     thread.origin.carrier.store(core::ptr::null_mut(), Ordering::Relaxed);
     Some(thread)
-}
-
-pub(crate) fn all() -> impl Iterator<Item = &'static Thread> {
-    // SAFETY: records are never given back.
-    let mut at = unsafe { ALL.load(Ordering::Acquire).as_ref() };
-    core::iter::from_fn(move || {
-        let thread = at?;
-        // SAFETY: as above.
-        at = unsafe { thread.shared.all_next.load(Ordering::Relaxed).as_ref() };
-        Some(thread)
-    })
 }
 
 /// Threads other than the calling one that were created and have not ended.
@@ -165,24 +139,12 @@ pub(crate) fn others_rest() -> bool {
     })
 }
 
-fn reusable() -> Option<&'static Thread> {
-    all().find(|thread| thread.shared.life.compare_exchange(FREE, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok())
-}
-
 /// Marks a bit of a thread's life; a thread that has ended and will not be joined frees its record.
 fn mark(thread: &Thread, bit: u32) {
     let life = thread.shared.life.fetch_or(bit, Ordering::AcqRel) | bit;
     if life & (ENDED | FORGOTTEN) == ENDED | FORGOTTEN {
-        thread.shared.life.store(FREE, Ordering::Release);
+        thread_records::free(thread);
     }
-}
-
-/// Under the token: the thread that the program knows by this handle.
-pub(crate) fn by_handle(handle: pthread_t) -> Option<&'static Thread> {
-    all().find(|thread| {
-        thread.guarded.pthread.load(Ordering::Relaxed) == handle as usize
-            && thread.shared.life.load(Ordering::Relaxed) & FREE == 0
-    })
 }
 
 /// A record for the calling thread, which the runtime has not seen start (the main thread, or one of a foreign library).

@@ -38,21 +38,26 @@ impl Recorder {
 
     /// Takes the next units of the run.
     pub(crate) fn take(&mut self, units: &[u32]) {
+        self.take_and(units, &mut |_| {});
+    }
+
+    /// Takes the next units of the run; calls `kept` with those of each block that the store keeps.
+    pub(crate) fn take_and(&mut self, units: &[u32], kept: &mut dyn FnMut(&[u32])) {
         self.units += units.len() as u64;
         if self.carried.is_empty() {
-            let whole = self.append(units);
+            let whole = self.append(units, kept);
             self.carried.extend_from_slice(&units[whole..]);
         } else {
             let mut all = std::mem::take(&mut self.carried);
             all.extend_from_slice(units);
-            let whole = self.append(&all);
+            let whole = self.append(&all, kept);
             all.drain(..whole);
             self.carried = all;
         }
     }
 
     /// Appends the accesses and records that are whole; how many units they are.
-    fn append(&mut self, units: &[u32]) -> usize {
+    fn append(&mut self, units: &[u32], kept: &mut dyn FnMut(&[u32])) -> usize {
         let most = if self.store.is_limited() { SMALL_BLOCK } else { usize::MAX };
         let mut done = 0;
         while done < units.len() {
@@ -65,7 +70,9 @@ impl Recorder {
             if whole == 0 {
                 break;
             }
-            self.store.put(packed, whole as u64);
+            if self.store.put(packed, whole as u64) {
+                kept(&rest[..whole]);
+            }
             done += whole;
         }
         done

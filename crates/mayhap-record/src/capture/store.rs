@@ -151,12 +151,12 @@ impl Store {
         }
     }
 
-    /// Appends a block of so many units; where that fails, it is left out, and so is all that comes after it.
-    pub(crate) fn put(&mut self, packed: &[u8], units: u64) {
+    /// Appends a block of so many units; where that fails, it is left out, and so is all that comes after it. Whether it was kept.
+    pub(crate) fn put(&mut self, packed: &[u8], units: u64) -> bool {
         if self.limit.is_some_and(|limit| self.bytes + packed.len() as u64 > limit) {
             self.full = Some(io::Error::other("it has reached the largest size allowed"));
             self.left_out += units;
-            return;
+            return false;
         }
         match self.place(packed) {
             Ok((start, in_file)) => {
@@ -170,6 +170,7 @@ impl Store {
                 self.make_room();
             }
         }
+        self.full.is_none()
     }
 
     /// Puts bytes where there is room for them: where they begin, and whether that is in the file.

@@ -20,14 +20,16 @@ impl Unpacker {
         Unpacker { known: Known::new(), main: Vec::new(), units: Vec::new(), lasts: Lasts::new() }
     }
 
-    /// What the last piece needs to know of what was before it.
-    pub(crate) fn before(&self) -> &[u64] {
-        self.lasts.before()
-    }
-
-    /// The next piece is one of which [`Self::before`] was this.
+    /// The next piece is one of which [`Lasts::before`] was this.
     pub(crate) fn begin(&mut self, before: &[u64]) {
         self.lasts.begin(before);
+    }
+
+    /// Puts the units of a piece, which has so many, into `units`; `false` where it is none.
+    pub(crate) fn units(&mut self, bytes: &[u8], count: u64, units: &mut Vec<u32>) -> bool {
+        let whole = unpack(bytes, count, self).is_some();
+        std::mem::swap(&mut self.units, units);
+        whole
     }
 
     /// The words of a piece of so many units; `None` where it is none.

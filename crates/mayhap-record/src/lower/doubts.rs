@@ -51,7 +51,7 @@ pub(super) struct Unseen {
     /// There are other processes that may share what has none.
     forked: bool,
     /// What atomic accesses last left in memory, by granule.
-    values: HashMap<u64, (u64, u8, u64)>,
+    values: HashMap<u64, (u64, u8, u64), foldhash::fast::FixedState>,
 }
 
 impl Unseen {

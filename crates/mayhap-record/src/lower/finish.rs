@@ -15,7 +15,7 @@ use crate::capture::store::Store;
 use crate::limits::Limits;
 use crate::lower::Lowering;
 use crate::lower::reading::Reading;
-use crate::sharing::first_pass::first_pass;
+use crate::sharing::first_pass::{Begun, first_pass};
 use mayhap_trace::attachments::doubts::What;
 use mayhap_trace::attachments::{Doubts, Run};
 
@@ -31,6 +31,8 @@ pub(crate) struct Finished<'a> {
     pub(crate) limits: Limits,
     /// Files that are not what they were when the program ran.
     pub(crate) changed: &'a [PathBuf],
+    /// What a first pass has learnt already.
+    pub(crate) begun: Option<Begun>,
 }
 
 /// How many events the trace has, and what the user should know of it.
@@ -43,10 +45,10 @@ pub(crate) fn make(
     finished: Finished<'_>,
     watch: &mut dyn FnMut(u64),
 ) -> Result<Made, Error> {
-    let Finished { store, run, ending, limits, changed } = finished;
+    let Finished { store, run, ending, limits, changed, begun } = finished;
     let failed = |error| Error::at(output, error);
     let (facts, filter, looked) =
-        first_pass(&store, ending.tells_branches(), changed).map_err(|error| Error::at(output, error))?;
+        first_pass(&store, ending.tells_branches(), changed, begun).map_err(|error| Error::at(output, error))?;
     let mut notes = Vec::new();
     let mut doubts = Doubts::default();
     let unseen = unseen(ending.state, facts.modules.first().map(|module| module.path.as_path()));

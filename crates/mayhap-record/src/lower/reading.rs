@@ -248,7 +248,8 @@ mod tests {
     use crate::capture::deltas::samples::{Dice, units_of};
     use crate::capture::recorder::Recorder;
     use crate::ring_words::{Word, Words};
-    use crate::sharing::first_pass::first_pass;
+    use crate::sharing::ahead::Ahead;
+    use crate::sharing::first_pass::{Begun, first_pass};
     use mayhap_wire::ring::{record_word, site_word};
 
     /// Two threads that take turns, with memory of their own and some that they share; some accesses are far from the last.
@@ -279,7 +280,12 @@ mod tests {
 
     /// Everything that is read of a recording: what comes before the steps that are wanted, those, and how many accesses are left out.
     fn read(store: Store, last: Option<u64>) -> (Vec<u64>, Vec<u64>, u64) {
-        let (_, filter, looked) = first_pass(&store, true, &[]).unwrap();
+        read_from(store, last, None)
+    }
+
+    /// The same where the first pass has begun.
+    fn read_from(store: Store, last: Option<u64>, begun: Option<Begun>) -> (Vec<u64>, Vec<u64>, u64) {
+        let (_, filter, looked) = first_pass(&store, true, &[], begun).unwrap();
         let mut reading = Reading::new(store, filter, looked, last);
         let (mut before, mut wanted) = (Vec::new(), Vec::new());
         loop {
@@ -318,6 +324,33 @@ mod tests {
     }
 
     #[test]
+    fn a_pass_made_while_the_program_runs_finds_what_one_made_later_finds() {
+        let folder = tempfile::tempdir().unwrap();
+        let units = units_of(&run());
+        for (part, blocks) in [(1000, usize::MAX), (331, usize::MAX), (331, 5), (331, 0)] {
+            let (_, later, _) = read(recorded(&units, part, Recorder::temporary(folder.path(), None)), None);
+            let (ahead, mut seen) = (Ahead::start(), 0);
+            let mut recorder = Recorder::temporary(folder.path(), None);
+            for part in units.chunks(part) {
+                recorder.take_and(part, &mut |block| {
+                    seen += 1;
+                    if seen <= blocks {
+                        ahead.take(block);
+                    }
+                });
+            }
+            let begun = ahead.finish().expect("the pass does not fail");
+            let (_, words, _) = read_from(recorder.into_store(), None, Some(begun));
+            assert!(words == later, "in parts of {part} units, {blocks} blocks ahead");
+        }
+        // A pass over blocks that were given up is made again.
+        let ahead = Ahead::start();
+        units.chunks(100).for_each(|part| ahead.take(part));
+        let store = || recorded(&units, units.len(), Recorder::temporary(folder.path(), None));
+        assert!(read_from(store(), None, ahead.finish()) == read(store(), None));
+    }
+
+    #[test]
     fn of_the_steps_before_the_last_ones_only_records_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let units = units_of(&run());
@@ -343,7 +376,7 @@ mod tests {
         let (bytes, units, sum) = recorder.store().sizes()[0];
         for (units, right) in [(units, true), (units + 1, false), (0, false), (u64::MAX, false)] {
             let store = Store::reopen(file.try_clone().unwrap(), 0, &[(bytes, units, sum)]);
-            let refused = first_pass(&store, true, &[]).map(drop).map_err(|error| error.to_string()).err();
+            let refused = first_pass(&store, true, &[], None).map(drop).map_err(|error| error.to_string()).err();
             let expected = (!right).then(|| "byte 0: a block of the recording cannot be unpacked".to_string());
             assert_eq!(refused, expected);
         }

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use foldhash::fast::FixedState;
 use mayhap_symbols::Symbols;
 use mayhap_trace::attachments::stacks::{Frame, Writer};
 use mayhap_wire::call_frame;
@@ -47,12 +48,12 @@ pub(crate) struct Stacks {
     writer: Writer,
     threads: Vec<Calls>,
     /// Where program counters lie.
-    places: HashMap<u64, u64>,
+    places: HashMap<u64, u64, FixedState>,
     /// What each location of the trace stands for now, and what each site does: a place plus 1.
     locations: Vec<u64>,
     sites: Vec<u64>,
     /// Sites that free memory: what they write is gone.
-    freeing: HashSet<u32>,
+    freeing: HashSet<u32, FixedState>,
 }
 
 impl Stacks {
@@ -121,7 +122,11 @@ impl Stacks {
 
     /// What happens at the site frees memory.
     pub(crate) fn frees(&mut self, site: u32) {
-        self.freeing.insert(site);
+        if self.freeing.insert(site)
+            && let Some(place) = self.sites.get_mut(site as usize)
+        {
+            *place = 0;
+        }
     }
 
     /// An event happens now.
@@ -141,8 +146,12 @@ impl Stacks {
 
     #[cold]
     fn locate(&mut self, symbols: &Symbols, now: &Now) {
-        let place =
-            if self.freeing.contains(&now.site) { self.free_at(symbols, now.pc) } else { self.place(symbols, now.pc) };
+        let place = match self.sites.get(now.site as usize) {
+            // Several sites of a line take turns.
+            Some(&known) if known != 0 => known - 1,
+            _ if self.freeing.contains(&now.site) => self.free_at(symbols, now.pc),
+            _ => self.place(symbols, now.pc),
+        };
         for (places, index) in [(&mut self.sites, now.site), (&mut self.locations, now.location)] {
             if places.len() <= index as usize {
                 places.resize(index as usize + 1, 0);

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::FixedState;
 use mayhap_symbols::Symbols;
 use mayhap_trace::attachments::steps::{Form, Writer};
 use mayhap_wire::ring::{SiteKind, Tag, split_atomic};
@@ -51,7 +52,7 @@ struct Object {
 pub(crate) struct Steps {
     writer: Writer,
     modules: HashMap<usize, u64>,
-    sites: HashMap<u64, u64>,
+    sites: HashMap<u64, u64, FixedState>,
     /// The site of each number of the recording plus 1; 0 where it is not known.
     numbered: Vec<u64>,
     /// What addresses belong to, as far as it was asked lately and nothing was allocated since.
@@ -61,8 +62,8 @@ pub(crate) struct Steps {
     lanes: Vec<Option<Lane>>,
     /// Of each block by number, which allocation of its thread at its site it is.
     nth: Vec<u32>,
-    allocations: HashMap<(u16, u64), u32>,
-    blocks: HashMap<usize, u64>,
+    allocations: HashMap<(u16, u64), u32, FixedState>,
+    blocks: HashMap<usize, u64, FixedState>,
 }
 
 #[derive(Clone, Copy)]

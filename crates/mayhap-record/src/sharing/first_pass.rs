@@ -8,14 +8,17 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{channel, sync_channel};
 
-use mayhap_wire::ring::{AtomicKind, BRANCHED, MAX_SITE, SiteKind, Tag, access_word, record_word, split_atomic};
+use mayhap_wire::ring::{
+    AtomicKind, BRANCHED, MAX_SITE, SiteKind, Tag, access_word, record_word, split_atomic, split_record,
+};
 
+use crate::capture::deltas::Lasts;
 use crate::capture::store::Store;
 use crate::capture::unpacking::Unpacker;
 use crate::memory::{self, Block, BlockKind, Blocks, Sites};
-use crate::ring_words::{Word, Words, following};
+use crate::ring_words::following;
 use crate::sharing::digest::{Calls, Digest, is_call};
 use crate::sharing::frames::Frames;
 use crate::sharing::lifetimes::{Lifetimes, has_site};
@@ -47,7 +50,7 @@ struct FirstPass {
     /// Program counters and sizes of writes.
     writes: Vec<(u64, u8)>,
     /// Those where threads wait on conditions.
-    waits: HashSet<u64>,
+    waits: HashSet<u64, foldhash::fast::FixedState>,
     blocks: Blocks,
     owners: Owners,
     kept: Vec<Kept>,
@@ -97,9 +100,9 @@ pub(crate) struct Facts {
 #[derive(Default)]
 pub(crate) struct Atomics {
     /// Program counter and width.
-    pub(crate) places: HashSet<(u64, u8)>,
+    pub(crate) places: HashSet<(u64, u8), foldhash::fast::FixedState>,
     /// Program counter and address.
-    pub(crate) reads: HashSet<(u64, u64)>,
+    pub(crate) reads: HashSet<(u64, u64), foldhash::fast::FixedState>,
     last: (u64, u64, bool),
 }
 
@@ -143,42 +146,146 @@ pub(crate) struct Looked {
 /// Blocks that are unpacked ahead of the pass.
 const AHEAD: usize = 4;
 
-/// Makes the first pass over a recording. `changed` are files that are not what they were when they were loaded.
+/// A first pass that has looked at the first blocks of a recording.
+pub(crate) struct Begun {
+    pass: FirstPass,
+    lasts: Lasts,
+    looked: Vec<Looked>,
+    /// Units made no sense.
+    is_wrong: bool,
+}
+
+impl Begun {
+    /// A pass at the beginning of a recording.
+    pub(crate) fn new() -> Begun {
+        Begun { pass: FirstPass::default(), lasts: Lasts::new(), looked: Vec::new(), is_wrong: false }
+    }
+
+    /// Learns from the units of the next block.
+    pub(crate) fn look(&mut self, units: &[u32], tells_branches: bool) {
+        self.pass.in_library = false;
+        self.pass.owners.next_piece();
+        self.pass.stretch += 1;
+        let mut look = Look::new(&mut self.pass, tells_branches);
+        let whole = self.lasts.split(units, &mut look, Look::access, Look::record) == units.len();
+        self.is_wrong |= !whole || look.is_broken;
+        let (digest, steps) = look.finish();
+        let digest = Some(digest).filter(|digest| digest.is_short() && !self.pass.in_library);
+        self.looked.push(Looked { digest, before: self.lasts.before().into(), steps });
+    }
+
+    /// Goes on with the blocks that it has not looked at, while another thread unpacks the next ones.
+    fn go_on(&mut self, store: &Store, tells_branches: bool) -> io::Result<()> {
+        let blocks = &store.blocks()[self.looked.len()..];
+        std::thread::scope(|scope| {
+            let (send, receive) = sync_channel::<io::Result<Vec<u32>>>(AHEAD);
+            let (give_back, used) = channel::<Vec<u32>>();
+            scope.spawn(move || {
+                let (mut unpacker, mut buffer) = (Unpacker::new(), Vec::new());
+                for block in blocks {
+                    let mut units = used.try_recv().unwrap_or_default();
+                    let unpacked = store.get(block, &mut buffer).and_then(|bytes| {
+                        let is_whole = unpacker.units(bytes, block.units(), &mut units);
+                        if is_whole { Ok(units) } else { Err(block.is_wrong()) }
+                    });
+                    let failed = unpacked.is_err();
+                    if send.send(unpacked).is_err() || failed {
+                        return;
+                    }
+                }
+            });
+            for (unpacked, block) in receive.iter().zip(blocks) {
+                let units = unpacked?;
+                self.look(&units, tells_branches);
+                if self.is_wrong {
+                    return Err(block.is_wrong());
+                }
+                // The thread may have unpacked all.
+                let _ = give_back.send(units);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Makes the first pass over a recording, from where it has `begun`. `changed` are files that are not what they were when they were loaded.
 pub(crate) fn first_pass(
     store: &Store,
     tells_branches: bool,
     changed: &[PathBuf],
+    begun: Option<Begun>,
 ) -> io::Result<(Facts, Filter, Vec<Looked>)> {
-    let mut pass = FirstPass::default();
-    let looked = std::thread::scope(|scope| {
-        let (send, receive) = sync_channel::<io::Result<(Vec<u64>, Box<[u64]>)>>(AHEAD);
-        scope.spawn(move || {
-            let (mut unpacker, mut buffer) = (Unpacker::new(), Vec::new());
-            for block in store.blocks() {
-                let words = store.get(block, &mut buffer).and_then(|bytes| {
-                    let words = unpacker.words(bytes, block.units()).ok_or_else(|| block.is_wrong())?;
-                    Ok((words, unpacker.before().into()))
-                });
-                let failed = words.is_err();
-                if send.send(words).is_err() || failed {
-                    return;
-                }
-            }
-        });
-        let looked = receive.iter().map(|unpacked| {
-            let (words, before) = unpacked?;
-            pass.in_library = false;
-            let (digest, steps) = pass.look(&words, tells_branches);
-            let digest = Some(digest).filter(|digest| digest.is_short() && !pass.in_library);
-            Ok(Looked { digest, before, steps })
-        });
-        looked.collect::<io::Result<Vec<_>>>()
-    })?;
+    // Blocks that it looked at may have been given up since, for want of room.
+    let is_of_this = |begun: &Begun| tells_branches && !begun.is_wrong && begun.looked.len() <= store.blocks().len();
+    let mut begun = begun.filter(is_of_this).unwrap_or_else(Begun::new);
+    begun.go_on(store, tells_branches)?;
+    let Begun { mut pass, looked, .. } = begun;
     for module in &mut pass.modules {
         module.changed = changed.contains(&module.path);
     }
     let (facts, filter) = pass.finish(tells_branches);
     Ok((facts, filter, looked))
+}
+
+/// A look at one block.
+struct Look<'a> {
+    pass: &'a mut FirstPass,
+    /// What there is of it in short.
+    short: Vec<u64>,
+    calls: Calls,
+    steps: u64,
+    tells_branches: bool,
+    wants_branch: bool,
+    is_broken: bool,
+}
+
+impl<'a> Look<'a> {
+    fn new(pass: &'a mut FirstPass, tells_branches: bool) -> Look<'a> {
+        let (short, calls) = (Vec::new(), Calls::default());
+        Look { pass, short, calls, steps: 0, tells_branches, wants_branch: tells_branches, is_broken: false }
+    }
+
+    #[inline]
+    fn access(&mut self, site: u32, address: u64) {
+        let kind = self.pass.access(site, address);
+        if is_call(kind) {
+            self.pass.calls(kind, address);
+            return self.calls.take(site, address);
+        }
+        self.steps += 1;
+        if self.wants_branch && kind != SiteKind::Other && self.short.len() <= Digest::MOST {
+            self.calls.put(&mut self.short);
+            self.short.push(access_word(site, address));
+            self.wants_branch = self.tells_branches && site & BRANCHED == 0 && kind != SiteKind::Branch;
+        }
+    }
+
+    fn record(&mut self, words: &[u64]) {
+        let Some((&head, body)) = words.split_first() else { return };
+        let Some((tag, _, argument)) = split_record(head) else {
+            self.is_broken = true;
+            return;
+        };
+        // It belongs to the access before it.
+        if tag == Tag::Value {
+            return;
+        }
+        self.pass.record(tag, argument, body);
+        self.pass.stretch += 1;
+        self.steps += 1;
+        self.wants_branch = self.tells_branches;
+        if self.short.len() <= Digest::MOST {
+            self.calls.put(&mut self.short);
+            self.short.push(record_word(tag, body.len(), argument));
+            self.short.extend_from_slice(body);
+        }
+    }
+
+    /// What there is of the block in short, and how many steps it has.
+    fn finish(mut self) -> (Digest, u64) {
+        self.calls.put(&mut self.short);
+        (Digest { pages: self.pass.owners.next_piece(), words: self.short }, self.steps)
+    }
 }
 
 impl Default for FirstPass {
@@ -190,7 +297,7 @@ impl Default for FirstPass {
             modules: Vec::new(),
             pcs: Vec::new(),
             writes: Vec::new(),
-            waits: HashSet::new(),
+            waits: HashSet::default(),
             blocks: Blocks::default(),
             owners: Owners::default(),
             kept: Vec::new(),
@@ -211,47 +318,6 @@ impl Default for FirstPass {
 }
 
 impl FirstPass {
-    /// Learns from the words of the next block; what there is of it in short, and how many steps it has.
-    fn look(&mut self, words: &[u64], tells_branches: bool) -> (Digest, u64) {
-        self.owners.next_piece();
-        self.stretch += 1;
-        let (mut short, mut calls, mut steps) = (Vec::new(), Calls::default(), 0);
-        let mut wants_branch = tells_branches;
-        for word in Words::new(words) {
-            match word {
-                Word::Access(site, address) => {
-                    let kind = self.access(site, address);
-                    if is_call(kind) {
-                        self.calls(kind, address);
-                        calls.take(site, address);
-                        continue;
-                    }
-                    steps += 1;
-                    if wants_branch && kind != SiteKind::Other && short.len() <= Digest::MOST {
-                        calls.put(&mut short);
-                        short.push(access_word(site, address));
-                        wants_branch = tells_branches && site & BRANCHED == 0 && kind != SiteKind::Branch;
-                    }
-                }
-                // It belongs to the access before it.
-                Word::Record(Tag::Value, ..) => {}
-                Word::Record(tag, argument, body) => {
-                    self.record(tag, argument, body);
-                    self.stretch += 1;
-                    steps += 1;
-                    wants_branch = tells_branches;
-                    if short.len() <= Digest::MOST {
-                        calls.put(&mut short);
-                        short.push(record_word(tag, body.len(), argument));
-                        short.extend_from_slice(body);
-                    }
-                }
-            }
-        }
-        calls.put(&mut short);
-        (Digest { pages: self.owners.next_piece(), words: short }, steps)
-    }
-
     /// Takes an access; of what kind it is.
     #[inline]
     fn access(&mut self, number: u32, address: u64) -> SiteKind {

@@ -1,5 +1,6 @@
 //! Which memory more than one thread touches, and how accesses overlap there.
 
+pub(crate) mod ahead;
 pub(crate) mod digest;
 pub(crate) mod first_pass;
 pub(crate) mod frames;

@@ -54,9 +54,9 @@ impl Table {
         }
     }
 
-    /// [`Self::get`]; calls `first` with the number of the page where no visit with this stamp came there before.
+    /// The cell of the granule at `address`, to be changed only where it is not 0; calls `first` with the number of the page where no visit with this stamp came there before.
     #[inline]
-    pub(crate) fn visit(&mut self, address: u64, stamp: u32, first: impl FnOnce(u64)) -> u64 {
+    pub(crate) fn visit(&mut self, address: u64, stamp: u32, first: impl FnOnce(u64)) -> &mut u64 {
         let (top, cell) = place(address);
         if self.top[top] == 0 {
             self.add_region(top);
@@ -67,7 +67,7 @@ impl Table {
             *last = stamp;
             first(page(address));
         }
-        region.cells[cell]
+        &mut region.cells[cell]
     }
 
     #[cold]
@@ -196,7 +196,7 @@ mod tests {
         }
         assert_eq!(places.map(|address| table.get(address)), [1, 2, 3, 4, 5]);
         let mut pages = Vec::new();
-        let mut visit = |address, stamp| table.visit(address, stamp, |page| pages.push(page));
+        let mut visit = |address, stamp| *table.visit(address, stamp, |page| pages.push(page));
         assert_eq!([visit(0x1008, 1), visit(0x1ff8, 1), visit(0x2000, 1), visit(0x1000, 1)], [2, 0, 0, 1]);
         assert_eq!([visit(0x1000, 2), visit(0x5000_0000, 2)], [1, 0]);
         assert_eq!(pages, [1, 2, 1, 0x5_0000]);

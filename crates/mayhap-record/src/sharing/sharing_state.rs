@@ -56,6 +56,18 @@ fn is_kept(cell: u64) -> bool {
     cell & KEPT != 0 || cell & (HANDED | WRITTEN) == HANDED | WRITTEN && cell >> 56 < FEW
 }
 
+/// Whether all accesses so far are those of the owner, which is in the segment `present`, or come before its own.
+#[inline]
+fn is_owned(cell: u64, present: u64) -> bool {
+    cell & (EPOCH | SPLIT | MANY | KEPT | TOUCHED) == present | TOUCHED
+}
+
+/// The state with one more access.
+#[inline]
+fn counted(cell: u64) -> u64 {
+    if cell < COUNT { cell + (1 << 56) } else { cell }
+}
+
 #[inline]
 fn is_before(order: &Order, cell: u64, me: u16) -> bool {
     let (thread, segment) = ((cell >> 16) as u16, (cell >> 32) as u32 & SEGMENTS);
@@ -120,8 +132,13 @@ impl Owners {
         let cuts = ((1 << from) | (1 << to)) & CUTS;
         let wanted = TOUCHED | cuts | if writes { WRITTEN } else { 0 };
         let pages = &mut self.pages;
-        let cell = self.cells.visit(address, self.piece, |page| pages.push(page));
+        let place = self.cells.visit(address, self.piece, |page| pages.push(page));
+        let cell = *place;
         if cell & (EPOCH | SPLIT | MANY | KEPT | COUNT | wanted) == self.present | wanted | COUNT {
+            return;
+        }
+        if is_owned(cell, self.present) {
+            *place = counted(cell) | wanted;
             return;
         }
         // Read by many, and again, by a thread that comes after the last write.
@@ -203,8 +220,11 @@ impl Owners {
 
     /// The present thread writes what was ever touched of `range`.
     pub(crate) fn write_touched(&mut self, range: std::ops::Range<u64>) {
-        let mut touched = Vec::new();
+        let (mut touched, present) = (Vec::new(), self.present);
         self.cells.each(range, |granule, cell| {
+            if is_owned(cell, present) {
+                return counted(cell) | WRITTEN;
+            }
             touched.push(granule);
             cell
         });

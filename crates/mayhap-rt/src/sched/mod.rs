@@ -22,12 +22,14 @@ pub(crate) use token::{Grant, Token};
 use crate::lock::Lock;
 use crate::sys;
 use crate::thread::Thread;
-use crate::{fast_path, hook, judge, outlined_hooks, protocol, replay, ring, signals, values, watch};
+use crate::{fast_path, hook, judge, outlined_hooks, protocol, replay, ring, signals, spinning, values, watch};
 
 /// How long the first in the queue waits before it examines the holder, in nanoseconds.
 const PATIENCE: u64 = 500_000;
-/// How long the others sleep before they look whether they have become the first.
+/// How long the others sleep before they look whether they have become the first, and of how many threads each adds as much: thousands of threads
+/// would do nothing but look. If more wait, the one that becomes the first is woken.
 const DOZE: u64 = 20_000_000;
+const CROWD: u32 = 32;
 /// How many hooks a thread runs in a replay before the token may pass.
 const FUEL: i64 = 256;
 
@@ -300,6 +302,11 @@ fn grant_next() -> Option<&'static Thread> {
             STREAK.store(if again { STREAK.load(Ordering::Relaxed) + 1 } else { 0 }, Ordering::Relaxed);
             hold(thread);
             thread.queue.granted.store(1, Ordering::Release);
+            // SAFETY: thread records are never given back.
+            let first = unsafe { FIRST.load(Ordering::Relaxed).as_ref() };
+            if let Some(first) = first.filter(|_| WAITING.load(Ordering::Relaxed) > CROWD) {
+                sys::futex_wake(&first.queue.granted);
+            }
             Some(thread)
         }
         None => {
@@ -447,6 +454,11 @@ pub(crate) fn others_wait() -> bool {
     WAITING.load(Ordering::Relaxed) != 0
 }
 
+/// Whether a thread that cannot go on by itself passes the token on at its next hook, and not only soon.
+pub(crate) fn passes_at_once() -> bool {
+    schedule() == Schedule::Free && WAITING.load(Ordering::Relaxed) != 0
+}
+
 /// Ends a slice: lets another waiting thread run and waits for the token's return. If none waits, the thread continues.
 fn pass(_: Token<'_>, thread: &'static Thread) {
     if WAITING.load(Ordering::Relaxed) == 0 {
@@ -461,15 +473,20 @@ fn pass(_: Token<'_>, thread: &'static Thread) {
     if let Some(next) = next {
         sys::futex_wake(&next.queue.granted);
     }
+    spinning::look_out(thread);
     wait_for_grant(thread);
 }
 
 fn wait_for_grant(thread: &'static Thread) {
     while thread.queue.granted.load(Ordering::Acquire) == 0 {
         let first = core::ptr::eq(FIRST.load(Ordering::Relaxed), thread);
-        sys::futex_wait(&thread.queue.granted, 0, Some(if first { PATIENCE } else { DOZE }));
+        let doze = DOZE * u64::from(1 + WAITING.load(Ordering::Relaxed) / CROWD);
+        sys::futex_wait(&thread.queue.granted, 0, Some(if first { PATIENCE } else { doze }));
         if thread.queue.granted.load(Ordering::Acquire) != 0 || !hook::is_recording() {
             return;
+        }
+        if !first && OWNER.load(Ordering::Relaxed) != 0 {
+            continue;
         }
         let freed = locked(|| {
             let watching = core::ptr::eq(FIRST.load(Ordering::Relaxed), thread);

@@ -4,9 +4,12 @@ use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mayhap_wire::ring::{Schedule, TURNS_ENVIRONMENT};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use crate::notes::note;
 use crate::{Exit, Failure};
@@ -194,7 +197,9 @@ impl Args {
             (options.schedule, options.slice) = (Schedule::Turns, record::usual_slice(Schedule::Turns));
         }
         let mut more = false;
+        let ended = interrupted_after_the_program();
         let recording = record::record_as(command, &self.program, &options, || {
+            ended.store(true, Ordering::Relaxed);
             let (bytes, cut) = stdin.kept()?;
             more = cut;
             Some(bytes)
@@ -210,6 +215,17 @@ impl Args {
         }
         Ok(Exit::Program(code(recording.status)))
     }
+}
+
+/// While the program runs, signals are for the program. Once it has ended, which sets the flag, Ctrl-C ends the recorder, too: making a trace may take
+/// long.
+fn interrupted_after_the_program() -> Arc<AtomicBool> {
+    let ended = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+        // Where a signal cannot be caught, it ends the recorder anyway.
+        let _ = signal_hook::flag::register_conditional_default(signal, Arc::clone(&ended));
+    }
+    ended
 }
 
 /// A hint for users who record cargo itself instead of the program that it starts.

@@ -3,7 +3,7 @@
 //! - `// race: NAME`: happens-before leaves conflicting accesses to a variable unordered whose name starts so
 //! - `// proven: NAME`: a race on a variable whose name starts so is proven
 //! - its name ends in `_norace`: there is no race by happens-before
-//! - `// counts: OP=N OP>=N`: events of each operation
+//! - `// counts: OP=N OP>=N OP<=N`: events of each operation
 //! - `// names: NAME`: a thread, lock or variable whose name starts so
 //! - `// stack: THREAD OP OBJECT: f < g < h`: the functions that the first such event is in, innermost first; more may follow.
 //!   `f (inlined)` is inlined, `...` is any function
@@ -76,10 +76,11 @@ fn check_counts(trace: &Trace, text: &str) -> Result<(), String> {
     for fact in facts(text, "counts").iter().flat_map(|line| line.split_whitespace()) {
         let (word, number) = fact.split_once('=').unwrap();
         let (word, least) = word.strip_suffix('>').map_or((word, false), |word| (word, true));
+        let (word, most) = word.strip_suffix('<').map_or((word, false), |word| (word, true));
         let op = Op::from_word(word.as_bytes()).unwrap_or_else(|| panic!("`{word}` is no operation"));
         let (expected, found): (usize, usize) =
             (number.parse().unwrap(), trace.columns().ops.iter().filter(|&&o| o == op).count());
-        if found != expected && !(least && found > expected) {
+        if found != expected && !(least && found > expected) && !(most && found < expected) {
             return Err(format!("{found} events {word}, not {fact}"));
         }
     }

@@ -1,0 +1,138 @@
+//! Threads that wait for others by looking again and again.
+//!
+//! **Atomic operations that repeat.** An atomic operation that changes nothing and equals two that its thread did before it (same place,
+//! same address, same value) is not recorded if no thread has recorded anything in between but branches and other such
+//! operations; neither is the branch after it. A thread that spins on an atomic flag thus leaves two loads and two branches
+//! a turn, as one that spins on plain memory does ([`crate::access`]). Nothing is lost. Let r1, r2 and r3 be the three:
+//! - No other thread ran between them and their own thread changed no memory, so that the three saw the same write, and with it the same
+//!   order. A correct reordering of the recorded trace becomes one of the full trace by putting r3 where the recording has it among its thread's
+//!   events, directly after the last of them that was recorded. The other way, r3 is dropped: it is a read, and no other event depends on it.
+//! - A target that has r3 next has r2 next if what the thread did since then is dropped from the schedule's end of this thread. Nothing in that
+//!   is a write, a release or an acquire of a lock, so that no event of another thread depends on it.
+//! - An exchange that finds what it writes is a write, which others may read and be ordered by. It is dropped only directly after the one
+//!   that it equals: who reads from r3 reads the same value from r2, and r2 releases what r3 releases.
+//!
+//! **Giving way.** A thread that repeats itself cannot go on before another thread has run: it gives the token up at once if one waits for it,
+//! and expects it back soon.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use mayhap_wire::ring::AtomicKind;
+
+use crate::thread::Thread;
+use crate::{ring, sched};
+
+/// How many different operations a loop may have that waits.
+const LOOP: usize = 4;
+/// How many additional hooks a repeated operation counts as if no thread waits.
+const COST: i64 = 63;
+
+/// How often a thread that spun looks for the token before it sleeps, and how many times it sleeps at once after that was in vain.
+const LOOKS: u32 = 400;
+const AFTER_LOOKING: u32 = 16;
+
+/// One operation of a loop.
+#[repr(C)]
+struct Operation {
+    /// Where it is, and above 56 bits its kind.
+    place: AtomicU64,
+    address: AtomicU64,
+    /// What it found.
+    value: AtomicU64,
+    /// How often it was recorded.
+    times: AtomicU32,
+}
+
+/// The atomic operations that a thread has done in a row without changing anything. **Written by the thread itself.** Memory of zeros is ready.
+#[repr(C)]
+pub(crate) struct Loop {
+    /// The ring's head right after the last of them.
+    at: AtomicU64,
+    /// The last of them plus 1.
+    last: AtomicU32,
+    /// Where the next new one goes.
+    next: AtomicU32,
+    operations: [Operation; LOOP],
+}
+
+/// An atomic operation that left memory as it was.
+pub(crate) struct Unchanging {
+    pub(crate) kind: AtomicKind,
+    pub(crate) pc: u64,
+    pub(crate) address: u64,
+    pub(crate) value: u64,
+}
+
+impl Loop {
+    /// A new thread begins.
+    pub(crate) fn reset(&self) {
+        self.at.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether the operation, which is about to be recorded, need not be.
+    pub(crate) fn repeats(&self, done: &Unchanging) -> bool {
+        if self.at.load(Ordering::Relaxed) != ring::head() {
+            for operation in &self.operations {
+                operation.times.store(0, Ordering::Relaxed);
+            }
+            self.last.store(0, Ordering::Relaxed);
+        }
+        let place = done.pc | (done.kind as u64) << 56;
+        let same = |operation: &Operation| {
+            operation.times.load(Ordering::Relaxed) > 0
+                && operation.place.load(Ordering::Relaxed) == place
+                && operation.address.load(Ordering::Relaxed) == done.address
+                && operation.value.load(Ordering::Relaxed) == done.value
+        };
+        let found = self.operations.iter().position(same);
+        let index = found.unwrap_or(self.next.load(Ordering::Relaxed) as usize % LOOP);
+        let operation = &self.operations[index];
+        let times = if found.is_some() { operation.times.load(Ordering::Relaxed) } else { 0 };
+        let directly = self.last.swap(index as u32 + 1, Ordering::Relaxed) == index as u32 + 1;
+        if times > 1 && (directly || done.kind == AtomicKind::Load) {
+            return true;
+        }
+        if found.is_none() {
+            operation.place.store(place, Ordering::Relaxed);
+            operation.address.store(done.address, Ordering::Relaxed);
+            operation.value.store(done.value, Ordering::Relaxed);
+            self.next.store(index as u32 + 1, Ordering::Relaxed);
+        }
+        operation.times.store(times + 1, Ordering::Relaxed);
+        false
+    }
+
+    /// The operation that [`Self::repeats`] looked at was recorded.
+    pub(crate) fn recorded(&self) {
+        self.at.store(ring::head(), Ordering::Relaxed);
+    }
+}
+
+/// The thread does again what it did twice before, which is not recorded: it waits for another thread.
+pub(crate) fn gives_way(thread: &Thread) {
+    let left = thread.own.left.load(Ordering::Relaxed);
+    // The next hook finds the slice at its end and passes the token on.
+    let at_once = sched::passes_at_once();
+    thread.own.spins.store(u32::from(at_once), Ordering::Relaxed);
+    thread.own.left.store(if at_once { left.min(1) } else { left - COST }, Ordering::Relaxed);
+}
+
+/// Waits for the token without sleeping if it is likely to come back soon: two threads that hand over to each other by spinning do so many thousand times
+/// a second, and waking one takes longer than what it does then.
+pub(crate) fn look_out(thread: &Thread) {
+    if thread.own.spins.swap(0, Ordering::Relaxed) == 0 {
+        return;
+    }
+    let sleeps = thread.own.sleeps.load(Ordering::Relaxed);
+    if sleeps > 0 {
+        thread.own.sleeps.store(sleeps - 1, Ordering::Relaxed);
+        return;
+    }
+    for _ in 0..LOOKS {
+        if thread.queue.granted.load(Ordering::Acquire) != 0 {
+            return;
+        }
+        core::hint::spin_loop();
+    }
+    thread.own.sleeps.store(AFTER_LOOKING, Ordering::Relaxed);
+}
