@@ -24,6 +24,7 @@ pub mod demo;
 pub mod detect;
 pub mod explore;
 pub mod generate;
+pub mod java;
 mod manifest;
 pub mod manual;
 mod nondeterminism;
@@ -74,6 +75,7 @@ enum Command {
     Record(record::Args),
     Replay(replay::Args),
     Run(run::Args),
+    Java(java::Args),
     Test(suite::Args),
     Corpus(corpus::Args),
     Ci(ci::Args),
@@ -112,6 +114,7 @@ impl Cli {
             Command::Record(args) => args.run(),
             Command::Replay(args) => args.run(out),
             Command::Run(args) => args.run(out),
+            Command::Java(args) => args.run(out),
             Command::Test(args) => args.run(out),
             Command::Corpus(args) => args.run(out),
             Command::Ci(args) => args.run(out),
