@@ -15,13 +15,17 @@ fn main() {
     for path in ["mayhap-rt/src", "mayhap-rt/build.rs", "mayhap-rt/Cargo.toml", "mayhap-wire/src"] {
         println!("cargo:rerun-if-changed={}", crates.join(path).display());
     }
-    let library = build(crates, &out, "cdylib", &[], "libmayhap_rt.so");
-    let archive = build(crates, &out, "staticlib", &["--features", "archive"], "libmayhap_rt.a");
+    println!("cargo:rerun-if-changed={}", crates.join("mayhap-jvm/src").display());
+    println!("cargo:rerun-if-changed={}", crates.join("mayhap-jvm/Cargo.toml").display());
+    let library = build(crates, &out, "mayhap-rt", "cdylib", &[], "libmayhap_rt.so");
+    let archive = build(crates, &out, "mayhap-rt", "staticlib", &["--features", "archive"], "libmayhap_rt.a");
+    let agent = build(crates, &out, "mayhap-jvm", "cdylib", &[], "libmayhap_jvm.so");
     // Two thirds of the archive are debug information of the standard library, which it works without.
     let _ = Command::new("strip").arg("--strip-debug").arg(&archive).status();
-    println!("cargo:rustc-env=MAYHAP_RUNTIME_DIGEST={:016x}", digest(&[&library, &archive]));
+    println!("cargo:rustc-env=MAYHAP_RUNTIME_DIGEST={:016x}", digest(&[&library, &archive, &agent]));
     println!("cargo:rustc-env=MAYHAP_RUNTIME={}", library.display());
     println!("cargo:rustc-env=MAYHAP_RUNTIME_ARCHIVE={}", archive.display());
+    println!("cargo:rustc-env=MAYHAP_RUNTIME_AGENT={}", agent.display());
 }
 
 /// Tells builds of the runtime apart.
@@ -33,15 +37,15 @@ fn digest(files: &[&Path]) -> u64 {
     hasher.finish()
 }
 
-/// Builds one form of the runtime and copies it to where the executable takes it from.
-fn build(crates: &Path, out: &Path, form: &str, features: &[&str], name: &str) -> PathBuf {
+/// Builds one form of the runtime, or the agent for Java and copies it to where the executable takes it from.
+fn build(crates: &Path, out: &Path, package: &str, form: &str, features: &[&str], name: &str) -> PathBuf {
     let target = out.join("runtime");
     let mut cargo = Command::new(std::env::var_os("CARGO").expect("cargo sets it"));
     cargo
         .args(["rustc", "--quiet", "--release", "--lib", "--crate-type", form])
         .args(features)
         .arg("--manifest-path")
-        .arg(crates.join("mayhap-rt/Cargo.toml"))
+        .arg(crates.join(package).join("Cargo.toml"))
         .arg("--target-dir")
         .arg(&target);
     // The outer build may be clippy's, or instrumented; the runtime must be neither.

@@ -13,6 +13,9 @@ static LIBRARY: &[u8] = include_bytes!(env!("MAYHAP_RUNTIME"));
 /// The same for programs that are linked statically.
 static ARCHIVE: &[u8] = include_bytes!(env!("MAYHAP_RUNTIME_ARCHIVE"));
 
+/// The agent for Java virtual machines, which loads the runtime.
+static AGENT: &[u8] = include_bytes!(env!("MAYHAP_RUNTIME_AGENT"));
+
 /// Where it is in a cache folder. Builds of the runtime are distinguished: programs keep the path of the one they were linked with.
 const FOLDER: &str = concat!("mayhap/", env!("CARGO_PKG_VERSION"), "-", env!("MAYHAP_RUNTIME_DIGEST"));
 
@@ -21,6 +24,9 @@ pub const NAME: &str = "libmayhap_rt.so";
 
 /// The archive's file name.
 pub const ARCHIVE_NAME: &str = "libmayhap_rt.a";
+
+/// The agent's file name.
+pub const AGENT_NAME: &str = "libmayhap_jvm.so";
 
 /// Options for the linker that put the archive's functions in front of the C library's.
 pub const WRAPS_NAME: &str = "wraps";
@@ -85,6 +91,7 @@ fn install(folder: &Path) -> io::Result<()> {
     write(folder, ARCHIVE_NAME, ARCHIVE)?;
     write(folder, WRAPS_NAME, wraps()?.as_bytes())?;
     write(folder, SPECS_NAME, SPECS.as_bytes())?;
+    write(folder, AGENT_NAME, AGENT)?;
     write(folder, NAME, LIBRARY)
 }
 

@@ -22,7 +22,7 @@ mod sharing;
 mod turn_steps;
 
 pub use capture::file::{build_of, is_unfinished, units};
-pub use capture::program::{Monitor, Unwatched, command};
+pub use capture::program::{Monitor, Unwatched, agent_option, command};
 pub use capture::stuck::StuckWatch;
 pub use error::Error;
 pub use limits::Limits;

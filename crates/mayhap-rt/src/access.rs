@@ -78,13 +78,13 @@ pub(crate) fn is_branched(thread: &Thread) -> bool {
 }
 
 #[inline(always)]
-unsafe extern "C-unwind" fn read<const SIZE: u8>(address: u64, pc: u64) {
+pub(crate) unsafe extern "C-unwind" fn read<const SIZE: u8>(address: u64, pc: u64) {
     // SAFETY: as the caller vouches.
     unsafe { append(sites::cached(pc), address, || read_otherwise::<SIZE>(address, pc)) }
 }
 
 #[inline(always)]
-unsafe extern "C-unwind" fn write<const SIZE: u8>(address: u64, pc: u64) {
+pub(crate) unsafe extern "C-unwind" fn write<const SIZE: u8>(address: u64, pc: u64) {
     // SAFETY: as the caller vouches.
     unsafe { append(sites::cached(pc), address, || write_otherwise::<SIZE>(address, pc)) }
 }
@@ -200,7 +200,7 @@ unsafe extern "C" fn write_range(address: u64, bytes: u64, pc: u64) {
 /// Enters a basic block: the thread's next record reports it. A basic block does not use up the slice: a loop without accesses
 /// loses the token as one without hooks does.
 #[inline(always)]
-unsafe extern "C" fn branch(pc: u64) {
+pub(crate) unsafe extern "C" fn branch(pc: u64) {
     let Some(thread) = tls::active() else { return };
     thread.own.branch.store(pc, Ordering::Relaxed);
     note_branches();

@@ -370,7 +370,7 @@ unsafe extern "C-unwind" fn destroy(c: Object) -> c_int {
     waits::destroy(c, || unsafe { libc_::pthread_cond_destroy(c) })
 }
 
-unsafe extern "C-unwind" fn wait(c: Object, m: Object) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn wait(c: Object, m: Object) -> c_int {
     // SAFETY: the caller's own arguments.
     waiting(c, m, None, || unsafe { libc_::pthread_cond_wait(c, m) })
 }
@@ -383,7 +383,7 @@ unsafe extern "C-unwind" fn timedwait(c: Object, m: Object, t: *const timespec) 
     waiting(c, m, Some((clock, t)), || unsafe { libc_::pthread_cond_timedwait(c, m, t) })
 }
 
-unsafe extern "C-unwind" fn clockwait(c: Object, m: Object, k: clockid_t, t: *const timespec) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn clockwait(c: Object, m: Object, k: clockid_t, t: *const timespec) -> c_int {
     if k != libc::CLOCK_REALTIME && k != libc::CLOCK_MONOTONIC {
         return EINVAL;
     }
@@ -422,12 +422,12 @@ fn notify(condition: Object, tag: Tag, call: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-unsafe extern "C-unwind" fn signal(c: Object) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn signal(c: Object) -> c_int {
     // SAFETY: the caller's own arguments.
     notify(c, Tag::Notify, || unsafe { libc_::pthread_cond_signal(c) })
 }
 
-unsafe extern "C-unwind" fn broadcast(c: Object) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn broadcast(c: Object) -> c_int {
     // SAFETY: the caller's own arguments.
     notify(c, Tag::NotifyAll, || unsafe { libc_::pthread_cond_broadcast(c) })
 }

@@ -127,6 +127,11 @@ impl Hook {
         Some(hook)
     }
 
+    /// The thread goes to code without hooks when the hook ends, and everything it announced is done.
+    pub(crate) fn ends_outside(&mut self) {
+        self.outside = true;
+    }
+
     /// The announced operation is still to be done when the hook ends.
     pub(crate) fn announces(&mut self) {
         self.outside = false;

@@ -40,6 +40,8 @@ mod exceptions;
 mod fast_path;
 mod file_words;
 #[cfg(not(feature = "archive"))]
+mod foreign;
+#[cfg(not(feature = "archive"))]
 mod glib;
 mod heap;
 mod hook;

@@ -176,7 +176,7 @@ pub(crate) const NO_WAIT: Option<fn() -> c_int> = None;
 macro_rules! takes {
     ($($name:ident($lock:ident $(, $arg:ident: $type:ty)*) $tag:ident $attempt:expr $(, else $wait:expr)? $(, within $limit:expr)?;)*) => {
         $(
-            unsafe extern "C-unwind" fn $name($lock: Lock $(, $arg: $type)*) -> c_int {
+            pub(crate) unsafe extern "C-unwind" fn $name($lock: Lock $(, $arg: $type)*) -> c_int {
                 // SAFETY: the caller's own arguments.
                 take($lock, Tag::$tag, takes!(@bounded [$($wait)?] $($limit)?), || unsafe { $attempt }, takes!(@wait $($wait)? $($limit)?))
             }
@@ -216,12 +216,12 @@ takes! {
     spin_trylock(l) Acquire libc_::pthread_spin_trylock(l);
 }
 
-unsafe extern "C-unwind" fn mutex_unlock(lock: Lock) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn mutex_unlock(lock: Lock) -> c_int {
     // SAFETY: the caller's own argument.
     give(lock, Tag::Release, || unsafe { libc_::pthread_mutex_unlock(lock) })
 }
 
-unsafe extern "C-unwind" fn rwlock_unlock(lock: Lock) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn rwlock_unlock(lock: Lock) -> c_int {
     // SAFETY: the caller's own argument.
     give(lock, Tag::AnyRelease, || unsafe { libc_::pthread_rwlock_unlock(lock) })
 }

@@ -221,8 +221,14 @@ fn record(token: Token<'_>, found: &Found) {
     let path = &found.path[..found.length];
     crate::openmp::loaded(path, found.low, found.end);
     crate::opaque_calls::loaded(path, found.low, found.end);
+    record_range(token, path, found.base, found.low..found.end);
+}
+
+/// Records that a file lies in this part of the memory.
+pub(crate) fn record_range(token: Token<'_>, path: &[u8], base: u64, range: core::ops::Range<u64>) {
+    let path = &path[..path.len().min(8 * (MAX_FOLLOWING - FIXED))];
     let mut words = [0u64; MAX_FOLLOWING];
-    (words[0], words[1], words[2]) = (found.base, found.low, found.end);
+    (words[0], words[1], words[2]) = (base, range.start, range.end);
     for (i, bytes) in path.chunks(8).enumerate() {
         let mut word = [0; 8];
         for (to, from) in word.iter_mut().zip(bytes) {

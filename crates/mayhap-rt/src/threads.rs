@@ -28,11 +28,11 @@ const MAX_THREADS: u32 = u16::MAX as u32 - 1;
 const MAX_LOGICAL: u32 = 400;
 
 /// The bits of a thread's life.
-const ENDED: u32 = 1;
+pub(crate) const ENDED: u32 = 1;
 const FORGOTTEN: u32 = 2;
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
-static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
+pub(crate) static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 
 unsafe extern "C" {
     static __libc_stack_end: *const c_void;
@@ -72,7 +72,7 @@ pub(crate) fn prepare() {
 }
 
 /// A record for a new thread, with a new number; `None` beyond what a trace can number.
-fn new_record() -> Option<&'static Thread> {
+pub(crate) fn new_record() -> Option<&'static Thread> {
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     if number >= MAX_THREADS {
         ring::set_state(state::TOO_MANY_THREADS);
@@ -160,7 +160,7 @@ pub(crate) fn adopt() -> Option<&'static Thread> {
 }
 
 /// The calling thread takes its record, marked busy so that what the library does below is not recorded.
-fn enrol(thread: &'static Thread) {
+pub(crate) fn enrol(thread: &'static Thread) {
     thread.own.busy.store(1, Ordering::Relaxed);
     thread.identity.tid.store(sys::thread_id(), Ordering::Relaxed);
     tls::set(thread);
@@ -377,7 +377,7 @@ unsafe extern "C" fn destroy(record: *mut c_void) {
 }
 
 /// Records the end of the calling thread. Once marked ended, its [`Thread`] may be another thread's.
-fn end(thread: &'static Thread) {
+pub(crate) fn end(thread: &'static Thread) {
     // A thread cancelled at an arbitrary moment may have been inside a hook.
     hook::abandon(thread);
     signals::deliver_last(thread);
@@ -436,7 +436,7 @@ fn release_robust(hook: &Hook) {
 }
 
 /// Waits until the thread has done its last step; `false` if that must be waited for in the kernel.
-fn has_ended(hook: &mut Hook, thread: &Thread, limited: bool) -> bool {
+pub(crate) fn has_ended(hook: &mut Hook, thread: &Thread, limited: bool) -> bool {
     let ended = || parking::has_ended(thread).then_some(());
     ended().is_some() || hook.parked(parking::end_of(thread), limited, ended).is_some()
 }

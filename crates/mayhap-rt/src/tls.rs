@@ -103,6 +103,15 @@ pub(crate) fn caller() -> u64 {
     value
 }
 
+/// The next interposed function of the calling thread counts as called from here.
+pub(crate) fn set_caller(pc: u64) {
+    // SAFETY: writes a thread-local word of this library.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + mayhap_pc@GOTTPOFF]", "mov qword ptr fs:[{0}], {1}",
+            out(reg) _, in(reg) pc, options(nostack, preserves_flags));
+    }
+}
+
 /// Exports functions under their C names, or in an archive under the names that the linker uses in their place. Each leaves
 /// its caller's program counter for [`caller`] and jumps on.
 macro_rules! exports {

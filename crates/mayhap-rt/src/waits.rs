@@ -146,7 +146,7 @@ fn lower(s: Object, limited: bool, attempt: impl Fn() -> c_int, wait: Option<imp
     result
 }
 
-unsafe extern "C-unwind" fn semaphore_init(s: Object, shared: c_int, value: c_uint) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn semaphore_init(s: Object, shared: c_int, value: c_uint) -> c_int {
     // SAFETY: the caller's own arguments.
     let result = renew(s, || unsafe { libc_::sem_init(s, shared, value) });
     if let (0, Some(hook)) = (result, Hook::enter_outermost()) {
@@ -160,12 +160,12 @@ unsafe extern "C-unwind" fn semaphore_destroy(s: Object) -> c_int {
     destroy(s, || unsafe { libc_::sem_destroy(s) })
 }
 
-unsafe extern "C-unwind" fn semaphore_wait(s: Object) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn semaphore_wait(s: Object) -> c_int {
     // SAFETY: the caller's own arguments.
     lower(s, false, || unsafe { libc_::sem_trywait(s) }, Some(|| unsafe { libc_::sem_wait(s) }))
 }
 
-unsafe extern "C-unwind" fn semaphore_trywait(s: Object) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn semaphore_trywait(s: Object) -> c_int {
     // SAFETY: the caller's own arguments.
     lower(s, true, || unsafe { libc_::sem_trywait(s) }, None::<fn() -> c_int>)
 }
@@ -182,7 +182,7 @@ unsafe extern "C-unwind" fn semaphore_clockwait(s: Object, k: clockid_t, t: *con
     lower(s, true, || unsafe { libc_::sem_trywait(s) }, Some(|| unsafe { libc_::sem_clockwait(s, k, t.get()) }))
 }
 
-unsafe extern "C-unwind" fn semaphore_post(s: Object) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn semaphore_post(s: Object) -> c_int {
     // SAFETY: the caller's own arguments.
     release(s, Tag::SemPost, || unsafe { libc_::sem_post(s) })
 }

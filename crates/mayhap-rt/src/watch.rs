@@ -13,6 +13,12 @@ use crate::protocol::{self, Progress, Stopped};
 use crate::sched::parking;
 use crate::thread::Thread;
 use crate::{fast_path, replay, ring, sys};
+
+/// Not 0: the program runs in a machine that may stop a thread between a hook and the access after it, and how many examinations a thread
+/// must be seen asleep before it counts as having gone on.
+pub(crate) static PATIENCE: AtomicU32 = AtomicU32::new(0);
+/// Not 0: that machine has stopped all threads now.
+pub(crate) static PAUSED: AtomicU32 = AtomicU32::new(0);
 use mayhap_wire::ring::state;
 
 /// Nanoseconds of CPU time after which the one instruction after a hook has run, including page faults.
@@ -44,9 +50,28 @@ pub(crate) fn revoke(holder: &Thread) -> bool {
     taken
 }
 
+/// Whether the holder has been seen asleep for so long, with the same progress, that no stop of the machine explains it.
+fn sleeps_long(progress: Progress, stopped: Stopped) -> bool {
+    let seen = SEEN.each_ref().map(|seen| seen.load(Ordering::Relaxed));
+    let same = stopped == Stopped::Before && seen == progress && PAUSED.load(Ordering::Relaxed) == 0;
+    for (seen, now) in SEEN.iter().zip(progress) {
+        seen.store(now, Ordering::Relaxed);
+    }
+    SEEN_TIME.store(u64::MAX, Ordering::Relaxed);
+    let idle = if same { IDLE.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 };
+    if !same {
+        IDLE.store(0, Ordering::Relaxed);
+    }
+    idle >= PATIENCE.load(Ordering::Relaxed)
+}
+
 /// Whether the holder, whose fast hooks were stopped, has passed everything that it announced.
 fn has_gone_on(tid: u32, progress: Progress, stopped: Stopped) -> bool {
-    match sys::thread_state(tid) {
+    let state = sys::thread_state(tid);
+    if state == b'S' && PATIENCE.load(Ordering::Relaxed) != 0 {
+        return sleeps_long(progress, stopped);
+    }
+    match state {
         b'S' | b'X' | b'Z' => true,
         state @ (b'R' | b'?') => {
             let now = sys::cpu_time(tid);

@@ -12,6 +12,7 @@ mod constant_calls;
 mod constant_stores;
 mod files;
 mod instructions;
+mod java;
 mod locals;
 mod machine_code;
 mod members;

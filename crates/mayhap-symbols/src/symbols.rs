@@ -11,6 +11,7 @@ use std::sync::Arc;
 use object::{Object, ObjectSymbol, SymbolKind};
 
 use crate::files::is_library;
+use crate::java::{JavaNames, Layout};
 
 use crate::locals::Function;
 use crate::members::{Members, TypeId};
@@ -25,6 +26,8 @@ pub struct Symbols {
 struct Loaded {
     module: Module,
     loader: Option<addr2line::Loader>,
+    /// The names of a Java class.
+    java: Option<JavaNames>,
     /// Data symbols by address in the file: start, end, name.
     data: Vec<(u64, u64, String)>,
     /// What parts of the data are called, once it is asked for.
@@ -36,15 +39,21 @@ struct Loaded {
 
 /// The type of heap memory.
 #[derive(Clone)]
-pub struct Allocated {
-    function: Arc<Function>,
-    kind: TypeId,
+pub struct Allocated(Type);
+
+#[derive(Clone)]
+enum Type {
+    Native { function: Arc<Function>, kind: TypeId },
+    Java(Layout),
 }
 
 impl Allocated {
     /// What the byte at `offset` of a block of `size` bytes is called: `Session.refs`, `Session[2].refs`.
     pub fn part(&self, offset: u64, size: u64) -> Option<String> {
-        self.function.part(self.kind, offset, size)
+        match &self.0 {
+            Type::Native { function, kind } => function.part(*kind, offset, size),
+            Type::Java(layout) => layout.part(offset),
+        }
     }
 }
 
@@ -117,7 +126,7 @@ impl Symbols {
     /// All functions that are inlined where `pc` returns to, innermost first.
     pub fn frames(&self, pc: u64) -> Vec<Place> {
         let found = self.module(pc).map(|loaded| (loaded, pc - loaded.module.base));
-        let mut places = Vec::new();
+        let mut places: Vec<Place> = found.and_then(|(loaded, offset)| loaded.java_place(offset)).into_iter().collect();
         if let Some((Loaded { loader: Some(loader), .. }, offset)) = found
             && let Ok(mut frames) = loader.find_frames(offset.saturating_sub(1))
         {
@@ -167,6 +176,9 @@ impl Symbols {
     }
 
     fn place_of(&self, loaded: &Loaded, offset: u64) -> Place {
+        if let Some(place) = loaded.java_place(offset) {
+            return place;
+        }
         let probe = offset.saturating_sub(1);
         let fallback = || format!("{}+{offset:#x}", file_name(&loaded.module.path));
         let Some(loader) = &loaded.loader else { return Place { line: fallback(), ..Place::default() } };
@@ -238,11 +250,14 @@ impl Symbols {
     /// The type of the memory that is allocated at the place that returns to `pc`, if the debug information knows it.
     pub fn allocated(&self, pc: u64) -> Option<Allocated> {
         let loaded = self.module(pc)?;
+        if let Some(java) = &loaded.java {
+            return Some(Allocated(Type::Java(java.layout(pc - loaded.module.base)?)));
+        }
         let probe = (pc - loaded.module.base).checked_sub(1)?;
         let line = loaded.loader.as_ref()?.find_location(probe).ok()??.line?;
         let function = loaded.function(probe);
         let kind = function.allocated(probe, line.into())?;
-        function.is_unambiguous(kind).then_some(Allocated { function, kind })
+        function.is_unambiguous(kind).then_some(Allocated(Type::Native { function, kind }))
     }
 
     /// The module that an address lies in, and its number.
@@ -258,6 +273,9 @@ impl Symbols {
 }
 
 fn data_of(loaded: &Loaded, offset: u64) -> String {
+    if let Some(name) = loaded.java.as_ref().and_then(|java| java.data(offset)) {
+        return name;
+    }
     let after = loaded.data.partition_point(|&(start, _, _)| start <= offset);
     let found = after.checked_sub(1).map(|i| &loaded.data[i]).filter(|(_, end, _)| offset < *end);
     match found {
@@ -272,9 +290,16 @@ fn data_of(loaded: &Loaded, offset: u64) -> String {
 
 impl Loaded {
     fn open(module: Module) -> Loaded {
+        let java = module.read().ok().and_then(|bytes| JavaNames::read(&bytes));
         let loader = if module.changed { None } else { addr2line::Loader::new(&module.path).ok() };
         let data = module.read().map(|bytes| data_symbols(&bytes)).unwrap_or_default();
-        Loaded { module, loader, data, members: OnceCell::new(), functions: RefCell::default(), bytes: OnceCell::new() }
+        Loaded { module, loader, java, data, members: OnceCell::new(), functions: RefCell::default(), bytes: OnceCell::new() }
+    }
+
+    /// The place in a Java class.
+    fn java_place(&self, offset: u64) -> Option<Place> {
+        let (function, line) = self.java.as_ref()?.place(offset)?;
+        Some(Place { function: function.into(), line: line.into(), column: None })
     }
 
     /// The function that an instruction belongs to.

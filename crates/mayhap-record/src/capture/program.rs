@@ -45,10 +45,28 @@ impl Monitor for Unwatched {
     }
 }
 
+/// The file name of the agent for Java virtual machines, in the folder of the runtime library.
+const AGENT: &str = "libmayhap_jvm.so";
+
+/// Whether the program is a Java virtual machine.
+pub fn is_java(program: &OsString) -> bool {
+    Path::new(program).file_name().is_some_and(|name| name == "java")
+}
+
+/// The option by which a Java virtual machine loads the agent.
+pub fn agent_option(runtime: &Path) -> OsString {
+    let mut option = OsString::from("-agentpath:");
+    option.push(runtime.join(AGENT));
+    option
+}
+
 /// A program to be run with recording; `runtime` is the folder of the runtime library.
 pub fn command(program: &[OsString], runtime: &Path) -> Result<Command, Error> {
     let Some((name, arguments)) = program.split_first() else { return Err(Error::new("no program to record")) };
     let mut command = Command::new(name);
+    if is_java(name) {
+        command.arg(agent_option(runtime));
+    }
     command.args(arguments);
     // The runtime of this version comes before the one that the program was linked with, and before libtsan.
     let mut libraries = runtime.as_os_str().to_os_string();

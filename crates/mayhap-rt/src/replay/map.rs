@@ -133,6 +133,12 @@ unsafe extern "C" fn locate(info: *mut dl_phdr_info, _size: size_t, _data: *mut 
     let (base, name) = unsafe { ((*info).dlpi_addr, core::ffi::CStr::from_ptr((*info).dlpi_name).to_bytes()) };
     let mut link = [0u8; 4096];
     let path = if name.is_empty() { crate::modules::program(&mut link) } else { name };
+    place(path, base);
+    0
+}
+
+/// A module of the schedule is loaded here.
+pub(crate) fn place(path: &[u8], base: u64) {
     for module in modules() {
         let start = module.path as usize;
         if text().get(start..start + module.length as usize) == Some(path) {
@@ -140,7 +146,6 @@ unsafe extern "C" fn locate(info: *mut dl_phdr_info, _size: size_t, _data: *mut 
             module.loaded.store(1, Ordering::Release);
         }
     }
-    0
 }
 
 fn module_base(index: u32) -> Option<u64> {

@@ -16,7 +16,7 @@
 //! but here ([`conditions`]), since the library chooses the waiter that it wakes.
 
 pub(crate) mod conditions;
-mod map;
+pub(crate) mod map;
 mod matching;
 pub(crate) mod returns;
 mod stuck;

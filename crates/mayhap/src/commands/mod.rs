@@ -24,6 +24,7 @@ pub mod demo;
 pub mod detect;
 pub mod explore;
 pub mod generate;
+pub mod java;
 mod manifest;
 pub mod manual;
 mod nondeterminism;
@@ -68,6 +69,7 @@ enum Command {
     #[command(name = "c++")]
     Cxx(cc::Args),
     Cargo(cargo::Args),
+    Java(java::Args),
     Test(suite::Args),
     Record(record::Args),
     Replay(replay::Args),
@@ -113,6 +115,7 @@ impl Cli {
             Command::Record(args) => args.run(),
             Command::Replay(args) => args.run(out),
             Command::Run(args) => args.run(out),
+            Command::Java(args) => args.run(out),
             Command::Test(args) => args.run(out),
             Command::Corpus(args) => args.run(out),
             Command::Ci(args) => args.run(out),

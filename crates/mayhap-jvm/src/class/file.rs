@@ -1,0 +1,147 @@
+//! A class file as a whole: its parts are found, and those that change are put in the place of the others.
+
+use super::pool::Pool;
+use super::{Bytes, put2, put4};
+
+/// Bits of access flags.
+pub(crate) mod flag {
+    pub(crate) const STATIC: u16 = 0x8;
+    pub(crate) const FINAL: u16 = 0x10;
+    pub(crate) const SYNCHRONIZED: u16 = 0x20;
+    pub(crate) const VOLATILE: u16 = 0x40;
+}
+
+/// A field or method.
+pub(crate) struct Item<'a> {
+    pub(crate) flags: u16,
+    pub(crate) name: String,
+    pub(crate) descriptor: String,
+    name_index: u16,
+    descriptor_index: u16,
+    attributes: Vec<(String, u16, &'a [u8])>,
+}
+
+impl<'a> Item<'a> {
+    pub(crate) fn code(&self) -> Option<&'a [u8]> {
+        self.attributes.iter().find(|(name, _, _)| name == "Code").map(|(_, _, contents)| *contents)
+    }
+}
+
+/// A class file.
+pub(crate) struct ClassFile<'a> {
+    bytes: &'a [u8],
+    pub(crate) major: u16,
+    pub(crate) pool: Pool<'a>,
+    pool_at: (usize, usize),
+    pub(crate) name: String,
+    pub(crate) superclass: String,
+    pub(crate) fields: Vec<Item<'a>>,
+    pub(crate) methods: Vec<Item<'a>>,
+    /// From where to where the methods are.
+    methods_at: (usize, usize),
+    pub(crate) source: String,
+}
+
+fn attributes<'a>(bytes: &mut Bytes<'a>, pool: &Pool<'_>) -> Option<Vec<(String, u16, &'a [u8])>> {
+    let mut all = Vec::new();
+    for _ in 0..bytes.u2()? {
+        let name = bytes.u2()?;
+        let length = bytes.u4()? as usize;
+        all.push((pool.text(name)?, name, bytes.take(length)?));
+    }
+    Some(all)
+}
+
+fn items<'a>(bytes: &mut Bytes<'a>, pool: &Pool<'_>) -> Option<Vec<Item<'a>>> {
+    let mut all = Vec::new();
+    for _ in 0..bytes.u2()? {
+        let (flags, name_index, descriptor_index) = (bytes.u2()?, bytes.u2()?, bytes.u2()?);
+        let (name, descriptor) = (pool.text(name_index)?, pool.text(descriptor_index)?);
+        all.push(Item { flags, name, descriptor, name_index, descriptor_index, attributes: attributes(bytes, pool)? });
+    }
+    Some(all)
+}
+
+impl<'a> ClassFile<'a> {
+    pub(crate) fn read(all: &'a [u8]) -> Option<ClassFile<'a>> {
+        let mut bytes = Bytes::new(all);
+        if bytes.u4()? != 0xcafe_babe {
+            return None;
+        }
+        bytes.u2()?;
+        let major = bytes.u2()?;
+        let pool_start = bytes.at;
+        let pool = Pool::read(all, &mut bytes)?;
+        let pool_at = (pool_start, bytes.at);
+        let (_flags, this, superclass) = (bytes.u2()?, bytes.u2()?, bytes.u2()?);
+        let interfaces = usize::from(bytes.u2()?);
+        bytes.take(2 * interfaces)?;
+        let fields = items(&mut bytes, &pool)?;
+        let start = bytes.at;
+        let methods = items(&mut bytes, &pool)?;
+        let methods_at = (start, bytes.at);
+        let source = attributes(&mut bytes, &pool)?.into_iter().find(|(name, _, _)| name == "SourceFile");
+        let source = source.and_then(|(_, _, contents)| pool.text(Bytes::new(contents).u2()?)).unwrap_or_default();
+        let (name, superclass) = (pool.class(this)?, pool.class(superclass).unwrap_or_default());
+        Some(ClassFile {
+            bytes: all,
+            major,
+            pool,
+            pool_at,
+            name,
+            superclass,
+            fields,
+            methods,
+            methods_at,
+            source,
+        })
+    }
+
+    /// The file with other code for some methods: their number, their flags and the contents of the code.
+    pub(crate) fn with(&self, changed: &[(usize, u16, Vec<u8>)]) -> Option<Vec<u8>> {
+        let mut out = self.bytes[..self.pool_at.0].to_vec();
+        self.pool.write(self.pool_at.0, self.pool_at.1, &mut out);
+        out.extend(&self.bytes[self.pool_at.1..self.methods_at.0]);
+        put2(&mut out, self.methods.len() as u16);
+        for (number, method) in self.methods.iter().enumerate() {
+            let change = changed.iter().find(|(other, _, _)| *other == number);
+            put2(&mut out, change.map_or(method.flags, |(_, flags, _)| *flags));
+            put2(&mut out, method.name_index);
+            put2(&mut out, method.descriptor_index);
+            put2(&mut out, method.attributes.len() as u16);
+            for (name, index, contents) in &method.attributes {
+                let contents = match change {
+                    Some((_, _, code)) if name == "Code" => code,
+                    _ => *contents,
+                };
+                put2(&mut out, *index);
+                put4(&mut out, u32::try_from(contents.len()).ok()?);
+                out.extend(contents);
+            }
+        }
+        out.extend(&self.bytes[self.methods_at.1..]);
+        Some(out)
+    }
+}
+
+/// A class of static native methods, for the machine itself to load.
+pub(crate) fn of_natives(name: &str, methods: &[(&str, &str)]) -> Option<Vec<u8>> {
+    let mut pool = Pool::empty();
+    let (this, object) = (pool.add_class(name)?, pool.add_class("java/lang/Object")?);
+    let mut body = Vec::new();
+    // Public, final, with today's meaning of super.
+    for value in [0x31, this, object, 0, 0, methods.len() as u16] {
+        put2(&mut body, value);
+    }
+    for (name, descriptor) in methods {
+        // Public, static, native.
+        for value in [0x109, pool.named(name)?, pool.named(descriptor)?, 0] {
+            put2(&mut body, value);
+        }
+    }
+    put2(&mut body, 0);
+    let mut out = vec![0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 52];
+    pool.write(0, 2, &mut out);
+    out.extend(body);
+    Some(out)
+}

@@ -1,0 +1,264 @@
+//! The program's classes: where their places, static fields and objects' fields lie in the shadow memory, and a file with the names of all that.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hasher};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::{LazyLock, OnceLock, RwLock};
+
+use crate::class::file::{ClassFile, flag};
+use crate::class::pool::Member;
+use crate::rewrite::{Place, What, simple};
+use crate::runtime::{self, Runtime};
+use crate::shadow::{self, FIELDS};
+
+/// A field of a class.
+struct Field {
+    name: String,
+    is_static: bool,
+    flags: u16,
+}
+
+/// A class whose code has hooks.
+pub(crate) struct Class {
+    pub(crate) name: String,
+    superclass: String,
+    fields: Vec<Field>,
+    /// Package and file, as paths have them.
+    source: String,
+    digest: u64,
+    /// Its block: a lock and a condition for the class itself, static fields, places.
+    pub(crate) base: u64,
+    end: u64,
+    /// Where the places begin.
+    code: u64,
+    /// By offset: method and line.
+    places: Vec<(String, u16)>,
+    pub(crate) has_initialiser: bool,
+    pub(crate) is_initialised: AtomicBool,
+    is_known: AtomicBool,
+    /// Bytes of fields that superclasses have.
+    inherited: OnceLock<u64>,
+}
+
+/// What an access to a field comes to.
+#[derive(Clone, Copy)]
+pub(crate) enum Resolved {
+    /// The field does not change once it can be seen, or is the library's own.
+    Ignored,
+    At { offset: u64, is_volatile: bool },
+}
+
+/// A place in the code.
+pub(crate) struct Site {
+    pub(crate) pc: u64,
+    pub(crate) branched: bool,
+    pub(crate) class: &'static Class,
+    pub(crate) what: What,
+    resolved: AtomicU64,
+}
+
+static CLASSES: LazyLock<RwLock<HashMap<String, &'static Class>>> = LazyLock::new(Default::default);
+
+/// The most places that a run can have.
+const MOST: usize = 1 << 22;
+static SITES: LazyLock<Vec<AtomicPtr<Site>>> = LazyLock::new(|| (0..MOST).map(|_| AtomicPtr::default()).collect());
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// The next place's number.
+pub(crate) fn next_number() -> u32 {
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// The place with this number.
+#[inline]
+pub(crate) fn site(number: i32) -> Option<&'static Site> {
+    // SAFETY: places are never given back.
+    unsafe { SITES.get(number as usize)?.load(Ordering::Acquire).as_ref() }
+}
+
+/// The class of this name, if its code has hooks.
+pub(crate) fn named(name: &str) -> Option<&'static Class> {
+    CLASSES.read().ok()?.get(name).copied()
+}
+
+/// Enters a class whose code calls hooks at these places, by number.
+pub(crate) fn enter(file: &ClassFile<'_>, bytes: &[u8], places: Vec<(u32, Place)>) -> Option<&'static Class> {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    let fields: Vec<Field> = file
+        .fields
+        .iter()
+        .map(|field| Field { name: field.name.clone(), is_static: field.flags & flag::STATIC != 0, flags: field.flags })
+        .collect();
+    let statics = fields.iter().filter(|field| field.is_static).count() as u64;
+    let code = FIELDS + 8 * statics;
+    let size = code + 8 + 4 * places.len() as u64;
+    let base = shadow::class_block(size)?;
+    let package = file.name.rsplit_once('/').map_or("", |(package, _)| package);
+    let source = if file.source.is_empty() { format!("{}.java", simple(&file.name)) } else { file.source.clone() };
+    let source = if package.is_empty() { source } else { format!("{package}/{source}") };
+    let class: &'static Class = Box::leak(Box::new(Class {
+        name: file.name.clone(),
+        superclass: file.superclass.clone(),
+        fields,
+        source,
+        digest: hasher.finish(),
+        base,
+        end: base + size.next_multiple_of(4096),
+        code,
+        places: places.iter().map(|(_, place)| (place.method.clone(), place.line)).collect(),
+        has_initialiser: file.methods.iter().any(|method| method.name == "<clinit>"),
+        is_initialised: AtomicBool::new(false),
+        is_known: AtomicBool::new(false),
+        inherited: OnceLock::new(),
+    }));
+    for (index, (number, place)) in places.into_iter().enumerate() {
+        let pc = base + code + 8 + 4 * index as u64;
+        let site = Site { pc, branched: place.branched, class, what: place.what, resolved: AtomicU64::new(0) };
+        SITES.get(number as usize)?.store(Box::leak(Box::new(site)), Ordering::Release);
+    }
+    CLASSES.write().ok()?.insert(file.name.clone(), class);
+    Some(class)
+}
+
+impl Class {
+    /// The place that stands for making an object of the class.
+    pub(crate) fn allocation(&self) -> u64 {
+        self.base + self.code + 2
+    }
+
+    fn inherited(&self) -> u64 {
+        *self.inherited.get_or_init(|| named(&self.superclass).map_or(0, Class::bytes))
+    }
+
+    /// The bytes that the fields of an object take.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.inherited() + 8 * self.fields.iter().filter(|field| !field.is_static).count() as u64
+    }
+
+    fn find(&self, name: &str, is_static: bool) -> Option<(u64, &Field)> {
+        let mut all = self.fields.iter().filter(|field| field.is_static == is_static).enumerate();
+        let (nth, field) = all.find(|(_, field)| field.name == name)?;
+        Some((if is_static { self.base + FIELDS } else { FIELDS + self.inherited() } + 8 * nth as u64, field))
+    }
+
+    /// Makes the class known to the recording when it is first used.
+    #[inline]
+    pub(crate) fn make_known(&self, runtime: &Runtime) {
+        if !self.is_known.load(Ordering::Acquire) {
+            self.make_known_now(runtime);
+        }
+    }
+
+    #[cold]
+    fn make_known_now(&self, runtime: &Runtime) {
+        if self.is_known.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        if let Some(path) = self.names_file() {
+            let path = path.to_string_lossy();
+            (runtime.module)(path.as_ptr(), path.len(), self.base, self.end);
+        }
+    }
+
+    /// The file with the names, written if it is not there.
+    fn names_file(&self) -> Option<PathBuf> {
+        let folder = runtime::folder()?.join("java");
+        let mut hasher = DefaultHasher::new();
+        let mut class = Some(self);
+        while let Some(each) = class {
+            hasher.write_u64(each.digest);
+            class = named(&each.superclass);
+        }
+        let name: String = self.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let path = folder.join(format!("{name}-{:016x}.jvm", hasher.finish()));
+        if !path.exists() {
+            std::fs::create_dir_all(&folder).ok()?;
+            let own = folder.join(format!("{name}-{}.new", std::process::id()));
+            std::fs::write(&own, self.names()).ok()?;
+            std::fs::rename(&own, &path).ok()?;
+        }
+        Some(path)
+    }
+
+    fn names(&self) -> String {
+        let shown = simple(&self.name);
+        let mut out = format!("mayhap-java\t1\nd\t0\t{shown}.class\n");
+        for field in self.fields.iter().filter(|field| field.is_static) {
+            if let Some((address, _)) = self.find(&field.name, true) {
+                let _ = writeln!(out, "d\t{}\t{shown}.{}", address - self.base, field.name);
+            }
+        }
+        let first = self.places.iter().map(|(_, line)| *line).filter(|line| *line > 0).min().unwrap_or(1);
+        let _ = writeln!(out, "p\t{}\t{shown}\t{}:{first}", self.allocation() - self.base, self.source);
+        let _ = writeln!(out, "a\t{}", self.allocation() - self.base);
+        let mut class = Some(self);
+        while let Some(each) = class {
+            for field in each.fields.iter().filter(|field| !field.is_static) {
+                if let Some((offset, _)) = each.find(&field.name, false) {
+                    let _ = writeln!(out, "f\t{offset}\t{}.{}", simple(&each.name), field.name);
+                }
+            }
+            class = named(&each.superclass);
+        }
+        for (index, (method, line)) in self.places.iter().enumerate() {
+            let offset = self.code + 8 + 4 * index as u64;
+            let _ = writeln!(out, "p\t{offset}\t{method}\t{}:{line}", self.source);
+        }
+        out
+    }
+}
+
+impl Site {
+    /// Where the field of this place lies: from the object's block on, or for a static field in memory.
+    pub(crate) fn field(&self, is_static: bool) -> Resolved {
+        let known = self.resolved.load(Ordering::Relaxed);
+        let known = if known == 0 { self.resolve(is_static) } else { known };
+        match known & 3 {
+            1 => Resolved::Ignored,
+            kind => Resolved::At { offset: known >> 2, is_volatile: kind == 3 },
+        }
+    }
+
+    #[cold]
+    fn resolve(&self, is_static: bool) -> u64 {
+        let What::Field(Member { class, name, .. }) = &self.what else { return 1 };
+        let mut found = 1;
+        let mut next = named(class);
+        while let Some(class) = next {
+            if let Some((offset, field)) = class.find(name, is_static) {
+                let kind = match field.flags {
+                    flags if flags & flag::FINAL != 0 => 1,
+                    flags if flags & flag::VOLATILE != 0 => 3,
+                    _ => 2,
+                };
+                found = offset << 2 | kind;
+                if is_static && let Some(runtime) = runtime::get() {
+                    class.make_known(runtime);
+                }
+                break;
+            }
+            next = named(&class.superclass);
+        }
+        self.resolved.store(found, Ordering::Relaxed);
+        found
+    }
+
+    /// The class that a static field belongs to, as the code names it.
+    pub(crate) fn owner(&self) -> Option<&'static Class> {
+        match &self.what {
+            What::Field(member) => named(&member.class),
+            _ => None,
+        }
+    }
+
+    /// The method that is called here.
+    pub(crate) fn method(&self) -> &str {
+        match &self.what {
+            What::Call(member) => &member.name,
+            _ => "",
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! The native methods that rewritten code calls: accesses, monitors, threads.
+
+use core::ffi::CStr;
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use mayhap_wire::ring::Tag;
+
+use crate::classes::{self, Resolved};
+use crate::jvm::{Jni, Ref, Value};
+use crate::objects::{Here, JVMTI};
+use crate::runtime::{self, how};
+use crate::shadow::{self, EXTRA, FIELDS, ORDER};
+
+/// Kinds and forms of atomic operations, by the numbers of the runtime.
+pub(crate) const LOAD: u32 = 0;
+pub(crate) const STORE: u32 = 1;
+pub(crate) const UPDATE: u32 = 2;
+
+/// What a hook runs with; nothing where nothing is recorded. The place's class is known afterwards.
+#[inline]
+pub(crate) fn here(jni: Jni, site: i32) -> Option<Here> {
+    let (runtime, jvmti, site) = (runtime::get()?, *JVMTI.get()?, classes::site(site)?);
+    if !(runtime.is_recording)() {
+        return None;
+    }
+    site.class.make_known(runtime);
+    Some(Here { jni, jvmti, runtime, site })
+}
+
+/// The number of the calling thread, for the owners of locks.
+pub(crate) fn me() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    thread_local! { static NUMBER: Cell<u32> = const { Cell::new(0) }; }
+    NUMBER.with(|number| {
+        if number.get() == 0 {
+            number.set(NEXT.fetch_add(1, Ordering::Relaxed));
+        }
+        number.get()
+    })
+}
+
+impl Here {
+    /// The thread is about to synchronise: it may have been led here by what it read.
+    pub(crate) fn branch(self) {
+        if self.site.branched {
+            (self.runtime.branched)(self.site.pc);
+        }
+    }
+
+    fn access(self, address: u64, is_volatile: bool, written: Option<u64>) {
+        let (pc, word) = (self.site.pc, shadow::word(address));
+        if is_volatile {
+            self.branch();
+            (self.runtime.atomic_begin)(pc, address);
+            let found = word.load(Ordering::Relaxed);
+            word.store(written.unwrap_or(found), Ordering::Relaxed);
+            let kind = if written.is_some() { STORE } else { LOAD };
+            (self.runtime.atomic_end)(pc, address, kind, 0, found, written.unwrap_or(found));
+            return;
+        }
+        (self.runtime.access)(pc, address, written.is_some(), self.site.branched);
+        if let Some(value) = written {
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// An access to a field of an object.
+    fn field(self, object: Ref, written: Option<u64>) {
+        if let Resolved::At { offset, is_volatile } = self.site.field(false)
+            && let Some(block) = self.block(object)
+        {
+            self.access(block + offset, is_volatile, written);
+        }
+    }
+
+    fn static_field(self, written: Option<u64>) {
+        self.sees_initialised();
+        if let Resolved::At { offset, is_volatile } = self.site.field(true) {
+            self.access(offset, is_volatile, written);
+        }
+    }
+
+    /// What a class's initialiser did comes before what other threads do with its static fields.
+    fn sees_initialised(self) {
+        thread_local! { static SEEN: RefCell<HashSet<u64>> = RefCell::default(); }
+        let Some(class) = self.site.owner() else { return };
+        if class.has_initialiser
+            && class.is_initialised.load(Ordering::Acquire)
+            && SEEN.with_borrow_mut(|seen| seen.insert(class.base))
+        {
+            class.make_known(self.runtime);
+            (self.runtime.record)(self.site.pc, Tag::OnceSeen as u32, class.base + ORDER, 0);
+        }
+    }
+
+    /// An access to an element; one that does not exist is none.
+    fn element(self, array: Ref, index: i32, written: Option<u64>) {
+        if array.is_null() || index < 0 || index >= self.jni.array_length(array) {
+            return;
+        }
+        if let Some(block) = self.block(array) {
+            self.access(block + FIELDS + 8 * index as u64, false, written);
+        }
+    }
+
+    /// What a reference is as a value.
+    fn value(self, object: Ref) -> u64 {
+        self.block(object).unwrap_or(0)
+    }
+
+    /// Takes the lock of a block.
+    pub(crate) fn enter(self, block: u64) {
+        let (owner, count) = shadow::owner(block);
+        let me = me();
+        if owner.load(Ordering::Relaxed) == me {
+            count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            return;
+        }
+        self.branch();
+        (self.runtime.lock)(self.site.pc, how::LOCK, shadow::mutex(block));
+        self.owns(block, 1);
+    }
+
+    pub(crate) fn owns(self, block: u64, times: u32) {
+        let (owner, count) = shadow::owner(block);
+        owner.store(me(), Ordering::Relaxed);
+        count.store(times, Ordering::Relaxed);
+    }
+
+    /// Whether the calling thread has the lock of a block.
+    pub(crate) fn is_owner(self, block: u64) -> bool {
+        shadow::owner(block).0.load(Ordering::Relaxed) == me()
+    }
+
+    /// Gives up the lock of a block.
+    pub(crate) fn exit(self, block: u64) {
+        let (owner, count) = shadow::owner(block);
+        if owner.load(Ordering::Relaxed) != me() {
+            return;
+        }
+        let left = count.load(Ordering::Relaxed) - 1;
+        count.store(left, Ordering::Relaxed);
+        if left == 0 {
+            owner.store(0, Ordering::Relaxed);
+            self.branch();
+            (self.runtime.lock)(self.site.pc, how::UNLOCK, shadow::mutex(block));
+        }
+    }
+
+    /// Changes a word whose changes keep their order.
+    pub(crate) fn order(self, address: u64) {
+        self.branch();
+        (self.runtime.atomic_begin)(self.site.pc, address);
+        let found = shadow::word(address).fetch_add(1, Ordering::Relaxed);
+        (self.runtime.atomic_end)(self.site.pc, address, UPDATE, 0, found, found + 1);
+    }
+
+    /// Something is handed over by this object.
+    fn done(self, block: u64) {
+        shadow::word(block + ORDER).store(1, Ordering::Release);
+        (self.runtime.record)(self.site.pc, Tag::OnceDone as u32, block + ORDER, 0);
+    }
+
+    /// What was handed over by this object is taken.
+    pub(crate) fn seen(self, block: u64) {
+        if shadow::word(block + ORDER).load(Ordering::Acquire) == 1 {
+            (self.runtime.record)(self.site.pc, Tag::OnceSeen as u32, block + ORDER, 0);
+        }
+    }
+
+    /// A thread is about to be started.
+    pub(crate) fn starts(self, thread: Ref) {
+        let Some(block) = self.block(thread) else { return };
+        if shadow::word(block + EXTRA).load(Ordering::Relaxed) == 0 {
+            self.branch();
+            let child = (self.runtime.fork)(self.site.pc);
+            shadow::word(block + EXTRA).store(child as u64, Ordering::Release);
+        }
+    }
+
+    /// Waits on the condition of a block with the lock of another, which the calling thread has. Says whether it was woken, and not interrupted.
+    pub(crate) fn wait_on(self, condition: u64, lock: u64, limit: Option<u64>) -> Waited {
+        let times = shadow::owner(lock).1.swap(0, Ordering::Relaxed);
+        shadow::owner(lock).0.store(0, Ordering::Relaxed);
+        let deadline = limit.map(deadline);
+        let time = deadline.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
+        let waiter = Waiter { thread: self.thread_block(), condition, interrupted: false };
+        locked(|waiters| waiters.push(waiter));
+        self.branch();
+        let result = (self.runtime.wait)(self.site.pc, shadow::condition(condition), shadow::mutex(lock), time);
+        self.owns(lock, times);
+        let own = waiter.thread;
+        let interrupted = locked(|waiters| {
+            let at = waiters.iter().position(|other| other.thread == own && other.condition == condition);
+            at.is_some_and(|at| waiters.swap_remove(at).interrupted)
+        });
+        match (interrupted, result) {
+            (true, _) => Waited::Interrupted,
+            (_, libc::ETIMEDOUT) => Waited::TimedOut,
+            _ => Waited::Woken,
+        }
+    }
+
+    /// The block of the calling thread's own object.
+    fn thread_block(self) -> u64 {
+        let class = self.jni.find_class(c"java/lang/Thread".as_ptr());
+        let method = self.jni.static_method_id(class, c"currentThread".as_ptr(), c"()Ljava/lang/Thread;".as_ptr());
+        let thread = self.jni.call_static_object(class, method, core::ptr::null());
+        self.block(thread).unwrap_or(0)
+    }
+
+    /// Whether the calling thread has the object's own monitor.
+    fn holds(self, object: Ref) -> bool {
+        let class = self.jni.find_class(c"java/lang/Thread".as_ptr());
+        let method = self.jni.static_method_id(class, c"holdsLock".as_ptr(), c"(Ljava/lang/Object;)Z".as_ptr());
+        let argument = Value { l: object };
+        self.jni.call_static_boolean(class, method, &argument) != 0
+    }
+
+    fn real(self, object: Ref, name: &CStr) {
+        let method = self.method(object, name, c"()V");
+        self.jni.call_void(object, method, core::ptr::null());
+    }
+
+    /// `Object.wait`.
+    fn wait(self, object: Ref, limit: Option<u64>) {
+        let Some(block) = self.block(object) else { return };
+        if !self.is_owner(block) {
+            return self.real(object, c"wait");
+        }
+        let mut times = 0;
+        while self.holds(object) {
+            self.jni.monitor_exit(object);
+            times += 1;
+        }
+        let waited = self.wait_on(block, block, limit);
+        for _ in 0..times {
+            self.jni.monitor_enter(object);
+        }
+        if waited == Waited::Interrupted {
+            self.throw_interrupted(object);
+        }
+    }
+
+    /// The machine's own wait throws what an interrupted thread must get.
+    pub(crate) fn throw_interrupted(self, object: Ref) {
+        let method = self.method(object, c"wait", c"(JI)V");
+        let was_owned = self.holds(object);
+        if !was_owned {
+            self.jni.monitor_enter(object);
+        }
+        for _ in 0..1000 {
+            // A millisecond. Each argument takes a word.
+            self.jni.call_void(object, method, [1u64, 0].as_ptr().cast());
+            if !self.jni.exception().is_null() {
+                break;
+            }
+        }
+        if !was_owned {
+            let kept = self.jni.take_exception();
+            self.jni.monitor_exit(object);
+            self.jni.throw_kept(kept);
+        }
+    }
+
+    fn notify(self, object: Ref, all: bool) {
+        let Some(block) = self.block(object) else { return };
+        if !self.is_owner(block) {
+            return self.real(object, if all { c"notifyAll" } else { c"notify" });
+        }
+        self.branch();
+        (self.runtime.notify)(self.site.pc, shadow::condition(block), all);
+    }
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waited {
+    Woken,
+    TimedOut,
+    Interrupted,
+}
+
+/// A thread that waits, by the blocks of what takes part.
+#[derive(Clone, Copy)]
+struct Waiter {
+    thread: u64,
+    condition: u64,
+    interrupted: bool,
+}
+
+static WAITERS: Mutex<Vec<Waiter>> = Mutex::new(Vec::new());
+
+fn locked<R>(f: impl FnOnce(&mut Vec<Waiter>) -> R) -> R {
+    f(&mut WAITERS.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+}
+
+/// The moment that is so many nanoseconds from now.
+fn deadline(nanoseconds: u64) -> libc::timespec {
+    // SAFETY: the structure is plain data that the call fills.
+    let mut now: libc::timespec = unsafe { core::mem::zeroed() };
+    // SAFETY: as above.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    let total = now.tv_nsec as u64 + nanoseconds % 1_000_000_000;
+    now.tv_sec += (nanoseconds / 1_000_000_000 + total / 1_000_000_000).min(1 << 32) as i64;
+    now.tv_nsec = (total % 1_000_000_000) as i64;
+    now
+}
+
+type Class = Ref;
+
+/// Declares native methods: name, descriptor, arguments, and what is done where something is recorded.
+macro_rules! natives {
+    ($list:ident: $($function:ident $name:literal $descriptor:literal ($($arg:ident: $type:ty),*) $(-> $ret:ident: $out:ty)?, $site:ident, |$here:ident| $body:expr;)*) => {
+        $(#[unsafe(export_name = concat!("Java_java_lang_Mayhap_", $name))]
+        extern "C" fn $function(jni: Jni, _class: Class $(, $arg: $type)*) $(-> $out)? {
+            if let Some($here) = here(jni, $site) {
+                $body;
+            }
+            $($ret)?
+        })*
+
+        /// The names of the methods and their types.
+        pub(crate) static $list: &[(&str, &str)] = &[$(($name, $descriptor),)*];
+    };
+}
+pub(crate) use natives;
+
+fn nanoseconds(milliseconds: i64, more: i32) -> Option<u64> {
+    let all = u64::try_from(milliseconds).unwrap_or(0).saturating_mul(1_000_000).saturating_add(u64::from(more.unsigned_abs()));
+    (all != 0).then_some(all)
+}
+
+natives! { NATIVES:
+    get "get" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| here.field(object, None);
+    put_int "putI" "(Ljava/lang/Object;II)V" (object: Ref, value: i32, site: i32), site, |here| here.field(object, Some(value as u32 as u64));
+    put_float "putF" "(Ljava/lang/Object;FI)V" (object: Ref, value: f32, site: i32), site, |here| here.field(object, Some(value.to_bits().into()));
+    put_object "putL" "(Ljava/lang/Object;Ljava/lang/Object;I)V" (object: Ref, value: Ref, site: i32), site, |here| here.field(object, Some(here.value(value)));
+    put_long "putJ" "(JLjava/lang/Object;I)J" (value: i64, object: Ref, site: i32) -> value: i64, site, |here| here.field(object, Some(value as u64));
+    put_double "putD" "(DLjava/lang/Object;I)D" (value: f64, object: Ref, site: i32) -> value: f64, site, |here| here.field(object, Some(value.to_bits()));
+    get_static "getStatic" "(I)V" (site: i32), site, |here| here.static_field(None);
+    static_int "putStaticI" "(II)V" (value: i32, site: i32), site, |here| here.static_field(Some(value as u32 as u64));
+    static_float "putStaticF" "(FI)V" (value: f32, site: i32), site, |here| here.static_field(Some(value.to_bits().into()));
+    static_object "putStaticL" "(Ljava/lang/Object;I)V" (value: Ref, site: i32), site, |here| here.static_field(Some(here.value(value)));
+    static_long "putStaticJ" "(JI)V" (value: i64, site: i32), site, |here| here.static_field(Some(value as u64));
+    static_double "putStaticD" "(DI)V" (value: f64, site: i32), site, |here| here.static_field(Some(value.to_bits()));
+    load "load" "(Ljava/lang/Object;II)V" (array: Ref, index: i32, site: i32), site, |here| here.element(array, index, None);
+    store_int "storeI" "(ILjava/lang/Object;II)I" (value: i32, array: Ref, index: i32, site: i32) -> value: i32, site, |here| here.element(array, index, Some(value as u32 as u64));
+    store_long "storeJ" "(JLjava/lang/Object;II)J" (value: i64, array: Ref, index: i32, site: i32) -> value: i64, site, |here| here.element(array, index, Some(value as u64));
+    store_float "storeF" "(FLjava/lang/Object;II)F" (value: f32, array: Ref, index: i32, site: i32) -> value: f32, site, |here| here.element(array, index, Some(value.to_bits().into()));
+    store_double "storeD" "(DLjava/lang/Object;II)D" (value: f64, array: Ref, index: i32, site: i32) -> value: f64, site, |here| here.element(array, index, Some(value.to_bits()));
+    store_object "storeL" "(Ljava/lang/Object;Ljava/lang/Object;II)Ljava/lang/Object;" (value: Ref, array: Ref, index: i32, site: i32) -> value: Ref, site, |here| here.element(array, index, Some(here.value(value)));
+    alloc "alloc" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| here.allocated(object);
+    enter "enter" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| if let Some(block) = here.block(object) { here.enter(block) };
+    exit "exit" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| if let Some(block) = here.block(object) { here.exit(block) };
+    wait "wait" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| here.wait(object, None);
+    wait_time "waitJ" "(Ljava/lang/Object;JI)V" (object: Ref, time: i64, site: i32), site, |here| here.wait(object, nanoseconds(time, 0));
+    wait_long "waitJI" "(Ljava/lang/Object;JII)V" (object: Ref, time: i64, more: i32, site: i32), site, |here| here.wait(object, nanoseconds(time, more));
+    notify "notify" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| here.notify(object, false);
+    notify_all "notifyAll" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| here.notify(object, true);
+    initialised "initialised" "(I)V" (site: i32), site, |here| here.initialised();
+    starts "starts" "(Ljava/lang/Object;I)V" (thread: Ref, site: i32), site, |here| here.starts(thread);
+    interrupts "interrupts" "(Ljava/lang/Object;I)V" (thread: Ref, site: i32), site, |here| here.interrupts(thread);
+    done "done" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| if let Some(block) = here.block(object) { here.done(block) };
+    seen "seen" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| if let Some(block) = here.block(object) { here.seen(block) };
+    order "order" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| if let Some(block) = here.block(object) { here.order(block + ORDER) };
+}
+
+impl Here {
+    fn allocated(self, object: Ref) {
+        if self.block(object).is_some() && self.jvmti.tag(object) != 0 && self.is_nested(object) {
+            self.elements(object, 2);
+        }
+    }
+
+    /// Whether the object is an array of arrays.
+    fn is_nested(self, object: Ref) -> bool {
+        let class = self.jni.class_of(object);
+        let nested = self.jvmti.class_name(class).starts_with("[[");
+        self.jni.delete_local(class);
+        nested
+    }
+
+    /// The initialiser of the place's class has run.
+    fn initialised(self) {
+        let class = self.site.class;
+        (self.runtime.record)(self.site.pc, Tag::OnceDone as u32, class.base + ORDER, 0);
+        class.is_initialised.store(true, Ordering::Release);
+    }
+
+    /// A thread is about to be interrupted. If it waits, it must wake up.
+    fn interrupts(self, thread: Ref) {
+        let Some(block) = self.block(thread) else { return };
+        let waiter = locked(|waiters| {
+            let found = waiters.iter_mut().find(|waiter| waiter.thread == block)?;
+            found.interrupted = true;
+            Some(*found)
+        });
+        if let Some(waiter) = waiter {
+            (self.runtime.notify)(self.site.pc, shadow::condition(waiter.condition), true);
+        }
+    }
+}
+
+#[unsafe(export_name = "Java_java_lang_Mayhap_out")]
+extern "C" fn out(_jni: Jni, _class: Class) {
+    if let Some(runtime) = runtime::get() {
+        (runtime.outside)();
+    }
+}
+
+/// All native methods of the class with the hooks. The machine finds them in this library by their names.
+pub(crate) fn all() -> Vec<(&'static str, &'static str)> {
+    NATIVES.iter().chain(crate::calls::NATIVES).chain(crate::calls::TIMED).copied().chain([("out", "()V")]).collect()
+}

@@ -1,0 +1,194 @@
+//! Objects and their blocks: the tag of an object is the address of its block.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, OnceLock};
+
+use mayhap_wire::ring::Tag;
+
+use crate::classes::{self, Class, Site};
+use crate::jvm::{Jni, Jvmti, Ref};
+use crate::library::{self, Kind};
+use crate::runtime::Runtime;
+use crate::shadow::{self, EXTRA, FIELDS};
+
+pub(crate) static JVMTI: OnceLock<Jvmti> = OnceLock::new();
+
+/// What is known of the class of an object.
+pub(crate) struct Meta {
+    pub(crate) kind: Kind,
+    class: Option<&'static Class>,
+    is_array: bool,
+    is_class: bool,
+}
+
+/// Held while an object gets its tag.
+static TAGGING: Mutex<()> = Mutex::new(());
+
+/// What a hook runs with.
+#[derive(Clone, Copy)]
+pub(crate) struct Here {
+    pub(crate) jni: Jni,
+    pub(crate) jvmti: Jvmti,
+    pub(crate) runtime: &'static Runtime,
+    pub(crate) site: &'static Site,
+}
+
+impl Here {
+    /// The block of an object; `None` for null.
+    #[inline]
+    pub(crate) fn block(self, object: Ref) -> Option<u64> {
+        if object.is_null() {
+            return None;
+        }
+        match self.jvmti.tag(object) {
+            0 => self.new_block(object),
+            tag => Some(tag as u64),
+        }
+    }
+
+    /// What is known of the object's class.
+    pub(crate) fn meta(self, object: Ref) -> &'static Meta {
+        let class = self.jni.class_of(object);
+        let meta = self.meta_of(class);
+        self.jni.delete_local(class);
+        meta
+    }
+
+    fn meta_of(self, class: Ref) -> &'static Meta {
+        let tag = self.jvmti.tag(class) as u64;
+        let known = if tag == 0 { 0 } else { shadow::word(tag + EXTRA).load(Ordering::Acquire) };
+        if known != 0 {
+            // SAFETY: only leaked ones are stored there.
+            return unsafe { &*(known as *const Meta) };
+        }
+        let name = self.jvmti.class_name(class);
+        let own = classes::named(&name);
+        let is_array = name.starts_with('[');
+        let kind = if is_array { Kind::Own } else { self.kind(class, &name) };
+        let meta: &'static Meta =
+            Box::leak(Box::new(Meta { kind, class: own, is_array, is_class: name == "java/lang/Class" }));
+        let _guard = TAGGING.lock();
+        let mut tag = self.jvmti.tag(class) as u64;
+        if tag == 0 {
+            tag = own.map(|own| own.base).or_else(|| shadow::block(64)).unwrap_or(0);
+            if tag == 0 {
+                return meta;
+            }
+            self.jvmti.set_tag(class, tag as i64);
+        }
+        shadow::word(tag + EXTRA).store(core::ptr::from_ref(meta) as u64, Ordering::Release);
+        meta
+    }
+
+    fn kind(self, class: Ref, name: &str) -> Kind {
+        let is_own = !library::is_library(name);
+        let mut kind = library::kind_of(name).filter(|_| !is_own);
+        let mut at = class;
+        while kind.is_none() {
+            at = self.jni.superclass(at);
+            if at.is_null() {
+                break;
+            }
+            kind = library::kind_of(&self.jvmti.class_name(at));
+        }
+        match kind {
+            // Its own methods have hooks, and may do more than those that they stand for.
+            Some(Kind::Plain | Kind::Synchronized | Kind::Ordered | Kind::Silent) | None if is_own => Kind::Own,
+            Some(Kind::Own) | None if !is_own => Kind::Ordered,
+            Some(kind) => kind,
+            None => Kind::Own,
+        }
+    }
+
+    #[cold]
+    fn new_block(self, object: Ref) -> Option<u64> {
+        let meta = self.meta(object);
+        if meta.is_class {
+            // The object is a class: what it stands for has a block already.
+            self.meta_of(object);
+            return Some(self.jvmti.tag(object) as u64).filter(|&tag| tag != 0);
+        }
+        let bytes = match meta {
+            Meta { is_array: true, .. } => 8 * u64::try_from(self.jni.array_length(object)).unwrap_or(0),
+            Meta { class: Some(class), .. } => class.bytes(),
+            _ => 64,
+        };
+        let block = {
+            let _guard = TAGGING.lock();
+            let tag = self.jvmti.tag(object);
+            if tag != 0 {
+                return Some(tag as u64);
+            }
+            let block = shadow::block(bytes)?;
+            self.jvmti.set_tag(object, block as i64);
+            block
+        };
+        let pc = match meta.class {
+            Some(class) => {
+                class.make_known(self.runtime);
+                class.allocation()
+            }
+            None => self.site.pc,
+        };
+        (self.runtime.record)(pc, Tag::Alloc as u32, block, FIELDS + bytes.max(8));
+        self.parts(object, meta, block);
+        Some(block)
+    }
+
+    /// Objects that belong to another one from the start get their blocks with it.
+    fn parts(self, object: Ref, meta: &Meta, block: u64) {
+        match meta.kind {
+            Kind::Lock | Kind::ReadLock | Kind::WriteLock => drop(self.sync_of(object, meta.kind)),
+            Kind::Semaphore => {
+                let permits = self.jni.call_int(object, self.method(object, c"availablePermits", c"()I"), core::ptr::null());
+                let place = (block + FIELDS) as *mut core::ffi::c_void;
+                (self.runtime.semaphore)(self.site.pc, 0, place, u32::try_from(permits).unwrap_or(0));
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn method(self, object: Ref, name: &core::ffi::CStr, descriptor: &core::ffi::CStr) -> Ref {
+        let class = self.jni.class_of(object);
+        let method = self.jni.method_id(class, name.as_ptr(), descriptor.as_ptr());
+        self.jni.delete_local(class);
+        method
+    }
+
+    /// The value of a field that holds an object; null without such a field.
+    pub(crate) fn part(self, object: Ref, name: &core::ffi::CStr, descriptor: &core::ffi::CStr) -> Ref {
+        let class = self.jni.class_of(object);
+        let field = self.jni.field_id(class, name.as_ptr(), descriptor.as_ptr());
+        self.jni.delete_local(class);
+        if field.is_null() {
+            self.jni.take_exception();
+            return core::ptr::null_mut();
+        }
+        self.jni.object_field(object, field)
+    }
+
+    /// The block of what a lock of the library keeps its state in.
+    pub(crate) fn sync_of(self, lock: Ref, kind: Kind) -> Option<u64> {
+        let descriptor = match kind {
+            Kind::Lock => c"Ljava/util/concurrent/locks/ReentrantLock$Sync;",
+            _ => c"Ljava/util/concurrent/locks/ReentrantReadWriteLock$Sync;",
+        };
+        let sync = self.part(lock, c"sync", descriptor);
+        let block = self.block(sync);
+        self.jni.delete_local(sync);
+        block
+    }
+
+    /// Makes blocks for the arrays in an array.
+    pub(crate) fn elements(self, array: Ref, depth: u32) {
+        if array.is_null() || depth == 0 {
+            return;
+        }
+        for index in 0..self.jni.array_length(array).min(4096) {
+            let element = self.jni.element(array, index);
+            self.block(element);
+            self.elements(element, depth - 1);
+            self.jni.delete_local(element);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The names of a Java class, from the file that the agent inside the virtual machine writes: places in its code, its static fields, and where its objects
+//! have their fields. Lines begin with a letter, and their words are separated by tabs:
+//!
+//! | line | meaning |
+//! |---|---|
+//! | `p offset method file:line` | a place in the code |
+//! | `d offset name` | a static field |
+//! | `a offset` | the place that stands for making an object of the class |
+//! | `f offset name` | a field of these objects, by where it lies in them |
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// How the first line begins.
+const MAGIC: &str = "mayhap-java\t1";
+/// Where the elements of arrays begin, and what objects of the library hold.
+const CONTENTS: u64 = 112;
+/// A word that operations change whose order is kept.
+const ORDER: u64 = 104;
+
+/// The names of a class.
+#[derive(Default)]
+pub(crate) struct JavaNames {
+    places: HashMap<u64, (String, String)>,
+    data: BTreeMap<u64, String>,
+    object: u64,
+    fields: Arc<BTreeMap<u64, String>>,
+}
+
+/// Where the parts of an object are.
+#[derive(Clone)]
+pub(crate) struct Layout {
+    /// The fields; none where the class is not known.
+    fields: Option<Arc<BTreeMap<u64, String>>>,
+}
+
+impl Layout {
+    /// What the part at an offset is called.
+    pub(crate) fn part(&self, offset: u64) -> Option<String> {
+        match (&self.fields, offset) {
+            (_, 0) => None,
+            (Some(fields), _) => fields.get(&offset).cloned(),
+            (None, ORDER) => Some("order".into()),
+            (None, _) => offset.checked_sub(CONTENTS).map(|bytes| format!("[{}]", bytes / 8)),
+        }
+    }
+}
+
+impl JavaNames {
+    /// Reads the file; `None` if it is none.
+    pub(crate) fn read(bytes: &[u8]) -> Option<JavaNames> {
+        let text = std::str::from_utf8(bytes).ok()?;
+        let mut lines = text.lines();
+        if lines.next()? != MAGIC {
+            return None;
+        }
+        let mut names = JavaNames::default();
+        let mut fields = BTreeMap::new();
+        for line in lines {
+            let mut words = line.split('\t');
+            let (kind, offset) = (words.next()?, words.next()?.parse().ok()?);
+            let mut word = || words.next().unwrap_or_default().to_owned();
+            match kind {
+                "p" => _ = names.places.insert(offset, (word(), word())),
+                "d" => _ = names.data.insert(offset, word()),
+                "a" => names.object = offset,
+                "f" => _ = fields.insert(offset, word()),
+                _ => return None,
+            }
+        }
+        names.fields = Arc::new(fields);
+        Some(names)
+    }
+
+    /// Method, and file and line.
+    pub(crate) fn place(&self, offset: u64) -> Option<(&str, &str)> {
+        self.places.get(&offset).map(|(method, line)| (method.as_str(), line.as_str()))
+    }
+
+    /// The name of a static field.
+    pub(crate) fn data(&self, offset: u64) -> Option<String> {
+        self.data.get(&offset).cloned()
+    }
+
+    /// The parts of what is made at a place.
+    pub(crate) fn layout(&self, offset: u64) -> Option<Layout> {
+        Some(Layout { fields: (offset == self.object).then(|| self.fields.clone()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read() {
+        let text = "mayhap-java\t1\nd\t0\tA.class\np\t122\tA\tA.java:1\na\t122\nf\t112\tA.x\np\t128\tA.go\tA.java:7\n";
+        let names = JavaNames::read(text.as_bytes()).unwrap();
+        assert_eq!(names.place(128), Some(("A.go", "A.java:7")));
+        assert_eq!(names.data(0), Some("A.class".into()));
+        assert_eq!(names.layout(122).unwrap().part(112), Some("A.x".into()));
+        let array = names.layout(128).unwrap();
+        assert_eq!((array.part(0), array.part(136)), (None, Some("[3]".into())));
+        assert!(JavaNames::read(b"ELF").is_none());
+    }
+}
