@@ -189,7 +189,9 @@ impl Clocks {
                 }
             }
         }
-        before.push(here);
+        // In which order they ran does not matter to what comes.
+        let place = before.partition_point(|access| (access.thread, access.step) < (here.thread, here.step));
+        before.insert(place, here);
     }
 }
 

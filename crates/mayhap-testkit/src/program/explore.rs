@@ -9,15 +9,14 @@
 //!
 //! States that look the same are visited once. Happens-before depends on the path, so the clocks are part of the state.
 
-use hashbrown::HashSet;
-
 use super::clocks::{Clocks, THREADS, parts};
 use super::facts::{Facts, Outcome, Waiting, sorted};
 use super::follow::{Failed, Follow, Rules, Step};
 use super::interpreter::{Machine, Touch};
+use super::packed::PackedSet;
 use super::state::{Choice, Life, State};
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Hash, Debug)]
 struct Node {
     state: State,
     follow: Follow,
@@ -32,9 +31,9 @@ pub fn explore(machine: &Machine, rules: Rules<'_>, clocks: bool, limit: usize) 
         clocks.then(|| Clocks::new(program.locks.len(), program.conditions, program.semaphores.len(), program.pipes));
     let start = Node { state: machine.start(), follow: Follow::new(program.threads.len()), clocks };
     let mut explorer = Explorer { machine, rules, facts: Facts::default() };
-    let mut seen = HashSet::with_hasher(foldhash::fast::FixedState::default());
-    let mut open = vec![start.clone()];
-    seen.insert(start);
+    let mut seen = PackedSet::default();
+    seen.insert(&start);
+    let mut open = vec![start];
     while let Some(node) = open.pop() {
         explorer.look(&node);
         let mut moved = false;
@@ -42,11 +41,10 @@ pub fn explore(machine: &Machine, rules: Rules<'_>, clocks: bool, limit: usize) 
             for choice in machine.choices(&node.state, thread) {
                 moved = true;
                 let Some(next) = explorer.step(&node, thread, choice)? else { continue };
-                if !seen.contains(&next) {
-                    if seen.len() >= limit {
+                if seen.insert(&next) {
+                    if seen.len() > limit {
                         return Err(Failed::TooBig);
                     }
-                    seen.insert(next.clone());
                     open.push(next);
                 }
             }

@@ -18,6 +18,7 @@ pub mod language;
 mod lower;
 mod mistakes;
 mod operations;
+mod packed;
 mod print_c;
 mod queue;
 mod recording;
