@@ -191,4 +191,8 @@ impl Monitor for Watch {
         self.looks = QUICK_LOOKS;
         self.stuck.hurry();
     }
+
+    fn waits_for_channels(&mut self, threads: u32) {
+        self.stuck.waits_for_channels(threads);
+    }
 }

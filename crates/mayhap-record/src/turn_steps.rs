@@ -150,7 +150,8 @@ impl Reader {
             }
             Tag::BarrierArrive => self.put(Operation::Sync(first)),
             // What Rust's library waits for is seen as atomic operations.
-            Tag::Blocked if second == Tag::StdLocked as u64 || second == Tag::Parked as u64 => {}
+            Tag::Blocked
+                if [Tag::StdLocked, Tag::Parked, Tag::Receive, Tag::Send].iter().any(|t| *t as u64 == second) => {}
             Tag::Blocked if second == Tag::WaitEnd as u64 => self.put(Operation::Wait(first)),
             Tag::Blocked if second == Tag::Join as u64 => self.put(Operation::Blocked(0)),
             Tag::Blocked => self.put(Operation::Blocked(first)),

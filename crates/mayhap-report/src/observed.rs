@@ -176,7 +176,7 @@ impl Describer<'_> {
 fn op(what: What) -> &'static str {
     match what {
         What::Lock => "acq",
-        What::Condition | What::Semaphore | What::Barrier | What::Unpark => "wait",
+        What::Condition | What::Semaphore | What::Barrier | What::Unpark | What::Data | What::Room => "wait",
         What::Thread => "join",
     }
 }
@@ -204,6 +204,8 @@ fn wait(waiting: &Waiting) -> String {
         What::Barrier => format!("{who} waits at the barrier `{object}`"),
         What::Thread => format!("{who} waits for the end of {object}"),
         What::Unpark => format!("{who} waits to be unparked"),
+        What::Data => format!("{who} waits for data from the {object}"),
+        What::Room => format!("{who} waits for room in the {object}"),
     }
 }
 

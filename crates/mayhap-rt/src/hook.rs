@@ -175,7 +175,16 @@ impl Hook {
         // Threads that wait for what is given up here can try again, once this thread has done it and passes the token on.
         let gives_up = matches!(
             tag,
-            Tag::Release | Tag::AnyRelease | Tag::KeyedRelease | Tag::SemPost | Tag::OnceDone | Tag::StdUnlocked
+            Tag::Release
+                | Tag::AnyRelease
+                | Tag::KeyedRelease
+                | Tag::SemPost
+                | Tag::OnceDone
+                | Tag::StdUnlocked
+                | Tag::Send
+                | Tag::SendEnd
+                | Tag::Receive
+                | Tag::HangUp
         );
         if gives_up && parking::is_on() {
             parking::unpark(following.first().copied().unwrap_or(0), usize::MAX);

@@ -34,8 +34,21 @@ pub(crate) fn prepare() {
     unsafe { libc::pthread_atfork(Some(forks), Some(forked), Some(in_child)) };
 }
 
+/// Other processes may have ends of the program's channels.
+static SHARES_DESCRIPTORS: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn has_shared_descriptors() -> bool {
+    SHARES_DESCRIPTORS.load(Ordering::Relaxed)
+}
+
+/// The program starts another process, or sends descriptors away.
+pub(crate) fn shares_descriptors() {
+    SHARES_DESCRIPTORS.store(true, Ordering::Relaxed);
+}
+
 /// What the calling thread has done may reach other threads through the child.
 extern "C" fn forks() {
+    shares_descriptors();
     if let Some(hook) = Hook::enter_outermost() {
         hook.record(Tag::Doubt, 0, &[u64::from(doubt::PROCESS), doubt::RELEASES]);
     }

@@ -45,6 +45,11 @@ exports! {
 /// The program's own handler of each signal, where it has one that is called through [`arrive`].
 static HANDLERS: [AtomicUsize; SIGNALS] = [const { AtomicUsize::new(0) }; SIGNALS];
 
+/// The program has handlers of signals.
+pub(crate) fn has_handlers() -> bool {
+    HANDLERS.iter().any(|handler| handler.load(Ordering::Relaxed) != 0)
+}
+
 /// Calls that the handler of each signal interrupts begin anew.
 static RESTARTS: [AtomicU32; SIGNALS] = [const { AtomicU32::new(0) }; SIGNALS];
 

@@ -420,9 +420,9 @@ fn lengths(unit: &Unit<Slice<'_>>, offset: UnitOffset) -> Option<Vec<u64>> {
     {
         if entry.tag() == gimli::DW_TAG_subrange_type {
             let number = |name| entry.attr(name).and_then(|value| value.udata_value());
-            lengths.push(
-                number(gimli::DW_AT_count).or(number(gimli::DW_AT_upper_bound).map(|last| last + 1)).unwrap_or(0),
-            );
+            // The last index of an array without elements is -1.
+            let counted = number(gimli::DW_AT_upper_bound).map(|last| last.wrapping_add(1));
+            lengths.push(number(gimli::DW_AT_count).or(counted).unwrap_or(0));
         }
     }
     Some(lengths)

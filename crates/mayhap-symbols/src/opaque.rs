@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use iced_x86::{Decoder, DecoderOptions, Mnemonic, OpKind};
-use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget, SectionKind};
+use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget, SectionKind, SymbolKind};
 
 use crate::symbols::Symbols;
 
@@ -106,6 +106,59 @@ impl Libraries {
         names.dedup();
         names
     }
+}
+
+impl Libraries {
+    /// The first function with hooks that has an atomic instruction without one, as the compiler leaves Rust's `fetch_max` and `fetch_min`.
+    pub fn unhooked_atomic(&mut self, symbols: &Symbols) -> Option<String> {
+        (0..symbols.modules().count()).find_map(|number| {
+            let file = self.file(symbols, number);
+            // What `mayhap cc` compiles has a hook at each.
+            (file.hooked && !file.tells_calls).then(|| unhooked_atomic(file)).flatten()
+        })
+    }
+}
+
+/// Where code may compare and exchange with the bus locked, as offsets.
+fn compare_exchanges(code: &[u8]) -> impl Iterator<Item = usize> {
+    let is_prefix = |byte: &u8| matches!(byte, 0x40..=0x4f | 0x66);
+    (0..code.len()).filter(move |&at| {
+        let rest = &code[at..];
+        rest[0] == 0xf0 && {
+            let prefixes = rest[1..].iter().take_while(|byte| is_prefix(byte)).count();
+            matches!(rest.get(1 + prefixes..), Some([0x0f, 0xb0 | 0xb1, ..]))
+        }
+    })
+}
+
+fn unhooked_atomic(read: &File) -> Option<String> {
+    let file = object::File::parse(&*read.bytes).ok()?;
+    let mut functions: Vec<_> = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text).collect();
+    functions.sort_by_key(|function| function.address());
+    for section in file.sections().filter(|section| section.kind() == SectionKind::Text) {
+        let (start, code) = (section.address(), section.data().unwrap_or_default());
+        for address in compare_exchanges(code).map(|at| start + at as u64) {
+            let next = functions.partition_point(|function| function.address() <= address);
+            let Some(function) = next.checked_sub(1).map(|last| &functions[last]) else { continue };
+            let from = function.address().saturating_sub(start) as usize;
+            let body = code.get(from..from.saturating_add(function.size() as usize)).unwrap_or_default();
+            if function.address() >= start && has_hooks_but_not_all(read, body, function.address()) {
+                return function.name().ok().map(|name| crate::archive::demangled(name));
+            }
+        }
+    }
+    None
+}
+
+/// The function calls hooks, and has an instruction that locks the bus all the same.
+fn has_hooks_but_not_all(read: &File, body: &[u8], address: u64) -> bool {
+    let (mut calls_hooks, mut locks) = (false, false);
+    for instruction in Decoder::with_ip(64, body, address, DecoderOptions::NONE) {
+        locks |= instruction.has_lock_prefix();
+        calls_hooks |= instruction.is_ip_rel_memory_operand()
+            && read.slots.get(&instruction.ip_rel_memory_address()).is_some_and(|name| name == b"__tsan_func_entry");
+    }
+    calls_hooks && locks
 }
 
 impl File {

@@ -64,7 +64,9 @@ pub struct Header {
     pub values: u32,
     /// Milliseconds that threads get which are still at work when the program ends.
     pub linger: u32,
-    _reserved: [u32; 2],
+    /// How many threads wait in the kernel, without a time limit, for what only other threads of the program can do to a channel.
+    pub channel_waits: AtomicU32,
+    _reserved: u32,
     /// How many units were written, and perhaps [`HEAD_INVALID`]. Only the writer stores here, any thread of its process may seal.
     pub head: Line<AtomicU64>,
     /// How many units were read. Only the reader stores here.
@@ -103,6 +105,8 @@ pub mod offset {
     pub const SCHEDULE: u64 = offset_of!(Header, schedule) as u64;
     /// Of [`Header::slice`].
     pub const SLICE: u64 = offset_of!(Header, slice) as u64;
+    /// Of [`Header::channel_waits`].
+    pub const CHANNEL_WAITS: u64 = offset_of!(Header, channel_waits) as u64;
     /// Of [`Header::recorder`].
     pub const RECORDER: u64 = offset_of!(Header, recorder) as u64;
     /// Of [`Header::inputs`].

@@ -34,6 +34,9 @@ pub trait Monitor {
 
     /// Called before that once the runtime has found that no thread can go on.
     fn nothing_runs(&mut self) {}
+
+    /// Called before that with the number of threads that wait for what only other threads of the program can do to a channel.
+    fn waits_for_channels(&mut self, _threads: u32) {}
 }
 
 /// Lets the program run.
@@ -137,6 +140,7 @@ fn drain(
         if ring.state().map_err(broken)? & state::STUCK != 0 {
             monitor.nothing_runs();
         }
+        monitor.waits_for_channels(ring.channel_waits().map_err(broken)?);
         monitor.look(&mut child, count)?;
         if let (false, Some(status)) = (writing, ended) {
             return Ok(status);

@@ -89,6 +89,11 @@ impl Ring {
         Ok(self.word_at(offset::STATE)? as u32)
     }
 
+    /// Threads that wait for channels, see [`mayhap_wire::ring::Header::channel_waits`].
+    pub(crate) fn channel_waits(&self) -> io::Result<u32> {
+        Ok(self.word_at(offset::CHANNEL_WAITS)? as u32)
+    }
+
     /// Hooks that were not recorded because they interrupted others.
     pub(crate) fn unrecorded(&self) -> io::Result<u64> {
         self.word_at(offset::UNRECORDED)

@@ -3,6 +3,9 @@
 //! A thread that sleeps in a futex call without a time limit goes on only if another thread of the process wakes it. Where
 //! all threads sleep so, none ever does. (A signal could still come from outside; a program that waits for one sleeps in
 //! another system call.) The kernel tells what each thread does in `/proc`.
+//!
+//! The same is true of a thread that waits for a pipe or socket whose both ends are in the program. Which calls are such waits the
+//! runtime alone knows; it counts them. The program must then have no child, which may have inherited an end, and no `io_uring`.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -23,12 +26,18 @@ const SHORT: Duration = Duration::from_millis(20);
 pub struct StuckWatch {
     since: Option<(Instant, u64)>,
     hurries: bool,
+    channel_waits: u32,
 }
 
 impl StuckWatch {
     /// The runtime has found that no thread can go on: what is seen of them need not last long.
     pub fn hurry(&mut self) {
         self.hurries = true;
+    }
+
+    /// So many threads wait for what only other threads of the program can do to a channel.
+    pub fn waits_for_channels(&mut self, threads: u32) {
+        self.channel_waits = threads;
     }
 
     /// Looks at the program, which has recorded `words` so far: whether none of its threads can go on.
@@ -40,41 +49,71 @@ impl StuckWatch {
                 if now - since < if self.hurries { SHORT } else { LONG } {
                     return false;
                 }
-                let stuck = all_threads_wait(process);
+                let stuck = all_threads_wait(process, self.channel_waits);
                 self.since = stuck.then_some((since, words));
                 stuck
             }
             _ => {
-                self.since = all_threads_wait(process).then_some((now, words));
+                self.since = all_threads_wait(process, self.channel_waits).then_some((now, words));
                 false
             }
         }
     }
 }
 
-/// Every thread of the process waits for another thread of it, without a time limit.
-fn all_threads_wait(process: u32) -> bool {
+/// Every thread of the process waits for another thread of it, without a time limit; so many of them for channels.
+fn all_threads_wait(process: u32, channel_waits: u32) -> bool {
     let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return false };
-    let mut any = false;
+    let (mut threads_seen, mut in_calls) = (0, 0);
     for thread in threads {
         let Ok(thread) = thread else { return false };
         let Ok(call) = fs::read_to_string(thread.path().join("syscall")) else { return false };
-        if !waits_for_ever(&call) {
-            return false;
+        match wait_of(&call) {
+            Some(Wait::Futex) => {}
+            Some(Wait::Channel) => in_calls += 1,
+            None => return false,
         }
-        any = true;
+        threads_seen += 1;
     }
-    any
+    threads_seen > 0 && in_calls <= channel_waits && (in_calls == 0 || is_alone(process))
 }
 
-/// The line of `/proc/…/syscall` is of a futex call that waits without a time limit.
-fn waits_for_ever(line: &str) -> bool {
+/// The process has no child and no `io_uring`, which could put something into its channels.
+fn is_alone(process: u32) -> bool {
+    let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return false };
+    let Ok(descriptors) = fs::read_dir(format!("/proc/{process}/fd")) else { return false };
+    let has_no_child = |children: String| children.trim().is_empty();
+    let is_ring = |file: std::path::PathBuf| file.to_string_lossy().contains("io_uring");
+    threads.flatten().all(|thread| fs::read_to_string(thread.path().join("children")).is_ok_and(has_no_child))
+        && !descriptors.flatten().any(|fd| fs::read_link(fd.path()).is_ok_and(is_ring))
+}
+
+/// How a thread waits without a time limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Wait {
+    /// For another thread to wake it.
+    Futex,
+    /// In a call that the runtime makes for a channel, if it has counted one.
+    Channel,
+}
+
+/// The numbers of `poll`, and of calls that put data into descriptors.
+const POLL: u64 = 7;
+const PUTS: [u64; 6] = [1, 20, 40, 44, 46, 275];
+
+/// How the thread waits that a line of `/proc/…/syscall` is of; `None` if it may go on by itself.
+fn wait_of(line: &str) -> Option<Wait> {
     let mut words = line.split_whitespace();
-    let number = words.next().and_then(|word| word.parse::<u64>().ok());
+    let number = words.next()?.parse::<u64>().ok()?;
     let arguments: Vec<u64> =
         words.map_while(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok()).collect();
-    let [_, operation, _, limit, ..] = arguments[..] else { return false };
-    number == Some(FUTEX) && WAITS.contains(&(operation & !MODIFIERS)) && limit == 0
+    let [_, second, third, fourth, ..] = arguments[..] else { return None };
+    match number {
+        FUTEX if WAITS.contains(&(second & !MODIFIERS)) && fourth == 0 => Some(Wait::Futex),
+        POLL if second == 1 && third as u32 == u32::MAX => Some(Wait::Channel),
+        _ if PUTS.contains(&number) => Some(Wait::Channel),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -88,9 +127,12 @@ mod tests {
         let limited = "202 0x5640221990c0 0x80 0x2 0x7ffde3bf8690 0x0 0x0 0x7fd7eedfee18 0x7fd7ef60312b";
         let wakes = "202 0x5640221990c0 0x81 0x1 0x0 0x0 0x0 0x7fd7eedfee18 0x7fd7ef60312b";
         let reads = "0 0x3 0x7ffde3bf8690 0x10 0x0 0x0 0x0 0x7fd7eedfee18 0x7fd7ef60312b";
-        assert!(waits_for_ever(waits) && waits_for_ever(joins));
-        for other in [limited, wakes, reads, "running", "-1 0x7f 0x7f", ""] {
-            assert!(!waits_for_ever(other), "{other}");
+        let polls = "7 0x7ffde3bf8690 0x1 0xffffffff 0x0 0x0 0x0 0x7fd7eedfee18 0x7fd7ef60312b";
+        let polls_long = "7 0x7ffde3bf8690 0x1 0x1000 0x0 0x0 0x0 0x7fd7eedfee18 0x7fd7ef60312b";
+        assert_eq!([waits, joins].map(wait_of), [Some(Wait::Futex); 2]);
+        assert_eq!(wait_of(polls), Some(Wait::Channel));
+        for other in [limited, wakes, reads, polls_long, "running", "-1 0x7f 0x7f", ""] {
+            assert_eq!(wait_of(other), None, "{other}");
         }
     }
 }

@@ -175,6 +175,11 @@ impl Lowering {
         self.channels.channels.entry(key).or_default()
     }
 
+    /// What a channel is called.
+    pub(super) fn name_of_channel(&mut self, key: u64, site: u32) -> String {
+        self.channel(key, site).name.clone()
+    }
+
     /// Returns the condition of a part of a channel.
     fn channel_condition(&mut self, key: u64, site: u32, part: Part) -> Result<u32, NameError> {
         let channel = self.channel(key, site);

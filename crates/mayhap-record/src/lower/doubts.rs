@@ -102,6 +102,9 @@ impl Lowering {
         for library in self.doubts.libraries.unwatched(&self.symbols) {
             doubts.add_whole(What::Library, library);
         }
+        if let Some(function) = self.doubts.libraries.unhooked_atomic(&self.symbols) {
+            doubts.add_whole(What::Atomic, function);
+        }
         self.doubts.doubts = doubts;
     }
 

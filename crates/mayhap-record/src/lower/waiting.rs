@@ -22,6 +22,8 @@ impl Lowering {
                 Some(Tag::SemWait) => What::Semaphore,
                 Some(Tag::WaitEnd) => What::Condition,
                 Some(Tag::Parked) => What::Unpark,
+                Some(Tag::Receive) => What::Data,
+                Some(Tag::Send) => What::Room,
                 _ => What::Lock,
             },
             Tag::WaitBegin => What::Condition,
@@ -42,11 +44,17 @@ impl Lowering {
             | Tag::Join
             | Tag::BarrierLeave
             | Tag::Failed
+            | Tag::Receive
+            | Tag::Ready
             | Tag::End => {
                 self.thread().waits = None;
                 return;
             }
-            _ => return,
+            _ => {
+                // That a call has put all of it into a channel is not recorded.
+                self.thread().waits.take_if(|begun| begun.what == What::Room);
+                return;
+            }
         };
         self.thread().waits = Some(Begun { site, what, object: first });
     }
@@ -64,6 +72,7 @@ impl Lowering {
         let (object, holders) = match begun.what {
             What::Thread => (name_of(self, begun.object as u16), Vec::new()),
             What::Unpark => (name_of(self, number), Vec::new()),
+            What::Data | What::Room => (self.name_of_channel(begun.object, begun.site), Vec::new()),
             What::Lock => match self.objects.lock(begun.object) {
                 Some(lock) => {
                     let name = self.tables.locks.get(lock as usize).to_string();

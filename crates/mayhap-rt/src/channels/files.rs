@@ -52,6 +52,11 @@ mod libc_real {
         fn truncate(p: *const c_char, n: off_t) -> c_int;
         fn ftruncate(f: c_int, n: off_t) -> c_int;
         fn posix_openpt(f: c_int) -> c_int;
+        fn chmod(p: *const c_char, m: mode_t) -> c_int;
+        fn fchmod(f: c_int, m: mode_t) -> c_int;
+        fn copy_file_range(i: c_int, p: *mut i64, o: c_int, q: *mut i64, n: usize, f: c_uint) -> isize;
+        fn fallocate(f: c_int, m: c_int, o: off_t, n: off_t) -> c_int;
+        fn posix_fallocate(f: c_int, o: off_t, n: off_t) -> c_int;
     }
 }
 use libc_real as libc_;
@@ -94,6 +99,13 @@ exports! {
     ftruncate => shorten_open;
     ftruncate64 => shorten_open;
     posix_openpt => open_terminal;
+    chmod => change_mode;
+    fchmod => change_mode_of_open;
+    copy_file_range => copy_part;
+    fallocate => reserve;
+    fallocate64 => reserve;
+    posix_fallocate => reserve_simply;
+    posix_fallocate64 => reserve_simply;
 }
 
 /// The word of each file, by its key.
@@ -407,29 +419,64 @@ unsafe extern "C-unwind" fn look_closely(
     }
 }
 
-unsafe extern "C-unwind" fn shorten(p: *const c_char, n: off_t) -> c_int {
+/// A file is about to be changed that a path names.
+unsafe fn changes_named(p: *const c_char) {
     let pc = tls::caller();
-    // SAFETY: the caller's own arguments; plain data that the kernel fills.
-    unsafe {
+    // SAFETY: the caller's own path; plain data that the kernel fills.
+    let status = unsafe {
         let mut status: libc::stat = core::mem::zeroed();
         let arguments = [p as usize, (&raw mut status) as usize, 0, 0, 0, 0];
-        if sys::call(libc::SYS_stat, arguments) == 0
-            && let Some(file) = file_of(&status)
-            && let Some(hook) = Hook::enter_outermost()
-        {
-            changes(&hook, pc, file);
-        }
-        libc_::truncate(p, n)
+        (sys::call(libc::SYS_stat, arguments) == 0).then_some(status)
+    };
+    if let Some(file) = status.as_ref().and_then(file_of)
+        && let Some(hook) = Hook::enter_outermost()
+    {
+        changes(&hook, pc, file);
     }
 }
 
-unsafe extern "C-unwind" fn shorten_open(f: c_int, n: off_t) -> c_int {
+/// A file is about to be changed that is open.
+fn changes_open(f: c_int) {
     let pc = tls::caller();
     if let Some(file) = descriptors::status(f).as_ref().and_then(file_of)
         && let Some(hook) = Hook::enter_outermost()
     {
         changes(&hook, pc, file);
     }
+}
+
+/// Calls that change a file, which is found as `found` says.
+macro_rules! changing {
+    ($($inner:ident $real:ident($($arg:ident: $type:ty),*) $found:ident($which:ident);)*) => {
+        $(
+            unsafe extern "C-unwind" fn $inner($($arg: $type),*) -> c_int {
+                // SAFETY: the caller's own arguments.
+                #[allow(unused_unsafe, reason = "an open file is found without")]
+                unsafe {
+                    $found($which);
+                    libc_::$real($($arg),*)
+                }
+            }
+        )*
+    };
+}
+
+changing! {
+    shorten truncate(p: *const c_char, n: off_t) changes_named(p);
+    shorten_open ftruncate(f: c_int, n: off_t) changes_open(f);
+    change_mode chmod(p: *const c_char, m: mode_t) changes_named(p);
+    change_mode_of_open fchmod(f: c_int, m: mode_t) changes_open(f);
+    reserve fallocate(f: c_int, m: c_int, o: off_t, n: off_t) changes_open(f);
+    reserve_simply posix_fallocate(f: c_int, o: off_t, n: off_t) changes_open(f);
+}
+
+/// What is copied from one file comes after what was written there, and is written to the other.
+unsafe extern "C-unwind" fn copy_part(i: c_int, p: *mut i64, o: c_int, q: *mut i64, n: usize, f: c_uint) -> isize {
+    changes_open(o);
     // SAFETY: the caller's own arguments.
-    unsafe { libc_::ftruncate(f, n) }
+    let call = || unsafe { libc_::copy_file_range(i, p, o, q, n, f) };
+    match descriptors::status(i).as_ref().and_then(file_of) {
+        Some(file) => reads(file, call),
+        None => call(),
+    }
 }

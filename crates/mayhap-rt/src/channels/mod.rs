@@ -22,6 +22,9 @@ pub(crate) mod services;
 pub(crate) mod signals;
 pub(crate) mod streams;
 pub(crate) mod transfers;
+mod unmodelled;
+
+use core::sync::atomic::Ordering;
 
 use libc::{c_int, pollfd, timespec};
 use mayhap_wire::channel::{doubt, flag, mark};
@@ -29,8 +32,8 @@ use mayhap_wire::ring::Tag;
 
 use crate::hook::Hook;
 use crate::replay::{self, Decision};
-use crate::signals::{ends_calls, watch_interruptions};
-use crate::sys;
+use crate::signals::{ends_calls, has_handlers, watch_interruptions};
+use crate::{process, ring, sys};
 
 /// What goes through a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,6 +122,9 @@ fn patience(fd: c_int, option: c_int) -> c_int {
     time[0].saturating_mul(1000).saturating_add(time[1] / 1000).clamp(1, i64::from(c_int::MAX)) as c_int
 }
 
+/// So many bytes fit where a channel is ready for some.
+const AT_ONCE: u64 = libc::PIPE_BUF as u64;
+
 /// How waiting for a descriptor ended.
 enum Wait {
     /// It was ready at once.
@@ -131,8 +137,45 @@ enum Wait {
     Failed(c_int),
 }
 
+/// The calling thread waits in the kernel, for as long as it takes, for what other threads of the process do to a channel.
+struct ChannelWait(bool);
+
+impl ChannelWait {
+    /// `own`: no other process, and no signal handler, can do it instead.
+    fn begin(own: bool) -> ChannelWait {
+        let counts = own && !has_handlers() && !process::has_shared_descriptors();
+        if let Some(header) = ring::header().filter(|_| counts) {
+            header.channel_waits.fetch_add(1, Ordering::Relaxed);
+        }
+        ChannelWait(counts)
+    }
+}
+
+impl Drop for ChannelWait {
+    fn drop(&mut self) {
+        if let Some(header) = ring::header().filter(|_| self.0) {
+            header.channel_waits.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What only threads of this process put into and take from, and the call site that waits for it.
+type Own = Option<(u64, u64)>;
+
+fn own(channel: Channel, pc: u64) -> Own {
+    (channel.form != Form::Latest && pairs::is_own(channel.key)).then_some((channel.key, pc))
+}
+
+/// A thread begins to wait for a channel of the process. Where the seed decides all, it parks; says whether it need not wait any more.
+fn waits_for_own(hook: &mut Hook, fd: c_int, events: i16, (key, pc): (u64, u64), limited: bool) -> bool {
+    let tag = if events == libc::POLLIN { Tag::Receive } else { Tag::Send };
+    hook.record(Tag::Blocked, pc, &[key, tag as u64]);
+    // A handler must be able to interrupt the call.
+    !has_handlers() && hook.parked(key, limited, || (ready(fd, events) != 0).then_some(())).is_some()
+}
+
 /// Waits without the token until a descriptor is ready for `events`.
-fn wait_until_ready(hook: &mut Hook, fd: c_int, events: i16, may_wait: bool) -> Wait {
+fn wait_until_ready(hook: &mut Hook, fd: c_int, events: i16, may_wait: bool, own: Own) -> Wait {
     if ready(fd, events) != 0 {
         return Wait::AtOnce;
     }
@@ -141,10 +184,16 @@ fn wait_until_ready(hook: &mut Hook, fd: c_int, events: i16, may_wait: bool) -> 
     }
     let option = if events == libc::POLLIN { libc::SO_RCVTIMEO } else { libc::SO_SNDTIMEO };
     let patience = patience(fd, option);
+    if let Some(own) = own
+        && waits_for_own(hook, fd, events, own, patience >= 0)
+    {
+        return Wait::Later;
+    }
     loop {
         watch_interruptions(hook.thread());
         let (result, error) = hook.blocking(|| {
             let mut polled = pollfd { fd, events, revents: 0 };
+            let _wait = ChannelWait::begin(own.is_some() && patience < 0);
             // SAFETY: one entry; the library's own function, where a thread can be cancelled.
             let result = unsafe { libc_real::poll(&raw mut polled, 1, patience) };
             (result, errno())
@@ -174,7 +223,7 @@ pub(crate) fn receive(
     if let Decision::Fail(error) = replay::hold_back(hook.token(), hook.thread(), Tag::Receive as u8, pc, channel.key) {
         return fails(error);
     }
-    let waited = match wait_until_ready(hook, fd, libc::POLLIN, may_wait) {
+    let waited = match wait_until_ready(hook, fd, libc::POLLIN, may_wait, own(channel, pc)) {
         Wait::Failed(error) => return fails(error),
         Wait::Later => flag::WAITED,
         Wait::AtOnce | Wait::Nonblocking => 0,
@@ -205,13 +254,22 @@ pub(crate) fn send(
     call: impl FnOnce() -> isize,
 ) -> isize {
     replay::hold_back(hook.token(), hook.thread(), Tag::Send as u8, pc, channel.key);
-    let waited = match wait_until_ready(hook, fd, libc::POLLOUT, may_wait) {
+    let own = own(channel, pc);
+    let waited = match wait_until_ready(hook, fd, libc::POLLOUT, may_wait, own) {
         Wait::Failed(error) => return fails(error),
         Wait::Later => flag::WAITED,
         Wait::AtOnce | Wait::Nonblocking => 0,
     };
     hook.record(Tag::Send, pc, &[channel.key, amount, channel.mark(), waited]);
-    let result = hook.exposed(call);
+    // There is room, but perhaps not for all of it.
+    let may_block = may_wait && own.is_some() && channel.form == Form::Bytes && amount > AT_ONCE && !is_nonblocking(fd);
+    if may_block {
+        hook.record(Tag::Blocked, pc, &[channel.key, Tag::Send as u64]);
+    }
+    let result = hook.exposed(|| {
+        let _wait = ChannelWait::begin(may_block);
+        call()
+    });
     let moved = match channel.form {
         Form::Bytes => result.max(0) as u64,
         _ if result < 0 => 0,

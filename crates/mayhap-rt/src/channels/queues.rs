@@ -87,7 +87,7 @@ fn puts(
     replay::hold_back(hook.token(), hook.thread(), Tag::Send as u8, pc, key);
     let mut waited = 0;
     if let Some(fd) = fd {
-        match wait_until_ready(&mut hook, fd, libc::POLLOUT, wait.is_some()) {
+        match wait_until_ready(&mut hook, fd, libc::POLLOUT, wait.is_some(), None) {
             Wait::Failed(error) => return fails(error) as c_int,
             Wait::Later => waited = flag::WAITED,
             Wait::AtOnce | Wait::Nonblocking => {}
@@ -123,7 +123,7 @@ fn takes(
         return fails(error);
     }
     if let Some(fd) = fd
-        && let Wait::Failed(error) = wait_until_ready(&mut hook, fd, libc::POLLIN, wait.is_some())
+        && let Wait::Failed(error) = wait_until_ready(&mut hook, fd, libc::POLLIN, wait.is_some(), None)
     {
         return fails(error);
     }

@@ -9,7 +9,7 @@ use mayhap_wire::channel::{doubt, flag};
 use mayhap_wire::ring::{MAX_FOLLOWING, Tag};
 
 use super::descriptors::{self, Descriptor};
-use super::{Channel, Wait, errno, fails, wait_until_ready};
+use super::{Channel, Wait, errno, fails, own, wait_until_ready};
 use super::{lives, signals};
 use crate::blocking::leave;
 use crate::hook::Hook;
@@ -133,7 +133,7 @@ pub(super) fn peeks(
     may_wait: bool,
     call: impl FnOnce() -> isize,
 ) -> isize {
-    let waited = match wait_until_ready(hook, fd, libc::POLLIN, may_wait) {
+    let waited = match wait_until_ready(hook, fd, libc::POLLIN, may_wait, own(channel, pc)) {
         Wait::Failed(error) => return fails(error),
         Wait::Later => flag::WAITED,
         Wait::AtOnce | Wait::Nonblocking => 0,

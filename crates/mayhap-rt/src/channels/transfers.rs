@@ -8,12 +8,12 @@ use mayhap_wire::channel::{ALL, flag};
 use mayhap_wire::ring::{Tag, source};
 
 use super::descriptors::{self, Descriptor};
-use super::{Channel, Form, Wait, fails, files, lives, pairs, signals, wait_until_ready};
+use super::{Channel, Form, Wait, fails, files, lives, own, pairs, signals, wait_until_ready};
 use crate::blocking::leave;
 use crate::hook::Hook;
 use crate::real::real;
 use crate::tls::{self, exports};
-use crate::{inputs, replay};
+use crate::{inputs, process, replay};
 
 mod libc_real {
     use super::*;
@@ -270,6 +270,17 @@ unsafe fn addressed(fd: c_int, address: *const c_void, length: socklen_t) -> Opt
     Some(descriptors::datagrams_to(&storage, length))
 }
 
+/// [`addressed`] for a message, with which descriptors may go to other processes.
+unsafe fn to_others(fd: c_int, message: *const msghdr) -> Option<Channel> {
+    // SAFETY: the caller vouches for the message.
+    unsafe {
+        if (*message).msg_controllen > 0 {
+            process::shares_descriptors();
+        }
+        addressed(fd, (*message).msg_name, (*message).msg_namelen)
+    }
+}
+
 pub(crate) unsafe extern "C-unwind" fn take_read(f: c_int, p: *mut c_void, n: size_t) -> ssize_t {
     // SAFETY: the caller's own arguments.
     fills(f, Buffers(&one(p, n)), 0, || unsafe { libc_::read(f, p, n) })
@@ -352,7 +363,7 @@ listed! {
     put_pwritev sends pwritev(f: c_int, v: *const iovec, n: c_int, o: off_t) v, n.max(0) as usize, 0, None;
     take_recvmsg fills recvmsg(f: c_int, m: *mut msghdr, o: c_int) (*m).msg_iov, (*m).msg_iovlen, o;
     put_sendmsg sends sendmsg(f: c_int, m: *const msghdr, o: c_int) (*m).msg_iov, (*m).msg_iovlen, o,
-        addressed(f, (*m).msg_name, (*m).msg_namelen);
+        to_others(f, m);
 }
 
 /// Many messages at once: each is taken or put by a call for one.
@@ -418,8 +429,8 @@ fn moves(from: c_int, to: c_int, bytes: size_t, takes: bool, call: impl FnOnce()
         leave();
         return call();
     };
-    if source.is_some()
-        && let Wait::Failed(error) = wait_until_ready(&mut hook, from, libc::POLLIN, true)
+    if let Some(source) = source
+        && let Wait::Failed(error) = wait_until_ready(&mut hook, from, libc::POLLIN, true, own(source, pc))
     {
         return fails(error);
     }

@@ -49,6 +49,12 @@ fn is_finding(step: &Step) -> bool {
     step.kind == RETURN || matches!(Tag::from_code(step.kind), Some(Tag::OnceSeen | Tag::Failed))
 }
 
+/// Whether an access may come although the step has not: it is a finding, or belongs to waiting by atomics or descriptors, which takes as many
+/// steps as others are slow.
+fn is_waiting(step: &Step) -> bool {
+    is_finding(step) || matches!(Tag::from_code(step.kind), Some(Tag::Atomic | Tag::Ready))
+}
+
 /// Whether operations of this kind affect no other thread if no other thread uses their object.
 fn may_pass(kind: u8) -> bool {
     matches!(
@@ -72,7 +78,7 @@ pub(super) fn may_come(kind: u8, object: u64) -> bool {
 /// The thread's step after `cursor` that a hook is, if all steps before that one may be left out. An access that is not the next
 /// step may be any of those that were not recorded, so it is not taken for one after another access.
 pub(super) fn fit(cursor: u32, within: impl Fn(&u32) -> bool, kind: u8, pc: u64, object: u64) -> Option<u32> {
-    let may_leave_out = if is_synchronisation(kind) { is_optional } else { is_finding };
+    let may_leave_out = if is_synchronisation(kind) { is_optional } else { is_waiting };
     let mut at = cursor;
     for _ in 0..AHEAD {
         let step = map::steps().get((at as usize).checked_sub(1)?).filter(|_| within(&at))?;

@@ -39,6 +39,8 @@ pub enum What {
     Alias,
     /// An OpenMP library that the runtime does not see into.
     OpenMp,
+    /// Atomic operations that the compiler leaves without hooks.
+    Atomic,
 }
 
 /// A place in the run: before the first event of the thread whose number is greater than `after`.
@@ -93,6 +95,7 @@ impl Doubt {
             What::Descriptor => format!("a descriptor of a kind that is not modelled ({name})"),
             What::Alias => format!("memory that lies at two addresses ({name})"),
             What::OpenMp => format!("{name}, which is not visible,"),
+            What::Atomic => format!("an atomic operation without a hook (fetch_max or fetch_min in {name})"),
         }
     }
 
@@ -106,6 +109,7 @@ impl Doubt {
             What::LeftOut => "record without leaving accesses out, or confirm the finding by a replay",
             What::Beginning => "record the whole run, or confirm the finding by a replay",
             What::Process | What::Descriptor | What::Alias => "confirm the finding by a replay",
+            What::Atomic => "use fetch_update instead, or confirm the finding by a replay",
             What::OpenMp => "link the OpenMP library dynamically, or confirm the finding by a replay",
         }
     }

@@ -24,6 +24,10 @@ pub enum What {
     Thread,
     /// To be unparked by another thread, as threads of Rust's library are.
     Unpark,
+    /// Something to be put into a channel.
+    Data,
+    /// Room in a channel.
+    Room,
 }
 
 /// A thread that was waiting when the recording ended.
@@ -33,7 +37,7 @@ pub struct Waiting {
     pub thread: String,
     /// What it waits for.
     pub what: What,
-    /// The name of the lock, condition, semaphore, barrier or thread.
+    /// The name of the lock, condition, semaphore, barrier, thread or channel.
     pub object: String,
     /// Where it waits.
     pub location: Option<String>,
