@@ -7,7 +7,7 @@ use libc::c_int;
 use mayhap_wire::ring::{AtomicForm, AtomicKind, Tag, atomic_word};
 
 use crate::hook::Hook;
-use crate::spinning::{self, Unchanging};
+use crate::spinning::{self, Found, Unchanging};
 use crate::tls::{self, exports};
 use crate::{cancelling, replay};
 
@@ -40,14 +40,21 @@ fn atomic_at<T>(pc: u64, address: u64, size: u8, operate: impl FnOnce() -> Done<
         // Bits above the order are hints (`__ATOMIC_HLE_…`).
         let word = done.form.in_word(atomic_word(done.kind, (done.order & 7) as u8, size));
         let changes = done.kind == AtomicKind::Store || done.found != done.written || size > 8;
-        let unchanging = Unchanging { kind: done.kind, pc, address, value: done.found };
-        if !changes && hook.thread().waiting.repeats(&unchanging) {
-            spinning::gives_way(hook.thread());
-        } else {
+        let is_attempt = done.kind == AtomicKind::Update || done.form == AtomicForm::Compare;
+        let unchanging = Unchanging { is_attempt, kind: done.kind, pc, address, value: done.found };
+        let thread = hook.thread();
+        let found = match changes {
+            true => Found::New,
+            false => thread.waiting.look(&unchanging, thread.own.slices.load(Ordering::Relaxed)),
+        };
+        if found != Found::Repeated {
             hook.record(Tag::Atomic, pc, &[address, word, done.found, done.written]);
             if !changes {
-                hook.thread().waiting.recorded();
+                thread.waiting.recorded();
             }
+        }
+        if found != Found::New {
+            spinning::gives_way(thread);
         }
         hook.sync_point();
     }

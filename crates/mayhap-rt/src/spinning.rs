@@ -13,7 +13,7 @@
 //!   that it equals: who reads from r3 reads the same value from r2, and r2 releases what r3 releases.
 //!
 //! **Giving way.** A thread that repeats itself cannot go on before another thread has run: it gives the token up at once if one waits for it,
-//! and expects it back soon.
+//! and expects it back soon. So does a thread whose exchange or compare-exchange fails again and again while something else is recorded in between.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -41,6 +41,8 @@ struct Operation {
     value: AtomicU64,
     /// How often it was recorded.
     times: AtomicU32,
+    /// How often it came in the present slice.
+    seen: AtomicU32,
 }
 
 /// The atomic operations that a thread has done in a row without changing anything. **Written by the thread itself.** Memory of zeros is ready.
@@ -52,11 +54,30 @@ pub(crate) struct Loop {
     last: AtomicU32,
     /// Where the next new one goes.
     next: AtomicU32,
+    /// The slice in which the operations were counted.
+    slice: AtomicU32,
     operations: [Operation; LOOP],
+}
+
+/// How often the same attempt may fail in a slice before the thread is taken to wait.
+const ATTEMPTS: u32 = 4;
+
+/// What an operation that leaves memory as it was is among those before it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// The thread goes on.
+    New,
+    /// An attempt that failed in the same way several times in this slice, in which no other thread could change that. Something else was
+    /// recorded in between, so that it is recorded, too.
+    InVain,
+    /// It need not be recorded.
+    Repeated,
 }
 
 /// An atomic operation that left memory as it was.
 pub(crate) struct Unchanging {
+    /// It was to change it.
+    pub(crate) is_attempt: bool,
     pub(crate) kind: AtomicKind,
     pub(crate) pc: u64,
     pub(crate) address: u64,
@@ -67,48 +88,61 @@ impl Loop {
     /// A new thread begins.
     pub(crate) fn reset(&self) {
         self.at.store(0, Ordering::Relaxed);
+        self.slice.store(u32::MAX, Ordering::Relaxed);
     }
 
-    /// Whether the operation, which is about to be recorded, need not be.
-    pub(crate) fn repeats(&self, done: &Unchanging) -> bool {
-        if self.at.load(Ordering::Relaxed) != ring::head() {
-            for operation in &self.operations {
+    /// Looks at an operation that is about to be recorded, in the thread's n-th slice.
+    pub(crate) fn look(&self, done: &Unchanging, slice: u32) -> Found {
+        let goes_on = self.at.load(Ordering::Relaxed) == ring::head();
+        let same_slice = self.slice.swap(slice, Ordering::Relaxed) == slice;
+        for operation in &self.operations {
+            if !goes_on {
                 operation.times.store(0, Ordering::Relaxed);
             }
-            self.last.store(0, Ordering::Relaxed);
+            if !same_slice {
+                operation.seen.store(0, Ordering::Relaxed);
+            }
         }
         let place = done.pc | (done.kind as u64) << 56;
         let same = |operation: &Operation| {
-            operation.times.load(Ordering::Relaxed) > 0
-                && operation.place.load(Ordering::Relaxed) == place
+            operation.place.load(Ordering::Relaxed) == place
                 && operation.address.load(Ordering::Relaxed) == done.address
                 && operation.value.load(Ordering::Relaxed) == done.value
         };
-        let found = self.operations.iter().position(same);
-        let index = found.unwrap_or(self.next.load(Ordering::Relaxed) as usize % LOOP);
+        let index = self.operations.iter().position(same).unwrap_or_else(|| self.replace(place, done));
         let operation = &self.operations[index];
-        let times = if found.is_some() { operation.times.load(Ordering::Relaxed) } else { 0 };
-        let directly = self.last.swap(index as u32 + 1, Ordering::Relaxed) == index as u32 + 1;
+        let number = index as u32 + 1;
+        let directly = self.last.swap(number, Ordering::Relaxed) == number;
+        let times = operation.times.load(Ordering::Relaxed);
         if times > 1 && (directly || done.kind == AtomicKind::Load) {
-            return true;
-        }
-        if found.is_none() {
-            operation.place.store(place, Ordering::Relaxed);
-            operation.address.store(done.address, Ordering::Relaxed);
-            operation.value.store(done.value, Ordering::Relaxed);
-            self.next.store(index as u32 + 1, Ordering::Relaxed);
+            return Found::Repeated;
         }
         operation.times.store(times + 1, Ordering::Relaxed);
-        false
+        let seen = operation.seen.load(Ordering::Relaxed).saturating_add(1);
+        operation.seen.store(seen, Ordering::Relaxed);
+        if done.is_attempt && seen > ATTEMPTS { Found::InVain } else { Found::New }
     }
 
-    /// The operation that [`Self::repeats`] looked at was recorded.
+    /// Puts a new operation in the place of an old one; which one.
+    fn replace(&self, place: u64, done: &Unchanging) -> usize {
+        let index = self.next.load(Ordering::Relaxed) as usize % LOOP;
+        let operation = &self.operations[index];
+        operation.place.store(place, Ordering::Relaxed);
+        operation.address.store(done.address, Ordering::Relaxed);
+        operation.value.store(done.value, Ordering::Relaxed);
+        operation.times.store(0, Ordering::Relaxed);
+        operation.seen.store(0, Ordering::Relaxed);
+        self.next.store(index as u32 + 1, Ordering::Relaxed);
+        index
+    }
+
+    /// The operation that [`Self::look`] looked at was recorded.
     pub(crate) fn recorded(&self) {
         self.at.store(ring::head(), Ordering::Relaxed);
     }
 }
 
-/// The thread does again what it did twice before, which is not recorded: it waits for another thread.
+/// The thread does again what it did before: it waits for another thread.
 pub(crate) fn gives_way(thread: &Thread) {
     let left = thread.own.left.load(Ordering::Relaxed);
     // The next hook finds the slice at its end and passes the token on.

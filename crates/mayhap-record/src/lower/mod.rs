@@ -283,19 +283,20 @@ impl Lowering {
     fn lower(&mut self, word: Word<'_>) -> Result<(), NameError> {
         match word {
             Word::Access(number, address) => {
-                let site = self.sites.get(number);
+                let (kind, size) = self.sites.kind(number);
                 self.at = number;
-                let of_a_lock =
-                    !matches!(site.kind, SiteKind::Call | SiteKind::Return) && self.resolve_pending(number)?;
-                match site.kind {
+                let of_a_lock = !matches!(kind, SiteKind::Call | SiteKind::Return) && self.resolve_pending(number)?;
+                match kind {
                     SiteKind::Read | SiteKind::Write if of_a_lock => Ok(()),
-                    SiteKind::Read => self.access(number, address, site.size.into(), Op::Read),
-                    SiteKind::Write => self.access(number, address, site.size.into(), Op::Write),
+                    SiteKind::Read => self.access(number, address, size.into(), Op::Read),
+                    SiteKind::Write => self.access(number, address, size.into(), Op::Write),
                     SiteKind::Branch => self.branch(number),
                     SiteKind::Call | SiteKind::Return => {
                         self.functions_end(call_frame::depth(address))?;
-                        match site.kind {
-                            SiteKind::Call => self.stacks.called(self.current, address, number, site.pc),
+                        match kind {
+                            SiteKind::Call => {
+                                self.stacks.called(self.current, address, number, self.sites.get(number).pc)
+                            }
                             _ => self.stacks.returned(self.current, call_frame::depth(address)),
                         }
                         Ok(())

@@ -182,33 +182,33 @@ impl Passed<'_> {
     fn access(&mut self, number: u32, address: u64) {
         let Filter { kept, sites, in_unloaded, .. } = self.filter;
         let site = number & MAX_SITE;
-        let what = sites.get(site);
-        if self.skip > 0 && !is_call(what.kind) {
+        let (kind, size) = sites.kind(site);
+        if self.skip > 0 && !is_call(kind) {
             self.to.left_out += 1;
             return self.skipped();
         }
         let branches = number & BRANCHED != 0 && std::mem::take(&mut self.dirty);
-        let passes = match what.kind {
+        let passes = match kind {
             // The last number stands for many sites.
             _ if site == MAX_SITE => true,
             SiteKind::Read | SiteKind::Write if in_unloaded.get(site as usize) == Some(&true) => true,
             SiteKind::Branch => std::mem::take(&mut self.dirty),
-            SiteKind::Read | SiteKind::Write if address % 8 + u64::from(what.size) <= 8 => kept.contains(address),
+            SiteKind::Read | SiteKind::Write if address % 8 + u64::from(size) <= 8 => kept.contains(address),
             SiteKind::Read | SiteKind::Write => {
-                granules(address, what.size.into()).any(|(granule, _, _)| kept.contains(granule))
+                granules(address, size.into()).any(|(granule, _, _)| kept.contains(granule))
             }
             SiteKind::Call | SiteKind::Return => return self.calls.take(site, address),
             SiteKind::Other => false,
         };
         // Of memory that one thread has for itself, the first access after a read counts whose address that read may have decided.
-        if !passes && !branches && self.dirty && self.filter.tells_branches && what.kind != SiteKind::Other {
+        if !passes && !branches && self.dirty && self.filter.tells_branches && kind != SiteKind::Other {
             self.calls.put(&mut self.to.words);
             self.to.words.push(access_word(number, address));
             return;
         }
         if passes || branches {
             self.calls.put(&mut self.to.words);
-            self.dirty |= passes && what.kind != SiteKind::Branch;
+            self.dirty |= passes && kind != SiteKind::Branch;
             self.to.words.push(access_word(number, address));
             self.latest[self.next % LATEST] = (address & LOW) as u32;
             self.next += 1;

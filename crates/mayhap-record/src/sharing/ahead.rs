@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use crate::sharing::first_pass::Begun;
 
 /// How many blocks the pass may be behind.
-const BEHIND: usize = 256;
+const BEHIND: usize = 64;
 
 /// A first pass under way.
 pub(crate) struct Ahead {

@@ -321,23 +321,23 @@ impl FirstPass {
     /// Takes an access; of what kind it is.
     #[inline]
     fn access(&mut self, number: u32, address: u64) -> SiteKind {
-        let site = self.sites.get(number & MAX_SITE);
-        if !self.libraries.is_empty() && !is_call(site.kind) {
+        let (kind, size) = self.sites.kind(number & MAX_SITE);
+        if !self.libraries.is_empty() && !is_call(kind) {
             self.runs_at(number & MAX_SITE);
         }
-        let writes = site.kind == SiteKind::Write;
-        if writes || site.kind == SiteKind::Read {
-            let (from, to) = (address % GRANULE, address % GRANULE + u64::from(site.size));
+        let writes = kind == SiteKind::Write;
+        if writes || kind == SiteKind::Read {
+            let (from, to) = (address % GRANULE, address % GRANULE + u64::from(size));
             let cuts = (1 << from | 1 << to) & CUTS;
             let place = (number & MAX_SITE, self.stretch, address / GRANULE);
             let recent = &mut self.recent[number as usize % RECENT];
             // The same site there again, with nothing but accesses of the same thread in between, changes nothing.
             if recent.place != place || cuts & !recent.cuts != 0 || to > GRANULE {
                 *recent = Recent { place, cuts: if recent.place == place { recent.cuts | cuts } else { cuts } };
-                self.touch(address, u64::from(site.size), writes);
+                self.touch(address, u64::from(size), writes);
             }
         }
-        site.kind
+        kind
     }
 
     #[inline]
