@@ -30,5 +30,5 @@ pub use process::Program;
 pub use run::{Job, Progress, run};
 pub use settings::{Limits, Settings};
 pub use store::{Entry, Key, Manifest, Shard, Store, fingerprint};
-pub use url::is_url;
 pub use task::{Failed, How, Outcome};
+pub use url::is_url;

@@ -233,4 +233,3 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
     });
     runtime.block_on(work)
 }
-

@@ -121,7 +121,6 @@ struct Worker {
     said: JoinHandle<String>,
 }
 
-
 impl Worker {
     fn start(program: &Program, start: &Start) -> std::io::Result<Worker> {
         let mut command = Command::new(&program.path);

@@ -121,8 +121,7 @@ impl Cluster {
         let (mut input, stderr) = (child.stdin.take(), child.stderr.take());
         let said = thread::spawn(move || stderr.map_or_else(String::new, last_words));
         let mut output = BufReader::with_capacity(1 << 16, child.stdout.take().expect("it is a pipe"));
-        let opening =
-            Opening { address, workers, executable: &program.path, arguments: &program.arguments, files };
+        let opening = Opening { address, workers, executable: &program.path, arguments: &program.arguments, files };
         let mut first = String::new();
         // A driver that is gone already says why.
         let _ = send(&mut input, &opening);

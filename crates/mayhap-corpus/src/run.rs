@@ -118,7 +118,9 @@ pub fn run(job: &Job<'_>) -> Result<Ran, Error> {
     performed -= plan.tasks.iter().filter(|(_, task)| task.share.is_some()).count().min(performed as usize) as u64;
     let shares = shares.into_inner().expect("no slot panics");
     for (&n, &parts) in &plan.divided {
-        if let Some((name, findings)) = join(job, &traces[n].0, &states[n], (0..parts).map(|part| shares.get(&(n, part))))? {
+        if let Some((name, findings)) =
+            join(job, &traces[n].0, &states[n], (0..parts).map(|part| shares.get(&(n, part))))?
+        {
             performed += 1;
             finished(n, &name, &findings);
         }

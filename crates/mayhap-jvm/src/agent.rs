@@ -123,7 +123,21 @@ fn define_hooks(jni: Jni) -> bool {
     let Some(bytes) = of_natives(HOOKS, &hooks::all()) else { return false };
     let Ok(name) = CString::new(HOOKS) else { return false };
     let class = jni.define_class(name.as_ptr(), core::ptr::null_mut(), bytes.as_ptr(), bytes.len() as i32);
+    if !class.is_null() && REWRITES_ALL.load(Ordering::Relaxed) {
+        link(jni, class);
+    }
     !class.is_null()
+}
+
+/// Calls each hook once, with nothing: the machine finds native methods by code of the library, which is about to get hooks.
+fn link(jni: Jni, class: Ref) {
+    for (name, descriptor) in hooks::all() {
+        let (Ok(name), Ok(descriptor)) = (CString::new(name), CString::new(descriptor)) else { continue };
+        let method = jni.static_method_id(class, name.as_ptr(), descriptor.as_ptr());
+        if !method.is_null() {
+            jni.call_static_object(class, method, [0u64; 8].as_ptr().cast());
+        }
+    }
 }
 
 extern "C" fn thread_starts(jvmti: Jvmti, _jni: Jni, thread: Ref) {
@@ -196,6 +210,9 @@ fn rewritten(bytes: &[u8], is_library: bool) -> Option<Vec<u8>> {
     };
     if !skipped.is_empty() {
         eprintln!("mayhap: not recorded, since they would become too long: {} of {}", skipped.join(", "), file.name);
+        if let Some(runtime) = runtime::get() {
+            (runtime.unseen)();
+        }
     }
     classes::enter(&file, bytes, places)?;
     Some(out)

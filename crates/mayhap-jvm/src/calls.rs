@@ -3,9 +3,9 @@
 use core::ffi::{CStr, c_void};
 use std::cell::RefCell;
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::hooks::{LOAD, STORE, UPDATE, Waited, here, natives};
+use crate::hooks::{LOAD, SECOND, STORE, UPDATE, Waited, here, natives};
 use crate::jvm::{Jni, Ref, Value};
 use crate::library::{self, Kind};
 use crate::objects::Here;
@@ -29,7 +29,7 @@ struct Pending {
     found: u64,
     /// A lock that was tried was free.
     got: bool,
-    /// The object, while the call lasts.
+    /// The object; of an atomic variable a reference that lasts as long as the call.
     object: Ref,
 }
 
@@ -62,7 +62,7 @@ fn anything(here: Here) -> u64 {
     static BLOCK: OnceLock<u64> = OnceLock::new();
     *BLOCK.get_or_init(|| {
         let block = shadow::block(64).unwrap_or(0);
-        (here.runtime.record)(here.site.pc, mayhap_wire::ring::Tag::Alloc as u32, block, FIELDS + 64);
+        (here.runtime.record)(here.at(), mayhap_wire::ring::Tag::Alloc as u32, block, FIELDS + 64);
         block
     })
 }
@@ -71,9 +71,14 @@ impl Here {
     fn before_call(self, object: Ref, argument: Ref) {
         let Some(block) = self.block(object) else { return };
         let (meta, name) = (self.meta(object), self.site.method());
-        let mut pending = Pending { pc: self.site.pc, block, kind: meta.kind, found: 0, got: false, object };
+        let mut pending = Pending { pc: self.at(), block, kind: meta.kind, found: 0, got: false, object };
         match meta.kind {
-            Kind::Own | Kind::Silent => (self.runtime.outside)(),
+            Kind::Own | Kind::Silent | Kind::Executor => (self.runtime.outside)(),
+            Kind::Delegate => {
+                let executor = self.part(object, c"e", c"Ljava/util/concurrent/ExecutorService;");
+                pending.block = self.block(executor).unwrap_or(block);
+                (self.runtime.outside)();
+            }
             Kind::Thread => self.before_thread(object, block, name),
             Kind::Lock => self.before_lock(&mut pending, name),
             Kind::ReadLock | Kind::WriteLock => self.before_rw(&mut pending, name),
@@ -81,8 +86,9 @@ impl Here {
             Kind::Semaphore => self.before_semaphore(block, name),
             Kind::Atomic => {
                 self.branch();
-                (self.runtime.atomic_begin)(self.site.pc, block + FIELDS);
+                (self.runtime.atomic_begin)(self.at(), block + FIELDS);
                 pending.found = self.atomic_value(object);
+                pending.object = self.jni.global(object);
             }
             Kind::Plain => self.contents(block, name),
             Kind::Synchronized => {
@@ -95,11 +101,13 @@ impl Here {
                 (self.runtime.outside)();
             }
         }
-        if !argument.is_null() && self.meta(argument).kind == Kind::Plain && meta.kind != Kind::Ordered
+        if !argument.is_null()
+            && self.meta(argument).kind == Kind::Plain
+            && meta.kind != Kind::Ordered
             && let Some(other) = self.block(argument)
             && name.ends_with("All")
         {
-            self.touch(other, false);
+            (self.runtime.access)(self.site.pc + SECOND, other + FIELDS, false, false);
         }
         begin(pending);
     }
@@ -125,7 +133,7 @@ impl Here {
             "start" => self.starts(thread),
             "join" if child != 0 && self.takes_nothing() => {
                 self.branch();
-                (self.runtime.join)(self.site.pc, child as *const c_void);
+                (self.runtime.join)(self.at(), child as *const c_void);
             }
             _ => (self.runtime.outside)(),
         }
@@ -157,7 +165,7 @@ impl Here {
             return true;
         }
         self.branch();
-        let got = (self.runtime.lock)(self.site.pc, how::TRY_LOCK, shadow::mutex(block)) == 0;
+        let got = (self.runtime.lock)(self.at(), how::TRY_LOCK, shadow::mutex(block)) == 0;
         if got {
             self.owns(block, 1);
         }
@@ -169,7 +177,7 @@ impl Here {
         let Some(sync) = self.sync_of(pending.object, pending.kind) else { return };
         pending.block = sync;
         let lock = (sync + FIELDS) as *mut c_void;
-        let (writes, pc) = (pending.kind == Kind::WriteLock, self.site.pc);
+        let (writes, pc) = (pending.kind == Kind::WriteLock, self.at());
         self.branch();
         match name {
             "lock" | "lockInterruptibly" => {
@@ -218,13 +226,13 @@ impl Here {
         self.branch();
         match name {
             "acquire" | "acquireUninterruptibly" if self.takes_nothing() => {
-                (self.runtime.semaphore)(self.site.pc, 1, semaphore, 0);
+                (self.runtime.semaphore)(self.at(), 1, semaphore, 0);
             }
             "release" if self.takes_nothing() => {
-                (self.runtime.semaphore)(self.site.pc, 3, semaphore, 0);
+                (self.runtime.semaphore)(self.at(), 3, semaphore, 0);
             }
             "tryAcquire" if self.takes_nothing() => {
-                (self.runtime.semaphore)(self.site.pc, 2, semaphore, 0);
+                (self.runtime.semaphore)(self.at(), 2, semaphore, 0);
             }
             // How many is not known here: what threads do keeps its order.
             _ => {
@@ -251,29 +259,47 @@ impl Here {
 
     /// The call has returned; `result` is what it returned, if that is a number or a truth value.
     fn after_call(self, result: Option<i64>, returned: Ref) {
-        let Some(pending) = ended(self.site.pc) else { return };
+        let Some(pending) = ended(self.at()) else { return };
         let name = self.site.method();
         let child = shadow::word(pending.block + EXTRA).load(Ordering::Acquire);
         match pending.kind {
             Kind::Thread if child != 0 => match name {
                 "start" => (self.runtime.forked)(child as *const c_void),
                 "join" if self.takes_nothing() => {}
-                _ => drop((self.runtime.joined)(self.site.pc, child as *const c_void)),
+                _ => drop((self.runtime.joined)(self.at(), child as *const c_void)),
             },
             Kind::Lock if name == "tryLock" => self.after_try(&pending, result),
             Kind::Lock | Kind::ReadLock | Kind::WriteLock => drop(self.block(returned)),
             Kind::Atomic => self.after_atomic(&pending, name, result),
             Kind::Future if matches!(result, None | Some(1)) => self.seen(pending.block),
-            Kind::Plain if !returned.is_null() && self.meta(returned).kind == Kind::Plain => self.is_view(pending.block, returned, name),
+            Kind::Plain if !returned.is_null() && self.meta(returned).kind == Kind::Plain => {
+                self.is_view(pending.block, returned, name)
+            }
             Kind::Ordered => self.order(pending.block + ORDER),
+            // The last worker is gone, and all tasks are done.
+            Kind::Executor | Kind::Delegate if matches!(name, "awaitTermination" | "isTerminated" | "close") => {
+                self.order(pending.block + ORDER);
+            }
             Kind::Semaphore if !self.takes_nothing() || name == "drainPermits" => self.order(pending.block + ORDER),
             _ => {}
         }
     }
 
+    /// Says once that virtual threads are not recorded, if the call makes any.
+    fn say_virtual(self) {
+        static SAID: AtomicBool = AtomicBool::new(false);
+        if library::is_virtual(self.site.method()) && !SAID.swap(true, Ordering::Relaxed) {
+            eprintln!(
+                "mayhap: virtual threads are not supported: what they do is not recorded, so nothing is proven of this run"
+            );
+            (self.runtime.unseen)();
+        }
+    }
+
     /// Iterators and views show what another object holds.
     fn is_view(self, block: u64, returned: Ref, name: &str) {
-        let views = ["iterator", "listIterator", "descendingIterator", "keySet", "values", "entrySet", "subList", "stream"];
+        let views =
+            ["iterator", "listIterator", "descendingIterator", "keySet", "values", "entrySet", "subList", "stream"];
         if views.contains(&name)
             && let Some(view) = self.block(returned)
         {
@@ -294,6 +320,7 @@ impl Here {
     fn after_atomic(self, pending: &Pending, name: &str, result: Option<i64>) {
         let address = pending.block + FIELDS;
         let written = self.atomic_value(pending.object);
+        self.jni.delete_global(pending.object);
         let (kind, form) = match name {
             "get" | "getPlain" | "getAcquire" | "getOpaque" | "intValue" | "longValue" | "toString" => (LOAD, PLAIN),
             "set" | "lazySet" | "setPlain" | "setRelease" | "setOpaque" => (STORE, PLAIN),
@@ -303,7 +330,7 @@ impl Here {
             }
             _ => (UPDATE, PLAIN),
         };
-        (self.runtime.atomic_end)(self.site.pc, address, kind, form, pending.found, written);
+        (self.runtime.atomic_end)(self.at(), address, kind, form, pending.found, written);
         shadow::word(address).store(written, Ordering::Relaxed);
     }
 
@@ -332,7 +359,7 @@ impl Here {
     fn signal(self, condition: Ref, all: bool) {
         let Some(block) = self.block(condition) else { return };
         self.branch();
-        (self.runtime.notify)(self.site.pc, shadow::condition(block), all);
+        (self.runtime.notify)(self.at(), shadow::condition(block), all);
         // Throws if the thread does not have the lock; nobody waits there.
         let method = self.method(condition, c"signal", c"()V");
         self.jni.call_void(condition, method, core::ptr::null());
@@ -359,9 +386,10 @@ extern "C" fn await_nanos(jni: Jni, _class: Class, condition: Ref, time: i64, si
 natives! { NATIVES:
     before "before" "(Ljava/lang/Object;Ljava/lang/Object;I)V" (object: Ref, argument: Ref, site: i32), site, |here| here.before_call(object, argument);
     before_static "beforeStatic" "(I)V" (site: i32), site, |here| {
+        here.say_virtual();
         here.order(anything(here) + ORDER);
         (here.runtime.outside)();
-        begin(Pending { pc: here.site.pc, block: anything(here), kind: Kind::Ordered, found: 0, got: false, object: core::ptr::null_mut() });
+        begin(Pending { pc: here.at(), block: anything(here), kind: Kind::Ordered, found: 0, got: false, object: core::ptr::null_mut() });
     };
     after "after" "(I)V" (site: i32), site, |here| here.after_call(None, core::ptr::null_mut());
     after_int "afterI" "(II)V" (result: i32, site: i32), site, |here| here.after_call(Some(result.into()), core::ptr::null_mut());
@@ -373,7 +401,5 @@ natives! { NATIVES:
 }
 
 /// The native methods that return how a wait ended.
-pub(crate) static TIMED: &[(&str, &str)] = &[
-    ("awaitJL", "(Ljava/lang/Object;JLjava/lang/Object;I)Z"),
-    ("awaitNanosJ", "(Ljava/lang/Object;JI)J"),
-];
+pub(crate) static TIMED: &[(&str, &str)] =
+    &[("awaitJL", "(Ljava/lang/Object;JLjava/lang/Object;I)Z"), ("awaitNanosJ", "(Ljava/lang/Object;JI)J")];

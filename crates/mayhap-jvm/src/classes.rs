@@ -33,8 +33,8 @@ pub(crate) struct Class {
     end: u64,
     /// Where the places begin.
     code: u64,
-    /// By offset: method and line.
-    places: Vec<(String, u16)>,
+    /// By offset: method, line, and whether it accesses a static field.
+    places: Vec<(String, u16, bool)>,
     pub(crate) has_initialiser: bool,
     pub(crate) is_initialised: AtomicBool,
     is_known: AtomicBool,
@@ -47,7 +47,10 @@ pub(crate) struct Class {
 pub(crate) enum Resolved {
     /// The field does not change once it can be seen, or is the library's own.
     Ignored,
-    At { offset: u64, is_volatile: bool },
+    At {
+        offset: u64,
+        is_volatile: bool,
+    },
 }
 
 /// A place in the code.
@@ -108,7 +111,7 @@ pub(crate) fn enter(file: &ClassFile<'_>, bytes: &[u8], places: Vec<(u32, Place)
         base,
         end: base + size.next_multiple_of(4096),
         code,
-        places: places.iter().map(|(_, place)| (place.method.clone(), place.line)).collect(),
+        places: places.iter().map(|(_, place)| (place.method.clone(), place.line, place.is_constant)).collect(),
         has_initialiser: file.methods.iter().any(|method| method.name == "<clinit>"),
         is_initialised: AtomicBool::new(false),
         is_known: AtomicBool::new(false),
@@ -191,7 +194,7 @@ impl Class {
                 let _ = writeln!(out, "d\t{}\t{shown}.{}", address - self.base, field.name);
             }
         }
-        let first = self.places.iter().map(|(_, line)| *line).filter(|line| *line > 0).min().unwrap_or(1);
+        let first = self.places.iter().map(|(_, line, _)| *line).filter(|line| *line > 0).min().unwrap_or(1);
         let _ = writeln!(out, "p\t{}\t{shown}\t{}:{first}", self.allocation() - self.base, self.source);
         let _ = writeln!(out, "a\t{}", self.allocation() - self.base);
         let mut class = Some(self);
@@ -203,9 +206,12 @@ impl Class {
             }
             class = named(&each.superclass);
         }
-        for (index, (method, line)) in self.places.iter().enumerate() {
+        for (index, (method, line, is_constant)) in self.places.iter().enumerate() {
             let offset = self.code + 8 + 4 * index as u64;
             let _ = writeln!(out, "p\t{offset}\t{method}\t{}:{line}", self.source);
+            if *is_constant {
+                let _ = writeln!(out, "c\t{offset}");
+            }
         }
         out
     }

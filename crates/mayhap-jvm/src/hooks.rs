@@ -27,7 +27,10 @@ pub(crate) fn here(jni: Jni, site: i32) -> Option<Here> {
         return None;
     }
     site.class.make_known(runtime);
-    Some(Here { jni, jvmti, runtime, site })
+    let here = Here { jni, jvmti, runtime, site };
+    // Also where nothing else is recorded: the next place does not know of it.
+    here.branch();
+    Some(here)
 }
 
 /// The number of the calling thread, for the owners of locks.
@@ -42,16 +45,27 @@ pub(crate) fn me() -> u32 {
     })
 }
 
+/// A place of the runtime does one thing. Those of a hook are apart: its access, anything else, and the branch before.
+const OTHER: u64 = 1;
+const BRANCH: u64 = 2;
+/// A second access.
+pub(crate) const SECOND: u64 = 3;
+
 impl Here {
+    /// The place of what is no plain access.
+    pub(crate) fn at(self) -> u64 {
+        self.site.pc + OTHER
+    }
+
     /// The thread is about to synchronise: it may have been led here by what it read.
     pub(crate) fn branch(self) {
         if self.site.branched {
-            (self.runtime.branched)(self.site.pc);
+            (self.runtime.branched)(self.site.pc + BRANCH);
         }
     }
 
     fn access(self, address: u64, is_volatile: bool, written: Option<u64>) {
-        let (pc, word) = (self.site.pc, shadow::word(address));
+        let (pc, word) = (self.at(), shadow::word(address));
         if is_volatile {
             self.branch();
             (self.runtime.atomic_begin)(pc, address);
@@ -61,7 +75,7 @@ impl Here {
             (self.runtime.atomic_end)(pc, address, kind, 0, found, written.unwrap_or(found));
             return;
         }
-        (self.runtime.access)(pc, address, written.is_some(), self.site.branched);
+        (self.runtime.access)(self.site.pc, address, written.is_some(), self.site.branched);
         if let Some(value) = written {
             word.store(value, Ordering::Relaxed);
         }
@@ -92,7 +106,7 @@ impl Here {
             && SEEN.with_borrow_mut(|seen| seen.insert(class.base))
         {
             class.make_known(self.runtime);
-            (self.runtime.record)(self.site.pc, Tag::OnceSeen as u32, class.base + ORDER, 0);
+            (self.runtime.record)(self.at(), Tag::OnceSeen as u32, class.base + ORDER, 0);
         }
     }
 
@@ -120,7 +134,7 @@ impl Here {
             return;
         }
         self.branch();
-        (self.runtime.lock)(self.site.pc, how::LOCK, shadow::mutex(block));
+        (self.runtime.lock)(self.at(), how::LOCK, shadow::mutex(block));
         self.owns(block, 1);
     }
 
@@ -146,39 +160,47 @@ impl Here {
         if left == 0 {
             owner.store(0, Ordering::Relaxed);
             self.branch();
-            (self.runtime.lock)(self.site.pc, how::UNLOCK, shadow::mutex(block));
+            (self.runtime.lock)(self.at(), how::UNLOCK, shadow::mutex(block));
         }
     }
 
     /// Changes a word whose changes keep their order.
     pub(crate) fn order(self, address: u64) {
         self.branch();
-        (self.runtime.atomic_begin)(self.site.pc, address);
+        (self.runtime.atomic_begin)(self.at(), address);
         let found = shadow::word(address).fetch_add(1, Ordering::Relaxed);
-        (self.runtime.atomic_end)(self.site.pc, address, UPDATE, 0, found, found + 1);
+        (self.runtime.atomic_end)(self.at(), address, UPDATE, 0, found, found + 1);
     }
 
     /// Something is handed over by this object.
     fn done(self, block: u64) {
         shadow::word(block + ORDER).store(1, Ordering::Release);
-        (self.runtime.record)(self.site.pc, Tag::OnceDone as u32, block + ORDER, 0);
+        (self.runtime.record)(self.at(), Tag::OnceDone as u32, block + ORDER, 0);
     }
 
     /// What was handed over by this object is taken.
     pub(crate) fn seen(self, block: u64) {
         if shadow::word(block + ORDER).load(Ordering::Acquire) == 1 {
-            (self.runtime.record)(self.site.pc, Tag::OnceSeen as u32, block + ORDER, 0);
+            (self.runtime.record)(self.at(), Tag::OnceSeen as u32, block + ORDER, 0);
         }
     }
 
     /// A thread is about to be started.
     pub(crate) fn starts(self, thread: Ref) {
         let Some(block) = self.block(thread) else { return };
-        if shadow::word(block + EXTRA).load(Ordering::Relaxed) == 0 {
+        if shadow::word(block + EXTRA).load(Ordering::Relaxed) == 0 && !self.is_internal(thread) {
             self.branch();
-            let child = (self.runtime.fork)(self.site.pc);
+            let child = (self.runtime.fork)(self.at());
             shadow::word(block + EXTRA).store(child as u64, Ordering::Release);
         }
+    }
+
+    /// Whether the thread is one that serves the machine alone.
+    fn is_internal(self, thread: Ref) -> bool {
+        let class = self.jni.class_of(thread);
+        let name = self.jvmti.class_name(class);
+        self.jni.delete_local(class);
+        name.starts_with("jdk/internal/") || name.starts_with("java/lang/ref/")
     }
 
     /// Waits on the condition of a block with the lock of another, which the calling thread has. Says whether it was woken, and not interrupted.
@@ -190,7 +212,7 @@ impl Here {
         let waiter = Waiter { thread: self.thread_block(), condition, interrupted: false };
         locked(|waiters| waiters.push(waiter));
         self.branch();
-        let result = (self.runtime.wait)(self.site.pc, shadow::condition(condition), shadow::mutex(lock), time);
+        let result = (self.runtime.wait)(self.at(), shadow::condition(condition), shadow::mutex(lock), time);
         self.owns(lock, times);
         let own = waiter.thread;
         let interrupted = locked(|waiters| {
@@ -272,7 +294,7 @@ impl Here {
             return self.real(object, if all { c"notifyAll" } else { c"notify" });
         }
         self.branch();
-        (self.runtime.notify)(self.site.pc, shadow::condition(block), all);
+        (self.runtime.notify)(self.at(), shadow::condition(block), all);
     }
 }
 
@@ -330,7 +352,10 @@ macro_rules! natives {
 pub(crate) use natives;
 
 fn nanoseconds(milliseconds: i64, more: i32) -> Option<u64> {
-    let all = u64::try_from(milliseconds).unwrap_or(0).saturating_mul(1_000_000).saturating_add(u64::from(more.unsigned_abs()));
+    let all = u64::try_from(milliseconds)
+        .unwrap_or(0)
+        .saturating_mul(1_000_000)
+        .saturating_add(u64::from(more.unsigned_abs()));
     (all != 0).then_some(all)
 }
 
@@ -387,7 +412,7 @@ impl Here {
     /// The initialiser of the place's class has run.
     fn initialised(self) {
         let class = self.site.class;
-        (self.runtime.record)(self.site.pc, Tag::OnceDone as u32, class.base + ORDER, 0);
+        (self.runtime.record)(self.at(), Tag::OnceDone as u32, class.base + ORDER, 0);
         class.is_initialised.store(true, Ordering::Release);
     }
 
@@ -400,7 +425,7 @@ impl Here {
             Some(*found)
         });
         if let Some(waiter) = waiter {
-            (self.runtime.notify)(self.site.pc, shadow::condition(waiter.condition), true);
+            (self.runtime.notify)(self.at(), shadow::condition(waiter.condition), true);
         }
     }
 }

@@ -49,6 +49,8 @@ impl Jni {
         13 throw(exception: Ref) -> i32;
         15 exception() -> Ref;
         17 clear_exception();
+        21 global(object: Ref) -> Ref;
+        22 delete_global(object: Ref);
         23 delete_local(object: Ref);
         31 class_of(object: Ref) -> Ref;
         33 method_id(class: Ref, name: *const c_char, descriptor: *const c_char) -> Ref;

@@ -139,11 +139,14 @@ pub(crate) fn call(is_static: bool, method: &Member) -> Call {
     if PURE.contains(&class) || class.starts_with("java/util/function/") || class.starts_with('[') {
         return Call::Own;
     }
+    if is_static && is_virtual(name) {
+        return Call::Watched;
+    }
     if class == "java/lang/Thread" {
         return if is_of_thread(method) { Call::Watched } else { Call::Outside { returns_object: false } };
     }
-    let returns_object = matches!(class, "java/util/Collections" | "java/util/concurrent/Executors")
-        && method.descriptor.contains(")L");
+    let returns_object =
+        matches!(class, "java/util/Collections" | "java/util/concurrent/Executors") && method.descriptor.contains(")L");
     if SILENT.contains(&class) || returns_object {
         return Call::Outside { returns_object };
     }
@@ -152,6 +155,11 @@ pub(crate) fn call(is_static: bool, method: &Member) -> Call {
         true => Call::Outside { returns_object: false },
         false => Call::Watched,
     }
+}
+
+/// Whether a static method of the library makes virtual threads.
+pub(crate) fn is_virtual(name: &str) -> bool {
+    matches!(name, "ofVirtual" | "startVirtualThread" | "newVirtualThreadPerTaskExecutor")
 }
 
 /// What is called when a method of the library is entered.
@@ -203,6 +211,10 @@ pub(crate) enum Kind {
     Semaphore,
     Atomic,
     Future,
+    /// It runs tasks.
+    Executor,
+    /// It hands everything to an executor.
+    Delegate,
     /// It changes, and threads must not use it at the same time.
     Plain,
     /// It is safe for threads, by its own lock.
@@ -228,8 +240,8 @@ const KINDS: [(&str, Kind); 34] = [
     ("java/util/concurrent/atomic/AtomicReference", Kind::Atomic),
     ("java/util/concurrent/FutureTask", Kind::Future),
     ("java/util/concurrent/ForkJoinTask", Kind::Future),
-    ("java/util/concurrent/ThreadPoolExecutor", Kind::Silent),
-    ("java/util/concurrent/Executors$DelegatedExecutorService", Kind::Silent),
+    ("java/util/concurrent/ThreadPoolExecutor", Kind::Executor),
+    ("java/util/concurrent/Executors$DelegatedExecutorService", Kind::Delegate),
     ("java/util/concurrent/ForkJoinPool", Kind::Silent),
     ("java/util/ArrayList", Kind::Plain),
     ("java/util/AbstractList", Kind::Plain),
@@ -271,11 +283,39 @@ pub(crate) fn kind_of(class: &str) -> Option<Kind> {
 /// Whether a method only looks.
 pub(crate) fn only_reads(method: &str) -> bool {
     const NAMES: [&str; 30] = [
-        "get", "getFirst", "getLast", "size", "isEmpty", "contains", "containsKey", "containsValue", "containsAll", "indexOf",
-        "lastIndexOf", "iterator", "listIterator", "descendingIterator", "keySet", "values", "entrySet", "toArray", "peek",
-        "peekFirst", "peekLast", "element", "first", "last", "hashCode", "equals", "toString", "hasNext", "getOrDefault", "length",
+        "get",
+        "getFirst",
+        "getLast",
+        "size",
+        "isEmpty",
+        "contains",
+        "containsKey",
+        "containsValue",
+        "containsAll",
+        "indexOf",
+        "lastIndexOf",
+        "iterator",
+        "listIterator",
+        "descendingIterator",
+        "keySet",
+        "values",
+        "entrySet",
+        "toArray",
+        "peek",
+        "peekFirst",
+        "peekLast",
+        "element",
+        "first",
+        "last",
+        "hashCode",
+        "equals",
+        "toString",
+        "hasNext",
+        "getOrDefault",
+        "length",
     ];
-    NAMES.contains(&method) || matches!(method, "next" | "nextInt" | "stream" | "subList" | "getKey" | "getValue" | "forEach")
+    NAMES.contains(&method)
+        || matches!(method, "next" | "nextInt" | "stream" | "subList" | "getKey" | "getValue" | "forEach")
 }
 
 #[cfg(test)]

@@ -128,7 +128,7 @@ impl Here {
                 class.make_known(self.runtime);
                 class.allocation()
             }
-            None => self.site.pc,
+            None => self.at(),
         };
         (self.runtime.record)(pc, Tag::Alloc as u32, block, FIELDS + bytes.max(8));
         self.parts(object, meta, block);
@@ -140,9 +140,10 @@ impl Here {
         match meta.kind {
             Kind::Lock | Kind::ReadLock | Kind::WriteLock => drop(self.sync_of(object, meta.kind)),
             Kind::Semaphore => {
-                let permits = self.jni.call_int(object, self.method(object, c"availablePermits", c"()I"), core::ptr::null());
+                let permits =
+                    self.jni.call_int(object, self.method(object, c"availablePermits", c"()I"), core::ptr::null());
                 let place = (block + FIELDS) as *mut core::ffi::c_void;
-                (self.runtime.semaphore)(self.site.pc, 0, place, u32::try_from(permits).unwrap_or(0));
+                (self.runtime.semaphore)(self.at(), 0, place, u32::try_from(permits).unwrap_or(0));
             }
             _ => {}
         }

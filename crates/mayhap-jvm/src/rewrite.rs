@@ -2,7 +2,7 @@
 
 use crate::class::code::{Code, Edit, Finally};
 use crate::class::file::{ClassFile, flag};
-use crate::class::instructions::{decides, op, targets};
+use crate::class::instructions::{decides, may_throw, op, targets};
 use crate::class::pool::Member;
 use crate::descriptors::{Slots, argument_types, return_type};
 use crate::library::{self, Call};
@@ -26,6 +26,8 @@ pub(crate) struct Place {
     pub(crate) line: u16,
     /// A value that was read before may have decided how the thread came here.
     pub(crate) branched: bool,
+    /// It accesses a static field.
+    pub(crate) is_constant: bool,
     pub(crate) what: What,
 }
 
@@ -55,7 +57,7 @@ pub(crate) fn library_class(file: &mut ClassFile<'_>, number: &mut Number<'_>) -
         let code = Code::read(contents, &file.pool)?;
         let method = format!("{}.{name}", simple(&file.name));
         let line = code.lines().first().map_or(0, |(_, line)| *line);
-        let site = number(Place { method, line, branched: true, what: What::Plain });
+        let site = number(Place { method, line, branched: true, is_constant: false, what: What::Plain });
         let mut emit = Emit { file, out: vec![op::ALOAD, entry.local] };
         emit.site(site)?;
         emit.call(entry.hook, "(Ljava/lang/Object;I)V")?;
@@ -124,6 +126,8 @@ struct Work<'a, 'b, 'n> {
     /// Objects that were allocated and not initialised yet: their class, and whether a second reference lies on the stack.
     fresh: Vec<(String, bool)>,
     is_initialised: bool,
+    /// The next place accesses a static field.
+    is_static: bool,
     max_locals: u16,
     locals: u16,
 }
@@ -155,6 +159,7 @@ fn method(file: &mut ClassFile<'_>, index: usize, contents: &[u8], number: &mut 
         branched: true,
         fresh: Vec::new(),
         is_initialised: name != "<init>",
+        is_static: false,
         max_locals: code.max_locals,
         locals: code.max_locals,
     };
@@ -170,7 +175,7 @@ fn method(file: &mut ClassFile<'_>, index: usize, contents: &[u8], number: &mut 
             }
             edit.before.extend(work.leave(&name, is_entry, at)?);
         }
-        work.branched |= decides(opcode) || matches!(opcode, op::INVOKEVIRTUAL..=op::INVOKEDYNAMIC | op::ATHROW);
+        work.branched |= decides(opcode) || may_throw(opcode);
         edits.push((at, edit));
     }
     let finally = if synchronized { Some(work.finally(is_static)?) } else { None };
@@ -182,7 +187,9 @@ fn method(file: &mut ClassFile<'_>, index: usize, contents: &[u8], number: &mut 
 /// Whether the code puts something else where `this` is.
 fn stores_this(code: &[u8], starts: &[usize]) -> bool {
     starts.iter().any(|&at| {
-        code[at] == op::ASTORE_0 || code[at] == op::ASTORE && code[at + 1] == 0 || code[at] == op::WIDE && code[at + 1] == op::ASTORE
+        code[at] == op::ASTORE_0
+            || code[at] == op::ASTORE && code[at + 1] == 0
+            || code[at] == op::WIDE && code[at + 1] == op::ASTORE
     })
 }
 
@@ -195,7 +202,8 @@ impl Work<'_, '_, '_> {
     /// The number of a new place; what comes next is decided by nothing that was read before it.
     fn place(&mut self, at: usize, what: What) -> u32 {
         let branched = std::mem::take(&mut self.branched);
-        let place = Place { method: self.name.clone(), line: self.line(at), branched, what };
+        let is_constant = std::mem::take(&mut self.is_static);
+        let place = Place { method: self.name.clone(), line: self.line(at), branched, is_constant, what };
         (self.number)(place)
     }
 
@@ -291,6 +299,7 @@ impl Work<'_, '_, '_> {
         let kind = field.descriptor.chars().next()?;
         let is_wide = matches!(kind, 'J' | 'D');
         let is_own = field.class == self.file.name;
+        self.is_static = matches!(opcode, op::GETSTATIC | op::PUTSTATIC);
         let site = self.place(at, What::Field(field));
         let mut before = Vec::new();
         if matches!(opcode, op::GETSTATIC | op::PUTSTATIC) && !is_own {
@@ -363,7 +372,11 @@ impl Work<'_, '_, '_> {
                 let arguments = argument_types(&method.descriptor)?;
                 let is_static = opcode == op::INVOKESTATIC;
                 let site = self.place(at, What::Call(method));
-                edit.before = if is_static { self.hook(&[], site, "beforeStatic", "(I)V")? } else { self.receiver(&arguments, site)? };
+                edit.before = if is_static {
+                    self.hook(&[], site, "beforeStatic", "(I)V")?
+                } else {
+                    self.receiver(&arguments, site)?
+                };
                 edit.after = match returns {
                     'V' | 'F' | 'D' => self.hook(&[], site, "after", "(I)V")?,
                     'J' => self.hook(&[op::DUP2], site, "afterJ", "(JI)V")?,

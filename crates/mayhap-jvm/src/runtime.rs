@@ -32,6 +32,7 @@ pub(crate) struct Runtime {
     pub(crate) joined: extern "C" fn(pc: u64, child: ThreadRecord) -> bool,
     pub(crate) pause: extern "C" fn(on: bool),
     pub(crate) branched: extern "C" fn(pc: u64),
+    pub(crate) unseen: extern "C" fn(),
 }
 
 /// How locks are used, by the numbers of the runtime.
@@ -71,6 +72,11 @@ pub(crate) fn folder() -> Option<PathBuf> {
 pub(crate) fn load() -> bool {
     let Some(path) = folder().map(|folder| folder.join("libmayhap_rt.so")) else { return false };
     let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
+    // What judges accesses to memory of machine code would take the machine's own faults for the program's.
+    if let Ok(judge) = CString::new(mayhap_wire::judgement::ENVIRONMENT) {
+        // SAFETY: the name ends in zero; the machine has one thread that looks at the environment.
+        unsafe { libc::unsetenv(judge.as_ptr()) };
+    }
     // SAFETY: the path ends in zero; the runtime's functions have the types of the table.
     unsafe {
         let library = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);

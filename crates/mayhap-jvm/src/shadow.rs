@@ -23,7 +23,8 @@ static NEXT_CLASS: AtomicU64 = AtomicU64::new(0);
 
 /// Reserves the memory. Only what is used takes any.
 pub(crate) fn reserve() -> bool {
-    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
+    let (protection, flags) =
+        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
     // SAFETY: a fresh mapping.
     let base = unsafe { libc::mmap(core::ptr::null_mut(), BYTES as usize, protection, flags, -1, 0) };
     if base == libc::MAP_FAILED {

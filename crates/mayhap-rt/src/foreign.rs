@@ -7,13 +7,13 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use libc::{c_int, c_uint, c_void, clockid_t, timespec};
-use mayhap_wire::ring::{AtomicForm, AtomicKind, Tag, atomic_word};
+use mayhap_wire::ring::{AtomicForm, AtomicKind, Tag, atomic_word, state};
 
 use crate::hook::{self, Hook};
 use crate::replay::{self, Decision};
 use crate::sched::parking;
 use crate::thread::Thread;
-use crate::{access, conditions, locks, modules, sched, sys, threads, tls, waits, watch};
+use crate::{access, conditions, locks, modules, ring, sched, sys, threads, tls, waits, watch};
 
 type Object = *mut c_void;
 
@@ -39,6 +39,7 @@ pub(crate) struct Foreign {
     joined: unsafe extern "C" fn(pc: u64, child: *const Thread) -> bool,
     pause: extern "C" fn(on: bool),
     branched: extern "C" fn(pc: u64),
+    unseen: extern "C" fn(),
 }
 
 static TABLE: Foreign = Foreign {
@@ -61,10 +62,14 @@ static TABLE: Foreign = Foreign {
     joined,
     pause,
     branched,
+    unseen,
 };
 
 /// The examinations, half a millisecond apart, after which a thread of a foreign machine that sleeps has done what it announced.
 const PATIENCE: u32 = 60;
+
+/// What a site does is one thing, so the branch before an access has a place of its own.
+const BRANCH: u64 = 2;
 
 /// How many threads have ended: a futex word for those that wait for an end.
 static ENDS: AtomicU32 = AtomicU32::new(0);
@@ -85,6 +90,11 @@ extern "C" fn pause(on: bool) {
     watch::PAUSED.store(on.into(), Ordering::Relaxed);
 }
 
+/// Some of the program's code has no hooks: what it does is not seen.
+extern "C" fn unseen() {
+    ring::set_state(state::UNSEEN_ORDER);
+}
+
 /// A value that was read may have decided how the thread came here.
 extern "C" fn branched(pc: u64) {
     // SAFETY: any place will do.
@@ -94,7 +104,7 @@ extern "C" fn branched(pc: u64) {
 /// The thread is about to read or write eight bytes.
 unsafe extern "C" fn announce(pc: u64, address: u64, writes: bool, is_branched: bool) {
     if is_branched {
-        branched(pc);
+        branched(pc + BRANCH);
     }
     // SAFETY: the agent's own memory.
     unsafe {

@@ -19,6 +19,7 @@ use iced_x86::{Code, FlowControl, Instruction, InstructionInfoFactory, Mnemonic,
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 
 use crate::instructions::is_zero_of_itself;
+use crate::java::JavaNames;
 use crate::machine_code::{CLOBBERED, callee, decode, is_harmless, is_hook, slots, tells};
 use crate::safe_calls::{SafeCalls, is_safe};
 use crate::symbols::Symbols;
@@ -33,6 +34,10 @@ pub fn constant_calls(symbols: &Symbols, pcs: &[u64]) -> HashSet<u64> {
             continue;
         }
         if let Ok(bytes) = module.read() {
+            if let Some(java) = JavaNames::read(&bytes) {
+                constant.extend(wanted.into_iter().filter(|&pc| java.is_constant(pc)).map(|pc| pc + module.base));
+                continue;
+            }
             constant.extend(in_file(&bytes, wanted).into_iter().map(|pc| pc + module.base));
         }
     }

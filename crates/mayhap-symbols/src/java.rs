@@ -6,9 +6,10 @@
 //! | `p offset method file:line` | a place in the code |
 //! | `d offset name` | a static field |
 //! | `a offset` | the place that stands for making an object of the class |
+//! | `c offset` | the place accesses a static field |
 //! | `f offset name` | a field of these objects, by where it lies in them |
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// How the first line begins.
@@ -23,6 +24,7 @@ const ORDER: u64 = 104;
 pub(crate) struct JavaNames {
     places: HashMap<u64, (String, String)>,
     data: BTreeMap<u64, String>,
+    constant: HashSet<u64>,
     object: u64,
     fields: Arc<BTreeMap<u64, String>>,
 }
@@ -64,6 +66,7 @@ impl JavaNames {
                 "p" => _ = names.places.insert(offset, (word(), word())),
                 "d" => _ = names.data.insert(offset, word()),
                 "a" => names.object = offset,
+                "c" => _ = names.constant.insert(offset),
                 "f" => _ = fields.insert(offset, word()),
                 _ => return None,
             }
@@ -74,7 +77,14 @@ impl JavaNames {
 
     /// Method, and file and line.
     pub(crate) fn place(&self, offset: u64) -> Option<(&str, &str)> {
-        self.places.get(&offset).map(|(method, line)| (method.as_str(), line.as_str()))
+        // What else happens at a place has the numbers after it.
+        let found = self.places.get(&offset).or_else(|| self.places.get(&(offset & !3)));
+        found.map(|(method, line)| (method.as_str(), line.as_str()))
+    }
+
+    /// Whether no value that was read can have decided what the place accesses.
+    pub(crate) fn is_constant(&self, offset: u64) -> bool {
+        self.constant.contains(&offset)
     }
 
     /// The name of a static field.
@@ -94,9 +104,12 @@ mod tests {
 
     #[test]
     fn names_are_read() {
-        let text = "mayhap-java\t1\nd\t0\tA.class\np\t122\tA\tA.java:1\na\t122\nf\t112\tA.x\np\t128\tA.go\tA.java:7\n";
+        let text =
+            "mayhap-java\t1\nd\t0\tA.class\np\t122\tA\tA.java:1\na\t122\nf\t112\tA.x\np\t128\tA.go\tA.java:7\nc\t128\n";
         let names = JavaNames::read(text.as_bytes()).unwrap();
         assert_eq!(names.place(128), Some(("A.go", "A.java:7")));
+        assert_eq!(names.place(130), Some(("A.go", "A.java:7")));
+        assert!(names.is_constant(128) && !names.is_constant(122));
         assert_eq!(names.data(0), Some("A.class".into()));
         assert_eq!(names.layout(122).unwrap().part(112), Some("A.x".into()));
         let array = names.layout(128).unwrap();

@@ -75,9 +75,18 @@ impl Place {
         // The runtime stands between the C library and `main`.
         is_library(line)
             || self.function.starts_with("mayhap_rt::")
-            || ["libmayhap_rt.so", "libstdc++.so", "libc++.so", "libc.so", "libpthread.so"]
-                .iter()
-                .any(|l| line.starts_with(l))
+            || self.function.starts_with("mayhap_jvm::")
+            || [
+                "libmayhap_rt.so",
+                "libmayhap_jvm.so",
+                "libjvm.so",
+                "libstdc++.so",
+                "libc++.so",
+                "libc.so",
+                "libpthread.so",
+            ]
+            .iter()
+            .any(|l| line.starts_with(l))
     }
 }
 
@@ -158,7 +167,7 @@ impl Symbols {
     /// The place that returns to `pc` is in the runtime, which starts threads for the program.
     pub fn is_runtime(&self, pc: u64) -> bool {
         let file = self.module(pc).map(|loaded| file_name(&loaded.module.path)).unwrap_or_default();
-        file.starts_with("libmayhap_rt") || file.starts_with("libtsan.so")
+        file.starts_with("libmayhap_rt") || file.starts_with("libmayhap_jvm") || file.starts_with("libtsan.so")
     }
 
     /// The place that returns to `pc` is where the runtime calls the handlers of signals.
@@ -293,7 +302,15 @@ impl Loaded {
         let java = module.read().ok().and_then(|bytes| JavaNames::read(&bytes));
         let loader = if module.changed { None } else { addr2line::Loader::new(&module.path).ok() };
         let data = module.read().map(|bytes| data_symbols(&bytes)).unwrap_or_default();
-        Loaded { module, loader, java, data, members: OnceCell::new(), functions: RefCell::default(), bytes: OnceCell::new() }
+        Loaded {
+            module,
+            loader,
+            java,
+            data,
+            members: OnceCell::new(),
+            functions: RefCell::default(),
+            bytes: OnceCell::new(),
+        }
     }
 
     /// The place in a Java class.

@@ -17,6 +17,7 @@ use serde_json::Value;
 const EDGES: &[(&str, &[&str])] = &[
     ("mayhap-wire", &[]),
     ("mayhap-rt", &["mayhap-wire"]),
+    ("mayhap-jvm", &["mayhap-wire"]),
     ("mayhap-symbols", &[]),
     ("mayhap-instrument", &["mayhap-wire", "mayhap-symbols"]),
     ("mayhap-trace", &["mayhap-wire"]),

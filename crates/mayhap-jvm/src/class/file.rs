@@ -83,18 +83,7 @@ impl<'a> ClassFile<'a> {
         let source = attributes(&mut bytes, &pool)?.into_iter().find(|(name, _, _)| name == "SourceFile");
         let source = source.and_then(|(_, _, contents)| pool.text(Bytes::new(contents).u2()?)).unwrap_or_default();
         let (name, superclass) = (pool.class(this)?, pool.class(superclass).unwrap_or_default());
-        Some(ClassFile {
-            bytes: all,
-            major,
-            pool,
-            pool_at,
-            name,
-            superclass,
-            fields,
-            methods,
-            methods_at,
-            source,
-        })
+        Some(ClassFile { bytes: all, major, pool, pool_at, name, superclass, fields, methods, methods_at, source })
     }
 
     /// The file with other code for some methods: their number, their flags and the contents of the code.

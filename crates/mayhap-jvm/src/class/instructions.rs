@@ -77,9 +77,17 @@ pub(crate) fn length(code: &[u8], at: usize) -> Option<usize> {
             let start = aligned(at);
             start - at + 8 + 8 * usize::try_from(word(code, start + 4)?).ok()?
         }
-        op::WIDE => if *code.get(at + 1)? == 0x84 { 6 } else { 4 },
+        op::WIDE => {
+            if *code.get(at + 1)? == 0x84 {
+                6
+            } else {
+                4
+            }
+        }
         0x10 | 0x12 | 0x15..=0x19 | 0x36..=0x3a | 0xa9 | op::NEWARRAY => 2,
-        0x11 | 0x13 | 0x14 | 0x84 | 0x99..=0xa8 | 0xb2..=0xb8 | op::NEW | op::ANEWARRAY | 0xc0 | 0xc1 | 0xc6 | 0xc7 => 3,
+        0x11 | 0x13 | 0x14 | 0x84 | 0x99..=0xa8 | 0xb2..=0xb8 | op::NEW | op::ANEWARRAY | 0xc0 | 0xc1 | 0xc6 | 0xc7 => {
+            3
+        }
         op::MULTIANEWARRAY => 4,
         op::INVOKEINTERFACE | op::INVOKEDYNAMIC | op::GOTO_W | op::JSR_W => 5,
         0..=0xc9 => 1,
@@ -92,6 +100,26 @@ pub(crate) fn length(code: &[u8], at: usize) -> Option<usize> {
 /// Whether the instruction chooses between ways.
 pub(crate) fn decides(opcode: u8) -> bool {
     matches!(opcode, op::IFEQ..=0xa6 | op::TABLESWITCH | op::LOOKUPSWITCH | op::IFNULL | op::IFNONNULL)
+}
+
+/// Whether the instruction goes elsewhere, or may end by an exception for other values: calls, divisions, casts, sizes of arrays, what is read
+/// through references.
+pub(crate) fn may_throw(opcode: u8) -> bool {
+    matches!(
+        opcode,
+        op::INVOKEVIRTUAL..=op::INVOKEDYNAMIC
+            | op::NEWARRAY..=op::ATHROW
+            | op::MULTIANEWARRAY
+            | op::GETFIELD
+            | op::PUTFIELD
+            | op::IALOAD..=op::SALOAD
+            | op::IASTORE..=op::SASTORE
+            | 0x6c
+            | 0x6d
+            | 0x70
+            | 0x71
+            | 0xc0
+    )
 }
 
 /// Where the instruction may jump to.
@@ -115,7 +143,13 @@ pub(crate) fn targets(code: &[u8], at: usize) -> Option<Vec<usize>> {
 }
 
 /// Writes the instruction so that it does at `place` what it did at `at`; `label` says where places have gone.
-pub(crate) fn moved(code: &[u8], at: usize, place: usize, label: &dyn Fn(usize) -> usize, out: &mut Vec<u8>) -> Option<()> {
+pub(crate) fn moved(
+    code: &[u8],
+    at: usize,
+    place: usize,
+    label: &dyn Fn(usize) -> usize,
+    out: &mut Vec<u8>,
+) -> Option<()> {
     let length = length(code, at)?;
     let bytes = &code[at..at + length];
     let offset = |to: usize| label(to) as i64 - place as i64;

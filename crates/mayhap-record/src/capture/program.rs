@@ -51,9 +51,14 @@ impl Monitor for Unwatched {
 /// The file name of the agent for Java virtual machines, in the folder of the runtime library.
 const AGENT: &str = "libmayhap_jvm.so";
 
-/// Whether the program is a Java virtual machine.
-pub fn is_java(program: &OsString) -> bool {
-    Path::new(program).file_name().is_some_and(|name| name == "java")
+/// Programs that run the program that their arguments name.
+const STARTERS: [&str; 6] = ["setarch", "env", "nice", "taskset", "timeout", "stdbuf"];
+
+/// The position of the Java virtual machine in a command that runs one.
+fn java_in(program: &[OsString]) -> Option<usize> {
+    let is = |word: &OsString, name: &str| Path::new(word).file_name().is_some_and(|file| file == name);
+    let starts_others = STARTERS.iter().any(|starter| is(&program[0], starter));
+    program.iter().take(if starts_others { 6 } else { 1 }).position(|word| is(word, "java"))
 }
 
 /// The option by which a Java virtual machine loads the agent.
@@ -67,8 +72,9 @@ pub fn agent_option(runtime: &Path) -> OsString {
 pub fn command(program: &[OsString], runtime: &Path) -> Result<Command, Error> {
     let Some((name, arguments)) = program.split_first() else { return Err(Error::new("no program to record")) };
     let mut command = Command::new(name);
-    if is_java(name) {
-        command.arg(agent_option(runtime));
+    let mut arguments = arguments.to_vec();
+    if let Some(java) = java_in(program) {
+        arguments.insert(java, agent_option(runtime));
     }
     command.args(arguments);
     // The runtime of this version comes before the one that the program was linked with, and before libtsan.
@@ -217,5 +223,21 @@ impl Signals {
                 let _ = rustix::process::kill_process(pid, signal);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_java_virtual_machine_gets_the_agent() {
+        let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
+        assert_eq!(java_in(&words("java -cp . Main")), Some(0));
+        assert_eq!(java_in(&words("setarch x86_64 -R /usr/bin/java Main")), Some(3));
+        assert_eq!(java_in(&words("cat java")), None);
+        let command = command(&words("env java Main"), Path::new("/folder")).unwrap();
+        let arguments: Vec<_> = command.get_args().collect();
+        assert_eq!(arguments, ["java", "-agentpath:/folder/libmayhap_jvm.so", "Main"]);
     }
 }

@@ -60,9 +60,15 @@ pub(crate) fn asks(pc: u64) {
 pub(crate) fn begins(hook: &Hook) {
     if ASKED.load(Ordering::Relaxed) {
         hook.record(Tag::Ready, 0, &[KEY, 0]);
-    } else if hook.thread().identity.tid.load(Ordering::Relaxed) != sys::process_id() {
+    } else if is_foreign(hook) {
         hook.record(Tag::Doubt, 0, &[u64::from(doubt::THREAD)]);
     }
+}
+
+/// Whether the thread is one that a library has started: neither the process's first one nor the first that is recorded.
+fn is_foreign(hook: &Hook) -> bool {
+    let identity = &hook.thread().identity;
+    identity.owner.load(Ordering::Relaxed) != 1 && identity.tid.load(Ordering::Relaxed) != sys::process_id()
 }
 
 fn asking(call: impl FnOnce() -> c_int) -> c_int {
