@@ -152,6 +152,7 @@ impl Lowering {
             Some(kept) => kept.iter().map(|&(granule, _)| (block.start / 8 + u64::from(granule)) * 8).collect(),
             None => Vec::new(),
         };
+        self.doubt_count(site, block.start);
         for granule in granules {
             self.access_with(site, granule, 8, Op::Write, Flags::FREE, None)?;
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use mayhap_symbols::Libraries;
+use mayhap_symbols::{Libraries, Place};
 use mayhap_trace::attachments::Doubts;
 use mayhap_trace::attachments::doubts::{At, Role, What};
 use mayhap_wire::channel::doubt;
@@ -219,6 +219,23 @@ impl Lowering {
             });
         }
         is_shared
+    }
+
+    /// The Rust library's own object code frees a block that begins with counts of references, and these are not zero: the last count
+    /// was given up by code without hooks, after what others did before they gave up theirs.
+    pub(super) fn doubt_count(&mut self, site: u32, start: u64) {
+        let values = &self.doubts.values;
+        let is_left = |granule: &u64| values.get(granule).is_some_and(|&(.., left)| left != 0);
+        let Some(granule) = [start & !7, (start & !7) + 8].into_iter().find(is_left) else { return };
+        let frames = self.symbols.frames(self.sites.get(site).pc);
+        let is_rust = |place: &Place| place.is_library() && place.line.contains("library/");
+        if frames.is_empty() || !frames.iter().all(is_rust) {
+            return;
+        }
+        let cell = self.kept.get(granule);
+        let Ok(variable) = self.variable(granule, cell) else { return };
+        let name = self.tables.variables.get(variable as usize).to_owned();
+        self.doubt_here(What::Memory, &name, Role::WaitsForAll);
     }
 
     /// Looks whether what an atomic operation found is what the last one left there: otherwise code without hooks has written.

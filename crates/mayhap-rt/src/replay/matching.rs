@@ -52,7 +52,7 @@ fn is_finding(step: &Step) -> bool {
 /// Whether an access may come although the step has not: it is a finding, or belongs to waiting by atomics or descriptors, which takes as many
 /// steps as others are slow.
 fn is_waiting(step: &Step) -> bool {
-    is_finding(step) || matches!(Tag::from_code(step.kind), Some(Tag::Atomic | Tag::Ready))
+    is_finding(step) || matches!(Tag::from_code(step.kind), Some(Tag::Atomic | Tag::Ready | Tag::Send | Tag::Receive))
 }
 
 /// Whether operations of this kind affect no other thread if no other thread uses their object.
