@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
 import tempfile
 
 # Tasks whose workers are lost are done again so often.
 RETRIES = 20
-# Settings of object stores, which workers need too.
-SETTINGS = ("AWS_", "AZURE_", "GOOGLE_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_")
 
 
 def stamp(path):
@@ -42,10 +41,19 @@ def folder_of(bundle):
     return os.path.join("/tmp", f"mayhap-{os.getuid():06d}-{bundle}")
 
 
+def is_own(folder):
+    """Whether a folder is there and nobody else may have written to it."""
+    try:
+        status = os.lstat(folder)
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022
+
+
 def unpack(bundle, files):
     """Puts the files of a bundle where they belong, unless they are there. ``files`` gives name, mode and contents of each."""
     folder = folder_of(bundle)
-    if os.path.isdir(folder):
+    if is_own(folder):
         return folder
     new = tempfile.mkdtemp(prefix="mayhap-new-", dir="/tmp")
     for name, mode, contents in files():
@@ -59,18 +67,22 @@ def unpack(bundle, files):
         import shutil
 
         shutil.rmtree(new, ignore_errors=True)
+    if not is_own(folder):
+        raise PermissionError(f"{folder} belongs to another user")
     return folder
 
 
 class Child:
     """A worker process, which does one task after the other."""
 
-    def __init__(self, command, start):
+    def __init__(self, command, environment, start):
         import subprocess
 
         self.said = tempfile.TemporaryFile()
         self.start = start
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said)
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said, env=environment
+        )
         self.send(start)
 
     def send(self, line):
@@ -110,7 +122,7 @@ class Child:
         return {"ended": how, "said": self.said.read().decode(errors="replace")}
 
 
-def child_for(command, start):
+def child_for(command, environment, start):
     """The worker process of this Ray worker; a new one if there is none or it was started otherwise."""
     # The functions of this file come by value, so it is a module that keeps what lasts.
     children = sys.modules.setdefault("_mayhap_children", type(sys)("_mayhap_children"))
@@ -119,7 +131,7 @@ def child_for(command, start):
         child.end()
         child = None
     if child is None:
-        child = children.child = Child(command, start)
+        child = children.child = Child(command, environment, start)
     return child
 
 
@@ -145,7 +157,7 @@ def perform(bundle, command, start, task, seconds, file, contents):
                 with open(copy, "wb") as to:
                     to.write(ray.get(contents[0]))
                 task = json.dumps({**json.loads(task), "path": copy})
-        child = child_for(command, start)
+        child = child_for(command, bundle[2], start)
         child.send(task)
         answer = child.line(seconds)
         if answer is None:
@@ -158,9 +170,13 @@ class Driver:
     """Passes tasks on to Ray, and answers back."""
 
     def __init__(self, opening):
+        # Settings of object stores are in it, and its size decides where the stack of a program begins. Ray adds to it.
+        environment = dict(os.environ)
         import ray
 
         self.ray = ray
+        # A local cluster must not report its use.
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         connect(ray, opening["address"], opening["workers"])
         files = [("mayhap", opening["executable"]), *opening["files"]]
         name = fingerprint(files)
@@ -170,7 +186,7 @@ class Driver:
 
         # On this machine they are needed, too: a program's addresses depend on its path.
         self.folder = unpack(name, read)
-        self.bundle = (name, [ray.put(read())])
+        self.bundle = (name, [ray.put(read())], environment)
         self.command = ["mayhap", *opening["arguments"]]
         self.perform = ray.remote(num_cpus=1, max_retries=RETRIES)(perform)
         self.running = {}
@@ -222,12 +238,7 @@ class Driver:
 def connect(ray, address, workers):
     import logging
 
-    variables = {name: value for name, value in os.environ.items() if name.upper().startswith(SETTINGS)}
-    settings = {
-        "log_to_driver": False,
-        "logging_level": logging.ERROR,
-        "runtime_env": {"env_vars": variables} if variables else None,
-    }
+    settings = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address == "auto":
         try:
             ray.init(address="auto", **settings)
@@ -249,8 +260,6 @@ def main():
     import queue
     import threading
 
-    # A local cluster must not report its use.
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     opening = json.loads(sys.stdin.readline())
     # What Ray prints is not an answer.
     answers, sys.stdout = sys.stdout, sys.stderr

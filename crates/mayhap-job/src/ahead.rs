@@ -10,14 +10,18 @@ use std::process::Stdio;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mayhap_explore::{Next, Tried, run};
+use mayhap_explore::{Explorer, Next, Outcome, Tried, run};
 use mayhap_replay::fixed_addresses;
 
 use super::Stdin;
+use super::elsewhere::{Elsewhere, There};
 use crate::Error;
 
 /// Results that wait to be chosen, for each thread.
 const WAITING: usize = 8;
+
+/// Where the loader looks for libraries.
+const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
 /// What it takes to make a run.
 pub struct Runs {
@@ -33,6 +37,8 @@ pub struct Runs {
     pub inputs: bool,
     /// For files of the run.
     pub folder: PathBuf,
+    /// A folder with libraries that the program needs and the machine may lack.
+    pub libraries: Option<PathBuf>,
 }
 
 impl Runs {
@@ -41,6 +47,12 @@ impl Runs {
         let fixed = self.fixed || matches!(next, Next::Turns(..));
         let program = if fixed { fixed_addresses::fixed(&self.program) } else { self.program.clone() };
         let mut command = mayhap_record::command(&program, &self.runtime)?;
+        if let Some(libraries) = &self.libraries {
+            let found = command.get_envs().find(|(name, _)| *name == LIBRARY_PATH).and_then(|(_, value)| value);
+            let found = found.map(std::ffi::OsStr::to_os_string).unwrap_or_default();
+            let all = std::env::split_paths(&found).chain([libraries.clone()]);
+            command.env(LIBRARY_PATH, std::env::join_paths(all).map_err(Error::new)?);
+        }
         command.stdin(self.stdin.again()?).stdout(Stdio::piped()).stderr(Stdio::piped());
         let attempt = match next {
             Next::Drawn(attempt) => attempt,
@@ -54,9 +66,20 @@ impl Runs {
     }
 }
 
+/// A run that was made.
+pub(super) enum Made {
+    /// On this machine.
+    Here(Box<Tried>),
+    /// On another one; it ended well, and this was learnt from it.
+    Elsewhere(Box<Outcome>),
+}
+
 /// Runs that other threads make ahead.
-pub(super) struct Ahead {
+pub(super) struct Ahead<'a> {
     runs: Runs,
+    elsewhere: Option<&'a dyn Elsewhere>,
+    /// Whether runs in turns on a machine are those that are made here, by its name.
+    alike: Mutex<HashMap<String, bool>>,
     limit: Duration,
     /// How many threads make runs, besides the one that chooses.
     threads: usize,
@@ -68,19 +91,20 @@ pub(super) struct Ahead {
 struct State {
     wanted: VecDeque<Next>,
     running: HashSet<Next>,
-    done: HashMap<Next, Result<Tried, Error>>,
+    done: HashMap<Next, Result<Made, Error>>,
     ends: bool,
 }
 
-/// Calls `work` while as many runs are made at the same time.
+/// Calls `work` while as many runs are made at the same time, here and elsewhere.
 pub(super) fn with<T>(
     runs: Runs,
     limit: Duration,
-    at_once: usize,
-    work: impl FnOnce(&Ahead) -> Result<T, Error>,
+    (at_once, elsewhere): (usize, Option<&dyn Elsewhere>),
+    work: impl FnOnce(&Ahead<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let threads = at_once.saturating_sub(1);
-    let ahead = Ahead { runs, limit, threads, state: Mutex::default(), changed: Condvar::new() };
+    let threads = elsewhere.map_or(at_once.saturating_sub(1), Elsewhere::at_once);
+    let (alike, state, changed) = (Mutex::default(), Mutex::default(), Condvar::new());
+    let ahead = Ahead { runs, elsewhere, alike, limit, threads, state, changed };
     std::thread::scope(|scope| {
         for number in 1..=threads {
             let ahead = &ahead;
@@ -92,7 +116,7 @@ pub(super) fn with<T>(
     })
 }
 
-struct End<'a>(&'a Ahead);
+struct End<'a>(&'a Ahead<'a>);
 
 impl Drop for End<'_> {
     fn drop(&mut self) {
@@ -101,7 +125,7 @@ impl Drop for End<'_> {
     }
 }
 
-impl Ahead {
+impl Ahead<'_> {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -128,7 +152,7 @@ impl Ahead {
     }
 
     /// What a run came to that is chosen now.
-    pub(super) fn make(&self, next: &Next) -> Result<Tried, Error> {
+    pub(super) fn make(&self, next: &Next) -> Result<Made, Error> {
         let mut state = self.lock();
         loop {
             if let Some(done) = state.done.remove(next) {
@@ -137,7 +161,7 @@ impl Ahead {
             if !state.running.contains(next) {
                 state.wanted.retain(|wanted| wanted != next);
                 drop(state);
-                return self.runs.make(next, self.limit, 0);
+                return self.make_here(next, 0);
             }
             state = self.wait(state);
         }
@@ -154,11 +178,40 @@ impl Ahead {
             };
             state.running.insert(next.clone());
             drop(state);
-            let tried = self.runs.make(&next, self.limit, number);
+            let made = self.make_anywhere(&next, number);
             state = self.lock();
             state.running.remove(&next);
-            state.done.insert(next, tried);
+            state.done.insert(next, made);
             self.changed.notify_all();
         }
+    }
+
+    fn make_here(&self, next: &Next, number: usize) -> Result<Made, Error> {
+        Ok(Made::Here(Box::new(self.runs.make(next, self.limit, number)?)))
+    }
+
+    /// Makes a run elsewhere. One that failed is made here, since all of it is looked at; so is one of a machine whose runs differ.
+    fn make_anywhere(&self, next: &Next, number: usize) -> Result<Made, Error> {
+        let Some(elsewhere) = self.elsewhere else { return self.make_here(next, number) };
+        let Some(There { outcome, machine }) = elsewhere.make(next, self.limit)? else {
+            return self.make_here(next, number);
+        };
+        let known = self.alike.lock().unwrap_or_else(PoisonError::into_inner).get(&machine).copied();
+        match (next, known) {
+            (Next::Drawn(_), _) | (_, Some(true)) => Ok(Made::Elsewhere(Box::new(outcome))),
+            (_, Some(false)) => self.make_here(next, number),
+            (_, None) => {
+                let here = self.runs.make(next, self.limit, number)?;
+                let is_alike = Explorer::outcome(next, &here)? == outcome;
+                self.alike.lock().unwrap_or_else(PoisonError::into_inner).insert(machine, is_alike);
+                Ok(Made::Here(Box::new(here)))
+            }
+        }
+    }
+
+    /// Machines whose runs in turns are not those that are made here.
+    pub(super) fn different(&self) -> Vec<String> {
+        let alike = self.alike.lock().unwrap_or_else(PoisonError::into_inner);
+        alike.iter().filter(|(_, is_alike)| !**is_alike).map(|(machine, _)| machine.clone()).collect()
     }
 }

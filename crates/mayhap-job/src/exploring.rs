@@ -5,6 +5,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mayhap_explore::minimise::minimise;
@@ -20,7 +21,8 @@ use mayhap_trace::{EventId, Execution, Op, Trace, format};
 use mayhap_wire::ring::Schedule;
 use mayhap_witness::{Checker, Model, Target, Witness};
 
-use super::ahead::{self, Ahead, Runs};
+use super::ahead::{self, Ahead, Made, Runs};
+use super::elsewhere::Elsewhere;
 use super::observed::describe;
 use super::progress::{Came, Progress};
 use super::{Stage, Work, memory};
@@ -59,6 +61,8 @@ pub struct Exploring {
     pub resume: bool,
     /// How many runs are made at the same time.
     pub at_once: usize,
+    /// Who makes them, if not this machine alone.
+    pub elsewhere: Option<Arc<dyn Elsewhere>>,
     /// Where the manifest goes if all executions were explored.
     pub manifest: Option<PathBuf>,
 }
@@ -75,14 +79,23 @@ impl Exploring {
             must_complete: false,
             resume: false,
             at_once: 1,
+            elsewhere: None,
             manifest: None,
         })
     }
 }
 
 impl Work<'_> {
+    /// Runs the program under other schedules, if the job is to.
+    pub(super) fn explore_if_asked(&mut self) -> Result<(), Error> {
+        match &self.job.explore {
+            Some(exploring) => self.explore(exploring),
+            None => Ok(()),
+        }
+    }
+
     /// Runs the program under other schedules.
-    pub(super) fn explore(&mut self, exploring: &Exploring) -> Result<(), Error> {
+    fn explore(&mut self, exploring: &Exploring) -> Result<(), Error> {
         let Some((recorded, steps)) = self.first.clone() else { return Ok(()) };
         let one_thread = self.notes.iter().any(|note| note == super::ONE_THREAD);
         if recorded.late || one_thread || self.interrupt.is_set() || self.halted {
@@ -97,9 +110,17 @@ impl Work<'_> {
             true => Some(self.open_journal(&mut explorer, &mut progress)?),
             false => None,
         };
+        let elsewhere = exploring.elsewhere.as_deref().filter(|elsewhere| {
+            let (stdin, is_cut) = self.stdin.kept().unwrap_or_default();
+            elsewhere.begin(self.job.inputs, &stdin);
+            !is_cut
+        });
         let runs = self.runs()?;
-        let stopped = ahead::with(runs, limit, exploring.at_once, |ahead| {
-            self.explore_all(exploring, &recorded, &mut progress, &mut explorer, journal.as_mut(), ahead)
+        let stopped = ahead::with(runs, limit, (exploring.at_once, elsewhere), |ahead| {
+            let done = self.explore_all(exploring, &recorded, &mut progress, &mut explorer, journal.as_mut(), ahead);
+            let differ = |machine| format!("runs on {machine} differ from those here, which were made instead");
+            self.notes.extend(ahead.different().into_iter().map(differ));
+            done
         })?;
         (self.tell)(Stage::Exploring { schedules: progress.runs, failures: progress.failures });
         let mut exploration = Exploration {
@@ -133,7 +154,7 @@ impl Work<'_> {
         progress: &mut Progress,
         explorer: &mut Explorer,
         mut journal: Option<&mut Journal>,
-        ahead: &Ahead,
+        ahead: &Ahead<'_>,
     ) -> Result<bool, Error> {
         while progress.runs < exploring.most && !self.interrupt.is_set() {
             let used = progress.started.elapsed();
@@ -145,16 +166,22 @@ impl Work<'_> {
             }
             let Some(next) = explorer.choose() else { break };
             ahead.want(|most| explorer.likely(most));
-            let tried = ahead.make(&next)?;
+            let made = ahead.make(&next)?;
             // The signal that ends this job may have ended the run.
             if self.interrupt.is_pressed() {
                 return Ok(true);
             }
-            let outcome = Explorer::outcome(&next, &tried)?;
+            let (outcome, tried) = match made {
+                Made::Here(tried) => (Explorer::outcome(&next, &tried)?, Some(*tried)),
+                Made::Elsewhere(outcome) => (*outcome, None),
+            };
             let is_new = explorer.learn(&next, &outcome);
             progress.runs += 1;
             progress.curve.add(progress.runs, explorer.systematic().map_or(0, |all| all.executions()), is_new);
-            let came = self.look_at(&next, tried, recorded, progress)?;
+            let came = match tried {
+                Some(tried) => self.look_at(&next, tried, recorded, progress)?,
+                None => Came::well(progress.seconds()),
+            };
             if self.interrupt.is_pressed() {
                 return Ok(true);
             }
@@ -221,13 +248,15 @@ impl Work<'_> {
 
     /// What makes runs.
     fn runs(&self) -> Result<Runs, Error> {
+        let elsewhere = self.job.explore.as_ref().and_then(|exploring| exploring.elsewhere.as_ref());
         Ok(Runs {
-            program: self.job.program.clone(),
+            program: elsewhere.map_or_else(|| self.job.program.clone(), |elsewhere| elsewhere.program()),
             runtime: runtime::folder()?,
             fixed: self.fixed,
             stdin: self.stdin.clone(),
             inputs: self.job.inputs,
             folder: self.job.folder.clone(),
+            libraries: elsewhere.map(|elsewhere| elsewhere.libraries()),
         })
     }
 

@@ -13,6 +13,7 @@
 
 mod ahead;
 mod curve;
+mod elsewhere;
 mod error;
 mod exploring;
 mod gathering;
@@ -25,6 +26,7 @@ mod resuming;
 mod stdin;
 pub mod suggest;
 mod trying;
+mod trouble;
 mod trying_memory;
 
 use std::collections::{HashMap, HashSet};
@@ -41,6 +43,7 @@ use mayhap_wire::ring::Schedule;
 use mayhap_witness::Target;
 
 pub use ahead::Runs;
+pub use elsewhere::{Elsewhere, There};
 pub use error::Error;
 pub use exploring::Exploring;
 pub use interrupt::Interrupt;
@@ -174,9 +177,9 @@ struct Work<'a> {
     known: HashSet<String>,
     /// Names of places that some analysed run has been to.
     places: HashSet<String>,
-    /// Whether addresses decide where the program goes, once that was looked for.
     /// The program has the same addresses in every run.
     fixed: bool,
+    /// Whether addresses decide where the program goes, once that was looked for.
     led_by_addresses: Option<bool>,
     /// Whether the program prints the same in every run, once that was looked for.
     prints_the_same: Option<bool>,
@@ -244,18 +247,17 @@ impl Job {
             let mut next = Vec::new();
             for recording in std::mem::take(&mut queue) {
                 if !work.interrupt.is_set() && !work.halted {
-                    work.analyse(&recording, round, &mut next)?;
+                    let analysed = work.analyse(&recording, round, &mut next);
+                    work.unless_found(analysed)?;
                 }
             }
             queue = next;
-            if queue.is_empty() {
-                break;
-            }
         }
         if resumes && !work.interrupt.is_set() {
             work.begin()?;
         }
-        work.explore_if_asked()?;
+        let explored = work.explore_if_asked();
+        work.unless_found(explored)?;
         work.finish()
     }
 }
@@ -264,13 +266,6 @@ impl Job {
 const TRIED: u32 = u32::MAX;
 
 impl Work<'_> {
-    fn explore_if_asked(&mut self) -> Result<(), Error> {
-        match &self.job.explore {
-            Some(exploring) => self.explore(exploring),
-            None => Ok(()),
-        }
-    }
-
     /// How a run of the job is recorded.
     fn recording_options(&self, schedule: Schedule, output: PathBuf) -> record::Options {
         let slice = record::usual_slice(schedule);
@@ -324,6 +319,7 @@ impl Work<'_> {
         let ended_from_here = late && self.interrupt.is_set();
         let limit = watch.late.then_some(self.job.timeout);
         let failed = Failed::of(watch.is_stuck, limit, taken.status, &output).filter(|_| !ended_from_here);
+        let failed = failed.map(|failed| self.located(failed, schedule, seed));
         summary.stdin = self.stdin.kept().map(|(bytes, _)| bytes);
         let recorded = Recorded { run: summary.clone(), output: Some(output), late };
         self.first.get_or_insert((recorded.clone(), taken.units()));
@@ -434,7 +430,10 @@ impl Work<'_> {
             }
             if let Some(proof) = proof.filter(|_| self.job.replays > 0 && !self.interrupt.is_set()) {
                 match Plan::new(replays.execution, &steps, proof.target(), proof.witness()) {
-                    Ok(plan) => self.replay(replays, &steps, &plan, &mut finding, proof.target(), (round, next))?,
+                    Ok(plan) => {
+                        let done = self.replay(replays, &steps, &plan, &mut finding, proof.target(), (round, next));
+                        done.unwrap_or_else(|error| self.cut_short(&error));
+                    }
                     Err(why) => {
                         finding.replayed(Replay { diverged: Some(why), ..Replay::default() });
                     }
@@ -522,8 +521,10 @@ impl Work<'_> {
             let summary =
                 Run { root: self.job.root.clone(), ..Run::new(&self.job.program, last.status, Duration::ZERO) };
             let writer = format::create(&path).map_err(|error| Error::at(&path, error))?;
-            last.taken.write(writer, &path, &summary)?;
-            next.push(Recording { path, recorded: replays.recording.recorded.clone(), failed: None });
+            let written = last.taken.write(writer, &path, &summary)?;
+            if written.events > 0 {
+                next.push(Recording { path, recorded: replays.recording.recorded.clone(), failed: None });
+            }
         }
         Ok(())
     }

@@ -2,14 +2,17 @@
 
 use std::fs::File;
 use std::io::BufReader;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
-use mayhap_explore::Failure as Failed;
+use mayhap_explore::{Attempt, Failure as Failed};
+use mayhap_record as record;
 use mayhap_replay::outcome::signal_name;
 use mayhap_report::{Describer, Finding};
 use mayhap_trace::attachments::ThreadNames;
 use mayhap_trace::attachments::waiting::Waiting;
 use mayhap_trace::{Execution, Trace};
+use mayhap_wire::ring::Schedule;
 
 use super::{Work, memory};
 use mayhap_report::stacks;
@@ -20,6 +23,19 @@ impl Work<'_> {
         let finding = describe(failed, path, execution);
         if self.known.insert(finding.fingerprint.clone()) {
             self.observed.push(finding);
+        }
+    }
+
+    /// A crash with the access that led to it, if it comes again while the runtime watches memory.
+    pub(super) fn located(&mut self, failed: Failed, schedule: Schedule, seed: u64) -> Failed {
+        let Failed::Signal(signal, _) = failed else { return failed };
+        let attempt = Attempt { schedule, slice: record::usual_slice(schedule), seed };
+        match self.attempt(attempt, self.job.timeout) {
+            Ok(again) if again.capture.status.signal() == Some(signal) => {
+                again.misuse.map_or(failed, |misuse| Failed::Memory(Box::new(misuse)))
+            }
+            // What a further run does is not what this one did.
+            _ => failed,
         }
     }
 }

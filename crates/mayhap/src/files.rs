@@ -88,12 +88,18 @@ impl Contents {
     }
 }
 
+fn looks_like_json(path: &Path) -> bool {
+    let mut first = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(64).read_to_end(&mut first));
+    read.is_ok() && first.trim_ascii_start().starts_with(b"{")
+}
+
 /// Advice for a file that is none of what a command takes; `None` if it may be.
 pub fn advice_unless(path: &Path, wanted: &[Contents]) -> Option<String> {
     let contents = Contents::of(path).filter(|contents| !wanted.contains(contents))?;
     // A witness or a report that is damaged is text: what reads it knows better where.
     let is_json = wanted.contains(&Contents::Witness) || wanted.contains(&Contents::Report);
-    if is_json && contents == Contents::Text {
+    if is_json && contents == Contents::Text && looks_like_json(path) {
         return None;
     }
     Some(contents.advice(path))

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mayhap_detect::candidates::Limits;
@@ -11,6 +12,7 @@ use mayhap_trace::Trace;
 
 use super::arguments::compiler_of;
 use super::check::EngineArgs;
+use super::elsewhere::Ray;
 use super::predict::KindName;
 use super::record::InputArgs;
 use super::run::{compile, hide_folder, progress, runnable, search, temporary_folder};
@@ -18,7 +20,7 @@ use crate::options::Environment;
 use crate::reporting::ReportArgs;
 use crate::{Exit, Failure};
 use mayhap_analyse as predict;
-use mayhap_job::{Exploring, Job};
+use mayhap_job::{Elsewhere, Exploring, Job};
 
 /// Run a program under one schedule after the other: all distinguishable executions on this input, or as many as time allows
 ///
@@ -77,6 +79,13 @@ pub struct Args {
     /// How many runs to make at the same time; the result does not depend on it
     #[arg(short = 'j', long = "jobs", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     jobs: u8,
+
+    /// Have runs made by a Ray cluster, too: its address, or `auto` for one on this machine, which is started if none runs
+    ///
+    /// The program travels with its libraries, but not with files that it reads. The result does not depend on it. Needs Python with Ray
+    /// (`pip install ray`); MAYHAP_PYTHON names another Python than `python3`.
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["resume", "manifest"])]
+    ray: Option<String>,
 
     /// Time limit for the recorded run and each replay, in seconds
     #[arg(long, value_name = "S", default_value_t = super::TIMEOUT)]
@@ -139,6 +148,7 @@ impl Args {
                 self.program.clone()
             }
         };
+        let ray = self.ray.as_ref().map(|address| Ray::start(address, self.jobs.into(), &program)).transpose()?;
         let kinds = if self.no_predict {
             Vec::new()
         } else {
@@ -179,6 +189,7 @@ impl Args {
                 must_complete: true,
                 resume: self.resume.is_some(),
                 at_once: self.jobs.into(),
+                elsewhere: ray.map(|ray| Arc::new(ray) as Arc<dyn Elsewhere>),
                 manifest: self.manifest.clone().or(self.resume.as_ref().map(|folder| folder.join("manifest.json"))),
             }),
         };

@@ -95,6 +95,7 @@ fn repeat(manifest: &Manifest) -> Result<Result<usize, String>, Failure> {
         stdin: Stdin::read_whole(folder.path())?,
         inputs: manifest.inputs,
         folder: folder.path().to_path_buf(),
+        libraries: None,
     };
     let limit = std::time::Duration::from_secs_f64(TIMEOUT);
     for (number, steps) in closure::unfold(manifest).unwrap_or_default().iter().enumerate() {

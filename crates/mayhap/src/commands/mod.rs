@@ -22,6 +22,7 @@ pub mod convert;
 pub mod corpus;
 pub mod demo;
 pub mod detect;
+mod elsewhere;
 pub mod explore;
 pub mod generate;
 pub mod java;
@@ -89,6 +90,9 @@ enum Command {
     /// Analyses traces for `mayhap corpus`
     #[command(hide = true)]
     CorpusWorker,
+    /// Makes runs for `mayhap explore --ray`
+    #[command(hide = true)]
+    ExploreWorker,
     /// Runs a program for cargo
     #[command(hide = true)]
     Runner {
@@ -120,6 +124,7 @@ impl Cli {
             Command::Corpus(args) => args.run(out),
             Command::Ci(args) => args.run(out),
             Command::CorpusWorker => corpus::work(),
+            Command::ExploreWorker => elsewhere::work(),
             Command::Explore(args) => args.run(out),
             Command::Demo(args) => args.run(out),
             Command::Report(args) => args.run(out),

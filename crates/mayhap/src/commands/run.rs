@@ -241,9 +241,10 @@ pub(super) fn progress(stage: &Stage<'_>) {
 pub(super) fn temporary_folder() -> Result<tempfile::TempDir, Failure> {
     let folder = std::env::temp_dir();
     tempfile::Builder::new().prefix("mayhap-").tempdir_in(&folder).map_err(|error| {
-        // The error itself names the folder that there is not.
-        let message = format!("cannot create a temporary folder here: {}; TMPDIR selects another one", error.kind());
-        Failure::at(&folder, message)
+        // The error itself names the folder that there is not, and its kind is not what the system calls it.
+        let why = error.to_string();
+        let why = why.split(" at path ").next().unwrap_or_default();
+        Failure::at(&folder, format_args!("cannot create a temporary folder here: {why}; TMPDIR selects another one"))
     })
 }
 
@@ -261,7 +262,9 @@ pub(super) fn runnable(command: &str, program: &[OsString]) -> Result<(), Failur
         return Err(Failure::new(message));
     }
     let has_folder = program[0].as_encoded_bytes().contains(&b'/');
-    if let Some(word) = misplaced(program) {
+    // What comes after `--` was meant for the program.
+    let is_divided = std::env::args_os().any(|word| word == "--");
+    if let Some(word) = misplaced(program).filter(|_| !is_divided) {
         let word = word.to_string_lossy();
         note(format_args!(
             "{word} goes to the program; options of mayhap come before it: mayhap {command} {word} … -- {}",

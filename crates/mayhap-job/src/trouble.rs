@@ -1,0 +1,28 @@
+//! What becomes of a job when a part of it cannot be done: the report of the rest.
+
+use super::{Error, Work};
+
+impl Work<'_> {
+    /// Passes an error on, unless there is a report: it is not lost for it.
+    pub(super) fn unless_found(&mut self, done: Result<(), Error>) -> Result<(), Error> {
+        match done {
+            Err(error) if self.report.is_some() || !self.observed.is_empty() => {
+                self.cut_short(&error);
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// Notes what kept a part of the job from being done. What was found before stays.
+    pub(super) fn cut_short(&mut self, error: &Error) {
+        let is_temporary = !self.job.keep && error.path().is_some_and(|path| path.starts_with(&self.job.folder));
+        let why = if is_temporary { error.message().to_string() } else { error.to_string() };
+        let advice = if why.contains("No space left") { "; TMPDIR selects another folder for temporary files" } else { "" };
+        let note = format!("not everything was done: {why}{advice}");
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+        self.undecided = true;
+    }
+}
