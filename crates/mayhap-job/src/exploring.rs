@@ -143,7 +143,7 @@ impl Work<'_> {
         }
         self.undecided |= exploring.must_complete && !exploration.complete;
         self.exploration = Some(exploration);
-        Ok(())
+        self.analyse_explored(progress.elsewhere)
     }
 
     /// Makes runs until none is left, or time or runs are used up. Says whether it was stopped in a run.
@@ -178,8 +178,9 @@ impl Work<'_> {
             let is_new = explorer.learn(&next, &outcome);
             progress.runs += 1;
             progress.curve.add(progress.runs, explorer.systematic().map_or(0, |all| all.executions()), is_new);
+            let follows = self.job.rounds > 1 && progress.elsewhere.is_new(&outcome) && !progress.elsewhere.is_full();
             let came = match tried {
-                Some(tried) => self.look_at(&next, tried, recorded, progress)?,
+                Some(tried) => self.look_at(&next, tried, recorded, progress, follows)?,
                 None => Came::well(progress.seconds()),
             };
             if self.interrupt.is_pressed() {
@@ -192,13 +193,14 @@ impl Work<'_> {
         Ok(false)
     }
 
-    /// Looks whether a run failed, and reports it.
+    /// Looks whether a run failed, and reports it. One that did not is kept if it is to be followed.
     fn look_at(
         &mut self,
         asked: &Next,
         tried: Tried,
         recorded: &Recorded,
         progress: &mut Progress,
+        follows: bool,
     ) -> Result<Came, Error> {
         let known = (self.explored.len(), self.notes.len());
         let failed = Failed::beyond(&tried, recorded);
@@ -221,6 +223,8 @@ impl Work<'_> {
                 let next = next.as_ref().unwrap_or(asked);
                 self.report_failure(failed, next, progress.runs, tried)?;
             }
+        } else if follows {
+            self.follow(tried, progress.runs, &mut progress.elsewhere)?;
         }
         Ok(Came {
             failed,

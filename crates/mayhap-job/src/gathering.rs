@@ -12,10 +12,6 @@ impl Work<'_> {
         trace.tables().locations.iter().any(|name| !self.places.contains(name))
     }
 
-    pub(super) fn remember(&mut self, trace: &Trace) {
-        self.places.extend(trace.tables().locations.iter().map(str::to_string));
-    }
-
     /// Adds the counts of another trace's report.
     pub(super) fn merge(&mut self, part: Report) {
         let Some(report) = &mut self.report else {

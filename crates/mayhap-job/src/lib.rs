@@ -3,7 +3,7 @@
 //!
 //! Each recorded run is analysed for itself; the same bug in several runs is one finding (its fingerprint says so). A replay
 //! leads the program where no run has been: where it executed code that no run before had, its own recording is analysed in
-//! the next round.
+//! the next round. So are explored runs in which a thread executed code that it had not executed before, or read something else there.
 //!
 //! In comes a [`Job`]: a program, its arguments, and what to try within which bounds. Out comes [`Done`]: a report and notes. What
 //! the job is doing meanwhile goes to a function that the caller gives. This room must not know how arguments are parsed, what a
@@ -16,6 +16,7 @@ mod curve;
 mod elsewhere;
 mod error;
 mod exploring;
+mod following;
 mod gathering;
 mod interrupt;
 mod memory;
@@ -175,7 +176,7 @@ struct Work<'a> {
     report: Option<Report>,
     /// Fingerprints of findings.
     known: HashSet<String>,
-    /// Names of places that some analysed run has been to.
+    /// Names of places that some analysed run has been to, and of threads with places that they have been to.
     places: HashSet<String>,
     /// The program has the same addresses in every run.
     fixed: bool,
@@ -357,7 +358,7 @@ impl Work<'_> {
         let trace = loaded.trace;
         if round == 1 {
             (self.tell)(Stage::Recorded { trace: &trace, run: &recording.recorded.run });
-        } else if !self.is_news(&trace) {
+        } else if round != following::EXPLORED && !self.is_news(&trace) {
             return Ok(());
         }
         self.remember(&trace);

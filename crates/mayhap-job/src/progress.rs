@@ -8,6 +8,7 @@ use mayhap_report::Finding;
 use serde::{Deserialize, Serialize};
 
 use super::curve::Curve;
+use super::following::Elsewhere;
 
 /// What is done so far.
 pub(super) struct Progress {
@@ -20,13 +21,15 @@ pub(super) struct Progress {
     pub(super) failures: u64,
     pub(super) alike: HashMap<Failed, u32>,
     pub(super) curve: Curve,
+    /// Runs that went where no other had been.
+    pub(super) elsewhere: Elsewhere,
 }
 
 impl Progress {
     /// Nothing is done yet.
     pub(super) fn new(limit: Duration) -> Progress {
         let (started, alike, curve) = (Instant::now(), HashMap::new(), Curve::default());
-        Progress { started, before: 0.0, limit, runs: 0, failures: 0, alike, curve }
+        Progress { started, before: 0.0, limit, runs: 0, failures: 0, alike, curve, elsewhere: Elsewhere::default() }
     }
 
     /// All that was spent.

@@ -16,6 +16,7 @@ mod libc_real {
     use super::*;
     real! {
         fn memcpy(to: Place, from: Place, n: size_t) -> Place, c"GLIBC_2.14";
+        fn mempcpy(to: Place, from: Place, n: size_t) -> Place;
         fn memmove(to: Place, from: Place, n: size_t) -> Place;
         fn memset(to: Place, byte: c_int, n: size_t) -> Place;
         fn memcmp(a: Place, b: Place, n: size_t) -> c_int;
@@ -38,10 +39,12 @@ use libc_real as libc_;
 exports! {
     memcpy => copy;
     __tsan_memcpy => copy;
+    mempcpy => copy_to_end;
     memmove => shift;
     __tsan_memmove => shift;
     memset => fill;
     __tsan_memset => fill;
+    bzero => clear;
     memcmp => compare;
     bcmp => compare;
     memchr => find;
@@ -98,6 +101,14 @@ unsafe extern "C" fn copy(to: Place, from: Place, n: size_t) -> Place {
     unsafe { libc_::memcpy(to, from, n) }
 }
 
+unsafe extern "C" fn copy_to_end(to: Place, from: Place, n: size_t) -> Place {
+    let ranges = Ranges::begin();
+    ranges.read(from, || n);
+    ranges.write(to, || n);
+    // SAFETY: the caller's own arguments.
+    unsafe { libc_::mempcpy(to, from, n) }
+}
+
 unsafe extern "C" fn shift(to: Place, from: Place, n: size_t) -> Place {
     let ranges = Ranges::begin();
     ranges.read(from, || n);
@@ -111,6 +122,13 @@ unsafe extern "C" fn fill(to: Place, byte: c_int, n: size_t) -> Place {
     ranges.write(to, || n);
     // SAFETY: the caller's own arguments.
     unsafe { libc_::memset(to, byte, n) }
+}
+
+unsafe extern "C" fn clear(to: Place, n: size_t) {
+    let ranges = Ranges::begin();
+    ranges.write(to, || n);
+    // SAFETY: the caller's own arguments.
+    unsafe { libc_::memset(to, 0, n) };
 }
 
 unsafe extern "C" fn compare(a: Place, b: Place, n: size_t) -> c_int {

@@ -11,7 +11,7 @@ use iced_x86::{FlowControl, Instruction};
 use crate::machine_code::{HOOKS, LIBRARIES, STUB, callee, decode};
 
 /// Functions of the C library that only compute or print, or whose uses of memory the runtime records as accesses.
-const SAFE: [&str; 62] = [
+const SAFE: [&str; 64] = [
     "malloc",
     "calloc",
     "realloc",
@@ -20,8 +20,10 @@ const SAFE: [&str; 62] = [
     "memalign",
     "posix_memalign",
     "memcpy",
+    "mempcpy",
     "memmove",
     "memset",
+    "bzero",
     "memcmp",
     "bcmp",
     "memchr",

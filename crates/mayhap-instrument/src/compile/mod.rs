@@ -120,9 +120,14 @@ pub fn translate(
     if family == Family::Gcc {
         all.push("-Wno-tsan".into());
         all.extend(FENCES.map(OsString::from));
+        all.extend(call_memory_functions(language).map(OsString::from));
     }
     all.extend(assembler.map(|folder| joined("-B", &folder.join(""))));
     all.extend(kept);
+    if family == Family::Gcc {
+        // What it defines calls functions as built-in ones.
+        all.push("-U_FORTIFY_SOURCE".into());
+    }
     match family {
         Family::Gcc if archive => all.push(joined("-specs=", &folder.join(runtime::SPECS_NAME))),
         Family::Gcc if assembler.is_some() => all.push("-fsanitize=thread".into()),
@@ -151,6 +156,30 @@ const FENCES: [&str; 2] = [
     "-D__atomic_thread_fence(order)=__builtin___tsan_atomic_thread_fence(order)",
     "-D__sync_synchronize()=__builtin___tsan_atomic_thread_fence(5)",
 ];
+
+/// Functions that gcc replaces by loads and stores which it does not instrument, where it knows how many bytes there are. Called, the
+/// runtime records what they do. clang calls them where it instruments.
+const CALLED: [&str; 16] = [
+    "memcpy", "mempcpy", "memmove", "memset", "memcmp", "memchr", "bcmp", "bzero", "strcpy", "stpcpy", "strncpy",
+    "strcat", "strncat", "strcmp", "strncmp", "sprintf",
+];
+/// Those that the C++ library asks for as built-in functions.
+const BUILT_IN: [&str; 4] = ["memcpy", "memmove", "memset", "memcmp"];
+
+/// Options that make gcc call functions that touch memory. A built-in function is one whatever the options say, so it must not know the
+/// number of bytes: nothing is added to it, since addresses of programs have 47 bits. Only C++ computes with them at compile time.
+fn call_memory_functions(language: Language) -> impl Iterator<Item = String> {
+    let is_cxx = language == Language::Cxx;
+    let nothing = if is_cxx {
+        "(__builtin_is_constant_evaluated()?0:(__SIZE_TYPE__)__builtin_return_address(0)>>47)"
+    } else {
+        "((__SIZE_TYPE__)__builtin_return_address(0)>>47)"
+    };
+    let opaque = move |name: &&str| format!("-D__builtin_{name}(a,b,n)=__builtin_{name}(a,b,(n)+{nothing})");
+    let built_in = BUILT_IN.iter().filter(move |&&name| is_cxx || name != "memcmp").map(move |name| opaque(&name));
+    let called = CALLED.iter().map(|name| format!("-fno-builtin-{name}"));
+    called.chain(["-mstringop-strategy=libcall".to_owned()]).chain(built_in)
+}
 
 /// A function of each part of gcc's OpenMP library that the runtime stands in front of.
 const OPEN_MP: [&str; 11] = [
@@ -381,8 +410,13 @@ mod tests {
         let with = |line, family| {
             text(&translate(words(line), Language::C, family, Path::new("/rt"), Some(Path::new("/rt/as"))))
         };
-        assert_eq!(with("-c a.c", Family::Gcc), format!("-g {OWN} -B/rt/as/ -c a.c -fsanitize=thread"));
-        assert!(with("a.c -o a", Family::Gcc).contains("-B/rt/as/ a.c -o a -fsanitize=thread -Xlinker"));
+        assert_eq!(
+            with("-c a.c", Family::Gcc),
+            format!("-g {OWN} -B/rt/as/ -c a.c -U_FORTIFY_SOURCE -fsanitize=thread")
+        );
+        assert!(
+            with("a.c -o a", Family::Gcc).contains("-B/rt/as/ a.c -o a -U_FORTIFY_SOURCE -fsanitize=thread -Xlinker")
+        );
         let clang =
             "-g -B/rt/as/ -c a.c -fsanitize=thread -fno-integrated-as -mllvm -tsan-instrument-read-before-write=1";
         assert_eq!(with("-c a.c", Family::Clang), clang);
@@ -405,8 +439,29 @@ mod tests {
     }
 
     /// What gcc gets before the user's arguments.
-    const OWN: &str = "-Wno-tsan -D__atomic_thread_fence(order)=__builtin___tsan_atomic_thread_fence(order) -D__sync_synchronize()=__builtin___tsan_atomic_thread_fence(5)";
-    const GCC: &str = "-fsanitize=thread -fsanitize-coverage=trace-pc";
+    struct Own;
+    const OWN: Own = Own;
+
+    impl std::fmt::Display for Own {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "-Wno-tsan {}", FENCES.join(" "))?;
+            call_memory_functions(Language::C).try_for_each(|option| write!(f, " {option}"))
+        }
+    }
+
+    #[test]
+    fn gcc_calls_functions_that_touch_memory() {
+        let options = |language| call_memory_functions(language).collect::<Vec<_>>().join(" ");
+        let (c, cxx) = (options(Language::C), options(Language::Cxx));
+        assert!(c.contains("-fno-builtin-memcpy ") && c.contains("-D__builtin_memset(a,b,n)="), "{c}");
+        assert!(!c.contains("is_constant_evaluated") && !c.contains("__builtin_memcmp"), "{c}");
+        assert!(
+            cxx.contains("-D__builtin_memcmp(a,b,n)=__builtin_memcmp(a,b,(n)+(__builtin_is_constant_evaluated()"),
+            "{cxx}"
+        );
+    }
+
+    const GCC: &str = "-U_FORTIFY_SOURCE -fsanitize=thread -fsanitize-coverage=trace-pc";
     const CLANG: &str =
         "-fsanitize=thread -fsanitize-coverage=trace-pc-guard -mllvm -tsan-instrument-read-before-write=1";
     const RPATH: &str = "-Xlinker --enable-new-dtags -Xlinker -rpath -Xlinker /rt";
@@ -435,7 +490,7 @@ mod tests {
         let archive = format!("/rt/{} -Wl,@/rt/{} -Wl,-u,__tsan_init", runtime::ARCHIVE_NAME, runtime::WRAPS_NAME);
         for option in ["-static", "-static-pie"] {
             let line = format!("{option} a.c -o a");
-            let gcc = format!("{archive} -g {OWN} {line} -specs=/rt/{}", runtime::SPECS_NAME);
+            let gcc = format!("{archive} -g {OWN} {line} -U_FORTIFY_SOURCE -specs=/rt/{}", runtime::SPECS_NAME);
             assert_eq!(text(&call(&line, Family::Gcc)), gcc);
             let clang = format!("{archive} -g {line} {CLANG} -fno-sanitize-link-runtime");
             assert_eq!(text(&call(&line, Family::Clang)), clang);

@@ -121,11 +121,22 @@ impl<'a> Replay<'a> {
         if happened.decision.is_none() { self.silent(thread) } else { Ok(()) }
     }
 
-    /// Runs steps that no event stands for.
+    /// The thread has the lock already, or keeps it: such an event takes no part in schedules.
+    fn is_reentrant(&self, thread: usize, effect: &Effect) -> bool {
+        let held = |lock: usize| self.state.locks[lock].readers.iter().filter(|reader| **reader == thread).count();
+        match *effect {
+            Effect::Acquired { lock, shared: true, .. } => held(lock) > 0,
+            Effect::Released { lock, shared: true } => held(lock) > 1,
+            _ => false,
+        }
+    }
+
+    /// Runs steps that no event of a schedule stands for.
     fn silent(&mut self, thread: usize) -> Result<(), String> {
         let Some(step) = self.next(thread) else { return Ok(()) };
-        let is_silent = !self.lowered.origins.iter().any(|origin| origin.step() == Some(step));
         let recorded = &self.recording.steps[step as usize];
+        let is_silent = self.is_reentrant(thread, &recorded.effect)
+            || !self.lowered.origins.iter().any(|origin| origin.step() == Some(step));
         let next = self.machine.next(&self.state, thread).map(|next| (next.site, next.part));
         if is_silent && recorded.effect != Effect::Aborted && next == Some((recorded.site, recorded.part)) {
             self.step(step, false)?;
