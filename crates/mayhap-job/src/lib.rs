@@ -20,6 +20,7 @@ mod interrupt;
 mod memory;
 mod observed;
 mod output;
+mod predicting;
 mod progress;
 mod resuming;
 mod stdin;

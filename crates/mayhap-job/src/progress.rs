@@ -1,12 +1,13 @@
 //! How far an exploration is, and what came of each run.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use mayhap_explore::Failure as Failed;
+use mayhap_explore::{Failure as Failed, Outcome};
 use mayhap_report::Finding;
 use serde::{Deserialize, Serialize};
 
+use super::Recording;
 use super::curve::Curve;
 
 /// What is done so far.
@@ -20,13 +21,23 @@ pub(super) struct Progress {
     pub(super) failures: u64,
     pub(super) alike: HashMap<Failed, u32>,
     pub(super) curve: Curve,
+    /// Where in the code steps of runs began.
+    codes: HashSet<u64>,
+    /// Traces of runs that came to new code.
+    pub(super) kept: Vec<Recording>,
 }
 
 impl Progress {
     /// Nothing is done yet.
     pub(super) fn new(limit: Duration) -> Progress {
         let (started, alike, curve) = (Instant::now(), HashMap::new(), Curve::default());
-        Progress { started, before: 0.0, limit, runs: 0, failures: 0, alike, curve }
+        let (codes, kept) = (HashSet::new(), Vec::new());
+        Progress { started, before: 0.0, limit, runs: 0, failures: 0, alike, curve, codes, kept }
+    }
+
+    /// Whether a run came to code that no run before it came to. Runs in which calls failed by choice do not count: replays do not make them fail.
+    pub(super) fn has_new_code(&mut self, outcome: &Outcome) -> bool {
+        !outcome.has_faults() && outcome.steps.iter().filter(|step| self.codes.insert(step.code)).count() > 0
     }
 
     /// All that was spent.
