@@ -116,6 +116,20 @@ impl Finding {
     }
 }
 
+/// A candidate that no reordering of the run reaches.
+#[derive(Clone, Debug)]
+pub struct RuledOut {
+    /// The kind.
+    pub kind: Kind,
+    /// The nearest instance.
+    pub target: Target,
+    /// Why no reordering reaches that, with event numbers.
+    pub reason: String,
+}
+
+/// The most candidates that are kept as ruled out.
+const MOST_RULED_OUT: usize = 10_000;
+
 /// How many groups (or pairs, if all instances were decided) ended how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -187,6 +201,8 @@ pub struct Prediction {
     pub racy_locations: Option<u64>,
     /// What is known of all reads, if nondeterministic ones were asked for.
     pub reads: Option<nondeterminism::Reads>,
+    /// Candidates that were refuted, in their order, as far as they are kept.
+    pub ruled_out: Vec<RuledOut>,
     /// Violations that were proven but whose accesses are reported as races already.
     pub covered: u64,
     /// What the engines counted, summed over workers.
@@ -268,6 +284,8 @@ struct Ending {
     proof: Option<(usize, Checked)>,
     /// The nearest instance that is undecided.
     open: Option<(usize, Undecided)>,
+    /// The nearest instance that was refuted, and why.
+    refuted: Option<(usize, String)>,
     /// How many were proven.
     proven: u64,
     /// Later events of proven races, if every instance was decided.
@@ -419,7 +437,10 @@ fn decide_part(
                     return ending;
                 }
             }
-            Verdict::Refuted(refutation) => drop(first_refuted.get_or_insert(refutation.rung)),
+            Verdict::Refuted(refutation) => {
+                first_refuted.get_or_insert(refutation.rung);
+                ending.refuted.get_or_insert((i, refutation.reason));
+            }
             Verdict::Unknown(undecided) => drop(ending.open.get_or_insert((i, undecided))),
         }
     }
@@ -448,6 +469,7 @@ fn add_findings(trace: &Trace, groups: Vec<Group>, endings: Vec<Ending>, every: 
             whole.proven += part.proven;
             whole.proof = whole.proof.or(part.proof);
             whole.open = whole.open.or(part.open);
+            whole.refuted = whole.refuted.or(part.refuted);
         }
         let occurrences = if every { whole.proven } else { group.instances };
         let finding = |instance, proof, suspicion| Finding::of(&group, instance, proof, suspicion, occurrences);
@@ -459,6 +481,11 @@ fn add_findings(trace: &Trace, groups: Vec<Group>, endings: Vec<Ending>, every: 
                 prediction.findings.push(finding);
             }
             continue;
+        }
+        if let (None, Some((instance, reason))) = (&whole.open, whole.refuted)
+            && prediction.ruled_out.len() < MOST_RULED_OUT
+        {
+            prediction.ruled_out.push(RuledOut { kind: group.kind, target: group.targets[instance].clone(), reason });
         }
         prediction.tally.left_out += group.instances - group.targets.len() as u64 + group.beyond;
         if let Some((instance, undecided)) = whole.open {

@@ -7,8 +7,9 @@
 //!    then lets a thread go on that is the first on a way to the second which leaves the first out (an *initial*: Abdulla, Aronis, Jonsson, Sagonas, POPL 2014). Of
 //!    several earlier steps that conflict at the same eight bytes, or at the same lock, the last counts (Flanagan, Godefroid, POPL 2005). If no initial can go on
 //!    there, there is a run for each thread that can. A set of runs that is closed in this sense has every execution, up to the order of steps that do not conflict.
-//! 3. **Nothing unseen**: no step says that something decided its way which the recording does not see, threads have ended where the program ended well, no notify chose among
-//!    several threads that wait, and no step in a conflict has both a plain write and a plain read after it.
+//!    **Choices**: where a step makes a choice, some run does the same up to it for each alternative.
+//! 3. **Nothing unseen**: no step says that something decided its way which the recording does not see, threads have ended where the program ended well, a notify that found
+//!    several threads waiting made a choice among them, and no step in a conflict has both a plain write and a plain read after it.
 //! 4. **Classes**: two runs are of one class exactly if each thread read the same in both; each class names its first run.
 //!
 //! Cost: as for exploring, without the runs. This module uses [`crate::manifest`] for the format and [`crate::steps_text`] to read steps, and nothing else of this crate.
@@ -16,12 +17,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mayhap_record::{Operation, TurnStep};
+use mayhap_wire::ring::choice;
 
 use crate::manifest::{FORMAT, Manifest, Reversal};
 use crate::steps_text;
 
 /// Reads of the same with the same result in a row that count as different steps.
 const ROUNDS: usize = 3;
+/// Waits of a thread that end before they were woken; further ones are not tried.
+const MOST_EARLY: usize = 2;
 /// The most steps of all runs.
 const MOST_STEPS: usize = 100_000_000;
 
@@ -41,11 +45,12 @@ pub struct Proven {
 /// What one thread read, in order.
 type Reads = Vec<Seen>;
 
-/// What a read saw: a value, or where the recording has none, for each byte the thread and the number of its write.
+/// What a read saw: a value, or where the recording has none, for each byte the thread and the number of its write. Or a call that failed by choice.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Seen {
     Value(u64),
     Writes(Vec<Option<(u32, u32)>>),
+    Failed(u32, u32),
 }
 
 /// Checks a manifest; the error says what is wrong, and with which run.
@@ -66,6 +71,7 @@ pub fn check(manifest: &Manifest) -> Result<Proven, String> {
         let order = Order::of(steps);
         nothing_unseen(&order, steps, run.success).map_err(at)?;
         closed(&tree, &order, steps, (path, &paths), &run.reversals).map_err(at)?;
+        all_alternatives(&tree, steps, path).map_err(at)?;
         proven.reversals += order.conflicts.len();
         proven.cut_loops |= order.cut;
     }
@@ -101,10 +107,13 @@ pub fn unfold(manifest: &Manifest) -> Result<Vec<Vec<TurnStep>>, String> {
     if runs.is_empty() { Err("no run".into()) } else { Ok(runs) }
 }
 
-/// The steps of all runs as a tree: nodes are states, by numbers, and edges are threads.
+/// Where a step of a thread leads: what was taken in its choices, and the state.
+type Ways = Vec<(Vec<u32>, usize)>;
+
+/// The steps of all runs as a tree: nodes are states, by numbers, and edges are threads with what came of their choices.
 #[derive(Default)]
 struct Tree {
-    next: HashMap<(usize, u32), usize>,
+    next: HashMap<(usize, u32), Ways>,
     /// The step that led to each state but the first.
     steps: Vec<TurnStep>,
 }
@@ -115,20 +124,45 @@ impl Tree {
         let mut path = vec![0];
         for (nth, step) in steps.iter().enumerate() {
             let from = path[nth];
-            match self.next.get(&(from, step.thread)) {
-                Some(&known) if self.steps[known - 1] != *step => {
+            let taken = taken(step);
+            let ways = self.next.entry((from, step.thread)).or_default();
+            match ways.iter().find(|(known, _)| *known == taken) {
+                Some((_, known)) if self.steps[known - 1] != *step => {
                     return Err(format!("step {nth} is another one than in an earlier run of the same schedule"));
                 }
-                Some(&known) => path.push(known),
+                Some((_, known)) => path.push(*known),
                 None => {
                     self.steps.push(step.clone());
-                    self.next.insert((from, step.thread), self.steps.len());
+                    ways.push((taken, self.steps.len()));
                     path.push(self.steps.len());
                 }
             }
         }
         Ok(path)
     }
+}
+
+/// What was taken in the choices of a step.
+fn taken(step: &TurnStep) -> Vec<u32> {
+    step.choices().map(|(.., taken)| taken).collect()
+}
+
+/// Whether for each choice of a run there are runs that take its other alternatives.
+fn all_alternatives(tree: &Tree, steps: &[TurnStep], path: &[usize]) -> Result<(), String> {
+    for (nth, step) in steps.iter().enumerate() {
+        let mine = taken(step);
+        for (at, (_, alternatives, chosen)) in step.choices().enumerate() {
+            let ways = tree.next.get(&(path[nth], step.thread)).map_or(&[][..], Vec::as_slice);
+            let shown = |alternative: u32| {
+                ways.iter()
+                    .any(|(other, _)| other.get(..at) == Some(&mine[..at]) && other.get(at) == Some(&alternative))
+            };
+            if chosen >= alternatives || !(0..alternatives).all(shown) {
+                return Err(format!("step {nth} makes a choice, and no run shows what else can come of it"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether each two steps of a run that could have come in the other order are shown so by a run, and the manifest names it.
@@ -147,12 +181,13 @@ fn closed(
             return Err(format!("{what}, and no run is named that shows it"));
         };
         let state = path[earlier];
-        let leads = |thread: &u32| tree.next.get(&(state, *thread)).copied();
+        let leads = |thread: &u32| tree.next.get(&(state, *thread));
         let initials = order.initials(earlier, later);
         match run {
             Some(run) => {
                 let after = paths.get(run as usize).and_then(|path| path.get(earlier..=earlier + 1));
-                let shows = |thread: &u32| leads(thread).is_some_and(|next| after == Some(&[state, next]));
+                let leads_there = |(_, next): &(Vec<u32>, usize)| after == Some(&[state, *next]);
+                let shows = |thread: &u32| leads(thread).is_some_and(|ways| ways.iter().any(leads_there));
                 if !initials.iter().any(shows) {
                     return Err(format!("{what}, and run {run} does not show it"));
                 }
@@ -219,6 +254,7 @@ impl Order {
         // What each thread knows of the others: after its last step, or where it was started.
         let mut knows: HashMap<u32, BTreeMap<u32, u32>> = HashMap::new();
         let mut last: HashMap<u32, (usize, usize)> = HashMap::new();
+        let mut early: HashMap<u32, usize> = HashMap::new();
         for (at, step) in steps.iter().enumerate() {
             let thread = step.thread;
             let before = knows.get(&thread).cloned().unwrap_or_default();
@@ -230,7 +266,9 @@ impl Order {
                 _ => 0,
             };
             last.insert(thread, (at, rounds));
-            order.cut |= rounds >= ROUNDS;
+            let is_early = |(kind, _, taken)| taken != 0 && matches!(kind, choice::TIMEOUT | choice::WAKEUP);
+            *early.entry(thread).or_default() += step.choices().filter(|made| is_early(*made)).count();
+            order.cut |= rounds >= ROUNDS || early[&thread] >= MOST_EARLY;
             for operation in &step.operations {
                 for (place, bytes, changes) in touched(operation) {
                     let deed = Deed { step: at, bytes, changes, operation };
@@ -387,8 +425,12 @@ fn nothing_unseen(order: &Order, steps: &[TurnStep], success: bool) -> Result<()
                 Operation::End => _ = running.remove(&step.thread),
                 Operation::Wait(condition) => _ = waiting.insert((*condition, step.thread)),
                 Operation::Unparked(thread) => waiting.retain(|(_, waits)| waits != thread),
-                Operation::Notify(condition) if waiting.iter().filter(|(on, _)| on == condition).count() > 1 => {
-                    return Err(format!("step {nth} wakes one of several threads"));
+                Operation::Notify(condition) => {
+                    let several = waiting.iter().filter(|(on, _)| on == condition).count();
+                    let among = |(kind, alternatives, _)| kind == choice::WAITER && alternatives as usize == several;
+                    if several > 1 && !step.choices().any(among) {
+                        return Err(format!("step {nth} wakes one of several threads"));
+                    }
                 }
                 _ => {}
             }
@@ -446,6 +488,11 @@ fn reads(steps: &[TurnStep]) -> BTreeMap<u32, Reads> {
                 }
             } else if !matches!(operation, Operation::Unparked(_) | Operation::Blocked(_)) {
                 last.remove(&thread);
+            }
+            if let Operation::Choice(kind, _, taken @ 1..) = operation
+                && *kind != choice::WAITER
+            {
+                all.entry(thread).or_default().push(Seen::Failed(*kind, *taken));
             }
             if let Some((address, bytes)) = write {
                 let nth = writes.entry(thread).or_default();

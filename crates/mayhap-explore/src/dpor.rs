@@ -18,8 +18,8 @@ use std::collections::{HashMap, HashSet};
 
 use mayhap_record::TurnStep;
 
-use crate::races::{Pair, enabled_before, races};
-use crate::turns::{Turn, prefix, turns_of};
+use crate::races::{Access, Pair, enabled_before, races};
+use crate::turns::{Turn, add, chosen, follows, prefix, turns_of};
 
 /// The most bytes that the tree grows to, as far as completeness needs it.
 pub const MOST_BYTES: usize = 256 << 20;
@@ -50,15 +50,19 @@ pub struct Tree {
     pub diverged: u64,
     /// Orders that were worth a run, and for which there was no room.
     pub dropped: u64,
+    /// Choices that were not made otherwise, since their step makes another one before.
+    pub skipped: u64,
 }
 
-/// Worth a run: a thread at a state.
+/// Worth a run: a thread at a state, and what comes of a choice that its step makes.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     /// The run that came through the state, and after how many steps.
     run: u32,
     depth: u32,
     thread: u32,
+    /// The kind of a choice, and the alternative.
+    choice: Option<(u32, u32)>,
     /// The order that the run is to show.
     pair: Pair,
     /// The state, named as in [`crate::races::Races::states`], and the thread, as one number.
@@ -105,10 +109,8 @@ impl Tree {
     /// The turns that lead to a thread at a state.
     fn turns(&self, open: &Open) -> Vec<Turn> {
         let mut turns = self.runs.get(&open.run).map_or_else(Vec::new, |(turns, _)| prefix(turns, open.depth));
-        match turns.last_mut() {
-            Some([thread, steps]) if *thread == open.thread => *steps += 1,
-            _ => turns.push([open.thread, 1]),
-        }
+        add(&mut turns, [open.thread, 1]);
+        turns.extend(open.choice.map(|(kind, alternative)| chosen(open.thread, kind, alternative)));
         turns
     }
 
@@ -125,9 +127,7 @@ impl Tree {
 
     /// Learns from a run that was made in these turns. Says whether it followed them.
     pub fn learn(&mut self, given: &[Turn], steps: &[TurnStep]) -> bool {
-        let mut threads = steps.iter().map(|step| step.thread);
-        let follows = given.iter().all(|&[thread, count]| (0..count).all(|_| threads.next() == Some(thread)));
-        if !follows {
+        if !follows(given, steps) {
             self.diverged += 1;
             return false;
         }
@@ -138,7 +138,7 @@ impl Tree {
             if let Some(run) = self.states.get_mut(&name).filter(|run| !run.contains(&step.thread)) {
                 run.push(step.thread);
             }
-            name = name_after(name, step.thread);
+            name = name_after_step(name, step);
         }
         self.add_races(steps, &names);
         true
@@ -157,7 +157,7 @@ impl Tree {
                 self.reached.insert(leads_to(*state, step.thread));
             }
         }
-        let mut needed = 0;
+        let mut needed = self.add_choices(steps, names, &found.states, number);
         for race in found.races {
             self.see(race.pair);
             let state = self.states.entry(names[race.earlier]).or_insert_with(|| {
@@ -180,18 +180,58 @@ impl Tree {
                 }
                 let (depth, pair) = (race.earlier as u32, race.pair.reversed());
                 let leads_to = leads_to(found.states[race.earlier], thread);
-                self.open.push(Open { run: number, depth, thread, pair, leads_to });
+                self.open.push(Open { run: number, depth, thread, choice: None, pair, leads_to });
                 self.bytes += size_of::<Open>();
                 needed += 1;
             }
         }
         if needed > 0 {
-            let turns = turns_of(steps.iter().map(|step| step.thread));
+            let turns = turns_of(steps);
             self.bytes += size_of_val(&turns[..]);
             self.runs.insert(number, (turns, needed));
         }
     }
+
+    /// Adds the other alternatives of the choices that steps made; returns how many. Of several choices of one step only the first is made otherwise.
+    fn add_choices(&mut self, steps: &[TurnStep], names: &[u128], states: &[u128], number: u32) -> u32 {
+        let mut added = 0;
+        for (depth, step) in steps.iter().enumerate() {
+            let mut choices = step.choices();
+            let Some((kind, alternatives, taken)) = choices.next() else { continue };
+            self.skipped += choices.count() as u64;
+            let here = name_after(name_after(names[depth], step.thread), CHOICE_STATE);
+            let bytes = &mut self.bytes;
+            let tried = self.states.entry(here).or_insert_with(|| {
+                *bytes += BYTES_OF_STATE;
+                Vec::new()
+            });
+            if !tried.contains(&taken) {
+                tried.push(taken);
+            }
+            for alternative in 0..alternatives {
+                if tried.contains(&alternative) {
+                    continue;
+                }
+                tried.push(alternative);
+                if self.bytes >= MOST_BYTES {
+                    self.dropped += 1;
+                    continue;
+                }
+                let access = |alternative| Access { thread: alternative, code: step.code, writes: true, reads: true };
+                let pair = Pair { place: u64::from(kind), first: access(taken), second: access(alternative) };
+                let leads_to = leads_to(name_after(states[depth], step.thread), CHOICE_STATE + alternative);
+                let choice = Some((kind, alternative));
+                self.open.push(Open { run: number, depth: depth as u32, thread: step.thread, choice, pair, leads_to });
+                self.bytes += size_of::<Open>();
+                added += 1;
+            }
+        }
+        added
+    }
 }
+
+/// Added to names of states in place of a thread: a choice is made there.
+const CHOICE_STATE: u32 = 1 << 30;
 
 /// About the bytes of a state with its threads.
 const BYTES_OF_STATE: usize = 96;
@@ -200,6 +240,12 @@ const BYTES_OF_STATE: usize = 96;
 fn leads_to(state: u128, thread: u32) -> u64 {
     let name = name_after(state, thread);
     (name >> 64) as u64 ^ name as u64
+}
+
+/// The name of the state after a step.
+fn name_after_step(name: u128, step: &TurnStep) -> u128 {
+    let taken = step.choices().filter(|(.., taken)| *taken != 0);
+    taken.fold(name_after(name, step.thread), |name, (kind, _, taken)| name_after(name, kind << 24 | taken))
 }
 
 /// The name of the state after a step of a thread.

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use mayhap_record::TurnStep;
 use serde::{Deserialize, Serialize};
 
+use crate::faults::Faults;
 use crate::races::{enabled_before, races};
 use crate::steps_text;
 use crate::systematic::key;
@@ -31,6 +32,9 @@ pub struct Manifest {
     pub build: Option<String>,
     /// What differs from run to run by itself was recorded.
     pub inputs: bool,
+    /// Failures that were tried because they were asked for.
+    #[serde(default, skip_serializing_if = "Faults::is_none")]
+    pub faults: Faults,
     /// How many distinguishable executions there are.
     pub executions: u64,
     /// How many runs failed.
@@ -95,13 +99,18 @@ pub struct Made {
 /// States of the runs, named by the threads that lead there: which run came through first, and where each thread leads from there.
 #[derive(Default)]
 struct States {
-    next: HashMap<(usize, u32), usize>,
+    next: HashMap<(usize, u32), Vec<(Vec<u32>, usize)>>,
     first: Vec<u32>,
 }
 
 impl Manifest {
     /// Of the runs of an exploration that is complete; `None` if it is not, after all.
-    pub fn of(program: Vec<String>, build: Option<String>, inputs: bool, made: &[Made]) -> Option<Manifest> {
+    pub fn of(
+        program: Vec<String>,
+        build: Option<String>,
+        (inputs, faults): (bool, Faults),
+        made: &[Made],
+    ) -> Option<Manifest> {
         let mut states = States { next: HashMap::new(), first: vec![0] };
         let paths: Vec<Vec<usize>> =
             made.iter().enumerate().map(|(number, run)| states.add(number as u32, &run.steps)).collect();
@@ -111,6 +120,7 @@ impl Manifest {
             program,
             build,
             inputs,
+            faults,
             executions: 0,
             failures: made.iter().filter(|run| run.failed.is_some()).count() as u64,
             cut_loops: false,
@@ -149,10 +159,16 @@ impl States {
         let mut path = vec![0];
         let mut at = 0;
         for step in steps {
-            at = *self.next.entry((at, step.thread)).or_insert_with(|| {
-                self.first.push(number);
-                self.first.len() - 1
-            });
+            let chosen: Vec<u32> = step.choices().map(|(.., taken)| taken).collect();
+            let ways = self.next.entry((at, step.thread)).or_default();
+            at = match ways.iter().find(|(known, _)| *known == chosen) {
+                Some((_, next)) => *next,
+                None => {
+                    self.first.push(number);
+                    ways.push((chosen, self.first.len() - 1));
+                    self.first.len() - 1
+                }
+            };
             path.push(at);
         }
         path
@@ -168,7 +184,7 @@ impl States {
                 continue;
             }
             let state = path[race.earlier];
-            let shows = |thread: &u32| self.next.get(&(state, *thread)).map(|next| self.first[*next]);
+            let shows = |thread: &u32| self.next.get(&(state, *thread)).map(|ways| self.first[ways[0].1]);
             let run = race.initials.iter().find_map(shows);
             if run.is_none() && !enabled[race.earlier].iter().all(|thread| shows(thread).is_some()) {
                 return None;

@@ -4,7 +4,7 @@
 //! until no pair is left or enough runs were made. The result has no fewer turns than it needs for this way of failing, as far as single moves can
 //! tell; it need not be the least of all.
 
-use crate::turns::{Turn, turns_of};
+use crate::turns::{Turn, add, is_choice};
 
 /// Fewer turns that still fail, by at most so many runs; `fails` makes a run.
 pub fn minimise<E>(
@@ -39,17 +39,34 @@ pub fn minimise<E>(
 /// The turn at this place put together with the next one of its thread: what lies between comes after both, or before both.
 fn together(turns: &[Turn], at: usize) -> Option<[Vec<Turn>; 2]> {
     let [thread, steps] = turns[at];
+    // What comes of a choice stays with the step that makes it.
+    if is_choice(turns[at]) || turns.get(at + 1).is_some_and(|turn| is_choice(*turn)) {
+        return None;
+    }
     let next = at + 1 + turns[at + 1..].iter().position(|turn| turn[0] == thread)?;
     let both = [thread, steps + turns[next][1]];
     let (before, between, after) = (&turns[..at], &turns[at + 1..next], &turns[next + 1..]);
-    let first = [before, &[both], between, after].concat();
-    let last = [before, between, &[both], after].concat();
-    Some([first, last].map(|turns| turns_of(turns.iter().flat_map(|&[thread, steps]| vec![thread; steps as usize]))))
+    // A choice of the second turn comes right after it.
+    let choices = after.iter().take_while(|turn| is_choice(**turn)).count();
+    let (chosen, after) = after.split_at(choices);
+    let first = [before, &[both], chosen, between, after].concat();
+    let last = [before, between, &[both], chosen, after].concat();
+    Some([first, last].map(|turns| {
+        let mut joined = Vec::new();
+        turns.into_iter().for_each(|turn| add(&mut joined, turn));
+        joined
+    }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn turns_of(threads: impl IntoIterator<Item = u32>) -> Vec<Turn> {
+        let mut turns = Vec::new();
+        threads.into_iter().for_each(|thread| add(&mut turns, [thread, 1]));
+        turns
+    }
 
     #[test]
     fn turns_that_do_not_matter_are_put_together() {

@@ -1,6 +1,7 @@
 //! What is learnt from a run: all that the choice of further runs depends on. A run that was kept is as good as one that was made.
 
 use mayhap_record::TurnStep;
+use mayhap_wire::ring::choice;
 
 use crate::Error;
 use crate::run::Tried;
@@ -35,6 +36,11 @@ impl Outcome {
         }
         let steps = if too_long || tried.late { Vec::new() } else { steps };
         Ok(Outcome { steps, unseen, late: tried.late, too_long, success: tried.capture.status.success() })
+    }
+
+    /// Whether something failed in the run because that was chosen: an allocation, or a wait whose time was up.
+    pub fn has_faults(&self) -> bool {
+        self.steps.iter().flat_map(TurnStep::choices).any(|(kind, _, taken)| kind != choice::WAITER && taken != 0)
     }
 
     /// Of a run whose schedule was drawn.

@@ -13,9 +13,14 @@
 use std::collections::{BTreeSet, HashMap};
 
 use mayhap_record::{Operation, TurnStep};
+use mayhap_wire::ring::choice;
 
 /// The most equal reads in a row that count as different steps.
 const SAME: usize = 3;
+
+/// Choices that end a wait before it was woken, and the most that a thread makes.
+const ENDS_WAIT: [u32; 2] = [choice::TIMEOUT, choice::WAKEUP];
+const MOST_EARLY: u32 = 2;
 
 /// An access of a race.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -86,8 +91,14 @@ pub fn races(steps: &[TurnStep]) -> Races {
     let mut last_of: HashMap<u32, usize> = HashMap::new();
     let mut same: HashMap<u32, usize> = HashMap::new();
     let mut state = 0u128;
+    let mut early: HashMap<u32, u32> = HashMap::new();
     for (at, step) in steps.iter().enumerate() {
         found.states.push(state);
+        // Loops around waits end no more than a few of them before they are woken.
+        let ends_early = step.choices().any(|(kind, _, taken)| taken != 0 && ENDS_WAIT.contains(&kind));
+        let count = early.entry(step.thread).or_default();
+        *count += u32::from(ends_early);
+        found.cut_loops |= *count >= MOST_EARLY;
         let repeats = last_of.get(&step.thread).is_some_and(|&last| is_waiting_loop(&steps[last], step));
         let rounds = same.entry(step.thread).or_default();
         *rounds = if repeats { *rounds + 1 } else { 0 };
@@ -277,7 +288,8 @@ impl Clocks {
         // What a step without operations depends on is not known.
         let position = if step.operations.is_empty() { at as u32 + 1 } else { 0 };
         let known = clock.iter().rposition(|steps| *steps != 0).map_or(0, |last| last + 1);
-        let numbers = [*thread, *number, position].into_iter().chain(clock[..known].iter().copied());
+        let chosen = step.choices().map(|(.., taken)| taken);
+        let numbers = [*thread, *number, position].into_iter().chain(clock[..known].iter().copied()).chain(chosen);
         numbers.fold(0x9e37_79b9_7f4a_7c15, |hash: u128, number| {
             let mixed = (hash ^ u128::from(number)).wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645);
             mixed ^ mixed >> 61

@@ -12,8 +12,9 @@ use mayhap_replay::MemoryError;
 use mayhap_replay::memory::Judge;
 use mayhap_replay::session::{Printed, keep};
 use mayhap_wire::judgement;
-use mayhap_wire::ring::{Schedule, TURNS_ENVIRONMENT};
+use mayhap_wire::ring::{Schedule, TURN_FAULTS, TURNS_ENVIRONMENT};
 
+use crate::faults::Faults;
 use crate::turns::Turn;
 
 /// How often threads are looked at, to see whether all of them wait.
@@ -59,9 +60,10 @@ pub fn then_at_random(slice: u32, seed: u64) -> Attempt {
     Attempt { schedule: Schedule::Turns, slice: slice.max(2), seed }
 }
 
-/// Has the command's program follow turns, which are kept in this file.
-pub fn follow(command: &mut Command, turns: &[Turn], file: &Path) -> Result<(), Error> {
-    let bytes: Vec<u8> = turns.iter().flatten().flat_map(|number| number.to_le_bytes()).collect();
+/// Has the command's program follow turns, which are kept in this file, and try failures.
+pub fn follow(command: &mut Command, turns: &[Turn], faults: Faults, file: &Path) -> Result<(), Error> {
+    let asked = (!faults.is_none()).then_some([TURN_FAULTS, faults.bits()]);
+    let bytes: Vec<u8> = asked.iter().chain(turns).flatten().flat_map(|number| number.to_le_bytes()).collect();
     std::fs::write(file, bytes).map_err(|error| Error::at(file, error))?;
     // In equally many bytes wherever it is: what the environment takes decides where the stack begins.
     let mut path = std::path::absolute(file).map_err(|error| Error::at(file, error))?.into_os_string();

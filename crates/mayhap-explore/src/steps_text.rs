@@ -58,6 +58,7 @@ fn put_operation(text: &mut String, operation: &Operation) {
         O::Fork(thread) => put(text, format_args!("f{thread}")),
         O::Join(thread) => put(text, format_args!("j{thread}")),
         O::End => text.push('e'),
+        O::Choice(kind, alternatives, taken) => put(text, format_args!("c{kind}:{alternatives}={taken}")),
         O::Unclear(what) => {
             let at = UNCLEAR.iter().position(|known| known == what).unwrap_or(UNCLEAR.len() - 1);
             put(text, format_args!("x{at}"));
@@ -101,6 +102,11 @@ fn operation(word: &str) -> Option<Operation> {
         'f' => O::Fork(rest.parse().ok()?),
         'j' => O::Join(rest.parse().ok()?),
         'e' if rest.is_empty() => O::End,
+        'c' => {
+            let (kind, rest) = rest.split_once(':')?;
+            let (alternatives, taken) = rest.split_once('=')?;
+            O::Choice(kind.parse().ok()?, alternatives.parse().ok()?, taken.parse().ok()?)
+        }
         'x' => O::Unclear(UNCLEAR.get(rest.parse::<usize>().ok()?)?),
         _ => return None,
     })
@@ -144,6 +150,7 @@ mod tests {
             O::Fork(9),
             O::Join(10),
             O::End,
+            O::Choice(1, 3, 2),
             O::Unclear(UNCLEAR[2]),
         ];
         for code in [0, 0x40_1136] {
@@ -167,6 +174,7 @@ mod tests {
             "1 w40:4=1",
             "1 q7",
             "1 x9",
+            "1 c1:2",
             "1 a",
             "1 fé",
             "1 é",

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use mayhap_record::{Operation, TurnStep};
+use mayhap_wire::ring::choice;
 
 use crate::dpor::Tree;
 use crate::outcome::Outcome;
@@ -100,6 +101,9 @@ impl Systematic {
         if self.tree.dropped > 0 {
             limits.push(format!("orders for which there was no memory left ({})", self.tree.dropped));
         }
+        if self.tree.skipped > 0 {
+            limits.push("several choices within one step".into());
+        }
         if self.tree.merged {
             limits.push("what comes between a plain write and a plain read right after it".into());
         }
@@ -136,7 +140,7 @@ fn all_ended(steps: &[TurnStep]) -> bool {
     running.is_empty()
 }
 
-/// A notify found more than one thread waiting.
+/// A notify found more than one thread waiting, and which of them it woke was no choice.
 fn several_wait(steps: &[TurnStep]) -> bool {
     let mut waiting: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
     for step in steps {
@@ -144,8 +148,12 @@ fn several_wait(steps: &[TurnStep]) -> bool {
             match operation {
                 Operation::Wait(condition) => _ = waiting.entry(*condition).or_default().insert(step.thread),
                 Operation::Unparked(thread) => waiting.values_mut().for_each(|threads| _ = threads.remove(thread)),
-                Operation::Notify(condition) if waiting.get(condition).is_some_and(|threads| threads.len() > 1) => {
-                    return true;
+                Operation::Notify(condition) => {
+                    let several = waiting.get(condition).map_or(0, BTreeSet::len);
+                    let among = |(kind, alternatives, _)| kind == choice::WAITER && alternatives as usize == several;
+                    if several > 1 && !step.choices().any(among) {
+                        return true;
+                    }
                 }
                 _ => {}
             }
@@ -176,6 +184,12 @@ pub fn key(steps: &[TurnStep]) -> u64 {
                 }
             } else if !matches!(operation, Operation::Unparked(_) | Operation::Blocked(_)) {
                 last.remove(&thread);
+            }
+            // A call that failed is like a read of another value.
+            if let Operation::Choice(kind, _, taken @ 1..) = operation
+                && *kind != choice::WAITER
+            {
+                seen.entry(thread).or_default().push(u64::MAX - u64::from(kind << 24 | taken));
             }
             if let Operation::Write(address, bytes) | Operation::Update(address, bytes, _) = operation {
                 let nth = writes.entry(thread).or_default();

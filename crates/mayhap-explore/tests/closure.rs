@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use mayhap_explore::closure::check;
 use mayhap_explore::dpor::Tree;
 use mayhap_explore::manifest::{Made, Manifest};
-use mayhap_explore::{Turn, steps_text};
+use mayhap_explore::{Faults, Turn, steps_text};
 use mayhap_record::{Operation, TurnStep};
 
 /// What a thread of a random program does next.
@@ -150,7 +150,7 @@ impl Dice {
 }
 
 fn manifest(made: &[Made]) -> Option<Manifest> {
-    Manifest::of(vec!["random".into()], None, true, made)
+    Manifest::of(vec!["random".into()], None, (true, Faults::default()), made)
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::process::Stdio;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mayhap_explore::{Explorer, Next, Outcome, Tried, run};
+use mayhap_explore::{Explorer, Faults, Next, Outcome, Tried, run};
 use mayhap_replay::fixed_addresses;
 
 use super::Stdin;
@@ -35,6 +35,8 @@ pub struct Runs {
     pub stdin: Stdin,
     /// What differs from run to run by itself is recorded.
     pub inputs: bool,
+    /// Failures that are tried.
+    pub faults: Faults,
     /// For files of the run.
     pub folder: PathBuf,
     /// A folder with libraries that the program needs and the machine may lack.
@@ -58,7 +60,7 @@ impl Runs {
             Next::Drawn(attempt) => attempt,
             Next::Turns(turns, attempt) => {
                 // Names of equal length: the environment decides where the stack begins.
-                run::follow(&mut command, turns, &self.folder.join(format!("turns{number:03}")))?;
+                run::follow(&mut command, turns, self.faults, &self.folder.join(format!("turns{number:03}")))?;
                 attempt
             }
         };

@@ -3,6 +3,7 @@
 //! Prediction speaks of what one run implies. Bugs behind a value that no recorded run had are found by running: a wake-up that comes too
 //! early, a check whose result is out of date. A failure that happens is a finding, whatever led there; a run that merely takes long is none.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,15 +11,17 @@ use std::time::Duration;
 
 use mayhap_explore::minimise::minimise;
 use mayhap_explore::run::IN_TURNS;
-use mayhap_explore::turns::turns_of;
-use mayhap_explore::{Attempt, Entry, Explorer, Failure as Failed, Journal, Next, Strategy, Tried, Turn, run};
+use mayhap_explore::turns::{is_choice, turns_of};
+use mayhap_explore::{
+    Attempt, Entry, Explorer, Failure as Failed, Faults, Journal, Next, Outcome, Strategy, Tried, Turn, run,
+};
 use mayhap_instrument::runtime;
 use mayhap_replay::outcome::signal_name;
 use mayhap_replay::session::Recorded;
 use mayhap_report::{Exploration, Finding, occurs};
 use mayhap_trace::attachments::Run;
 use mayhap_trace::{EventId, Execution, Op, Trace, format};
-use mayhap_wire::ring::Schedule;
+use mayhap_wire::ring::{CHOICE_SHIFT, Schedule, choice};
 use mayhap_witness::{Checker, Model, Target, Witness};
 
 use super::ahead::{self, Ahead, Made, Runs};
@@ -51,6 +54,8 @@ pub struct Exploring {
     pub time: Duration,
     /// The most schedules.
     pub most: u64,
+    /// Failures that are tried.
+    pub faults: Faults,
     /// How schedules are drawn.
     pub strategy: Strategy,
     /// Stop at the first failure.
@@ -74,6 +79,7 @@ impl Exploring {
         (!time.is_zero()).then_some(Exploring {
             time,
             most: u64::MAX,
+            faults: Faults::default(),
             strategy: Strategy::Mixed,
             first: false,
             must_complete: false,
@@ -178,9 +184,14 @@ impl Work<'_> {
             let is_new = explorer.learn(&next, &outcome);
             progress.runs += 1;
             progress.curve.add(progress.runs, explorer.systematic().map_or(0, |all| all.executions()), is_new);
-            let follows = self.job.rounds > 1 && progress.elsewhere.is_new(&outcome) && !progress.elsewhere.is_full();
+            // An exploration that goes on has no traces of the runs before, and must come to the same.
+            let follows = self.job.rounds > 1
+                && !exploring.resume
+                && !outcome.has_faults()
+                && progress.elsewhere.is_new(&outcome)
+                && !progress.elsewhere.is_full();
             let came = match tried {
-                Some(tried) => self.look_at(&next, tried, recorded, progress, follows)?,
+                Some(tried) => self.look_at(&next, &outcome, tried, recorded, progress, follows)?,
                 None => Came::well(progress.seconds()),
             };
             if self.interrupt.is_pressed() {
@@ -197,13 +208,16 @@ impl Work<'_> {
     fn look_at(
         &mut self,
         asked: &Next,
+        outcome: &Outcome,
         tried: Tried,
         recorded: &Recorded,
         progress: &mut Progress,
         follows: bool,
     ) -> Result<Came, Error> {
         let known = (self.explored.len(), self.notes.len());
-        let failed = Failed::beyond(&tried, recorded);
+        // A program that ends because a call failed has noticed.
+        let noticed = |failed: &Failed| outcome.has_faults() && matches!(failed, Failed::Code(..));
+        let failed = Failed::beyond(&tried, recorded).filter(|failed| !noticed(failed));
         if let Some(failed) = &failed {
             progress.failures += 1;
             (self.tell)(Stage::Exploring { schedules: progress.runs, failures: progress.failures });
@@ -244,10 +258,15 @@ impl Work<'_> {
         limit: Duration,
     ) -> Result<Vec<Turn>, Error> {
         let steps = tried.capture.turn_steps()?;
-        minimise(turns_of(steps.iter().map(|step| step.thread)), MINIMISING, |turns| {
+        minimise(turns_of(&steps), MINIMISING, |turns| {
             let again = self.attempt_in_turns(turns, IN_TURNS, limit)?;
             Ok(Failed::beyond(&again, recorded).as_ref() == Some(failed))
         })
+    }
+
+    /// Failures that are tried.
+    pub(super) fn faults(&self) -> Faults {
+        self.job.explore.as_ref().map_or_else(Faults::default, |exploring| exploring.faults)
     }
 
     /// What makes runs.
@@ -259,6 +278,7 @@ impl Work<'_> {
             fixed: self.fixed,
             stdin: self.stdin.clone(),
             inputs: self.job.inputs,
+            faults: self.faults(),
             folder: self.job.folder.clone(),
             libraries: elsewhere.map(|elsewhere| elsewhere.libraries()),
         })
@@ -336,8 +356,8 @@ impl Work<'_> {
         }
         finding.found_by_exploring();
         if let Next::Turns(turns, _) = next {
-            let switches = turns.len().saturating_sub(1);
-            finding.message += &format!(" It takes {} between threads.", counted_switches(switches));
+            finding.message += &format!(" It takes {} between threads.", counted_switches(switches(turns)));
+            finding.message += &chosen(turns);
         }
         finding.replay_command = match next {
             // A program that was compiled for this job is gone when it ends.
@@ -347,7 +367,7 @@ impl Work<'_> {
             Next::Drawn(attempt) => Some(again(&self.job.program, &drawn(*attempt))),
             Next::Turns(turns, _) if self.job.keep => {
                 let file = self.job.folder.join(format!("explored{nth}.turns"));
-                run::follow(&mut self.command()?, turns, &file)?;
+                run::follow(&mut self.command()?, turns, self.faults(), &file)?;
                 Some(again(&self.job.program, &format!("--turns {}", suggest::shell_word(&file))))
             }
             Next::Turns(..) => self.job.again.clone(),
@@ -388,6 +408,26 @@ fn is_effect(failed: &Failed, finding: &Finding, trace: &Trace) -> bool {
         Failed::Stuck | Failed::TooLong(_) | Failed::Memory(_) => return false,
     };
     effect.contains(&how) && words.as_ref().is_none_or(|words| effect.contains(words)) && occurs(finding, trace)
+}
+
+/// How often another thread goes on.
+fn switches(turns: &[Turn]) -> usize {
+    let threads: Vec<u32> = turns.iter().filter(|turn| !is_choice(**turn)).map(|turn| turn[0]).collect();
+    threads.windows(2).filter(|pair| pair[0] != pair[1]).count()
+}
+
+/// What else than the order leads to a failure, as sentences.
+fn chosen(turns: &[Turn]) -> String {
+    let kinds: BTreeSet<u32> =
+        turns.iter().filter(|turn| is_choice(**turn)).map(|turn| turn[1] >> CHOICE_SHIFT).collect();
+    let sentence = |kind| match kind {
+        choice::WAITER => " A notify wakes another thread than the one that has waited longest.",
+        choice::TIMEOUT => " The time limit of a wait is reached.",
+        choice::WAKEUP => " A wait on a condition ends though no thread has notified it.",
+        choice::ALLOCATION => " An allocation fails.",
+        _ => "",
+    };
+    kinds.into_iter().map(sentence).collect()
 }
 
 fn counted_switches(switches: usize) -> String {

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::Path;
 
 use mayhap_explore::manifest::{Made, Manifest};
-use mayhap_explore::{Entry, Explorer, Journal, Next, Outcome, closure, systematic};
+use mayhap_explore::{Entry, Explorer, Faults, Journal, Next, Outcome, closure, systematic};
 use mayhap_replay::session::Recorded;
 use mayhap_report::{Exploration, Finding, Report};
 use mayhap_trace::attachments::Run;
@@ -51,6 +51,8 @@ struct Question {
     seed: u64,
     inputs: bool,
     predicts: bool,
+    #[serde(default, skip_serializing_if = "Faults::is_none")]
+    faults: Faults,
 }
 
 impl Work<'_> {
@@ -123,6 +125,7 @@ impl Work<'_> {
             seed: job.seed,
             inputs: job.inputs,
             predicts: job.replays > 0,
+            faults: self.faults(),
         }
     }
 
@@ -185,7 +188,7 @@ impl Work<'_> {
         })?;
         let program = self.job.program.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let build = mayhap_record::build_of(&self.job.program[0]);
-        let manifest = Manifest::of(program, build, self.job.inputs, &made);
+        let manifest = Manifest::of(program, build, (self.job.inputs, self.faults()), &made);
         let manifest = manifest.ok_or_else(|| Error::new("the runs do not show all executions"))?;
         // It is checked as anyone can: what would be refused is not written.
         closure::check(&manifest)
@@ -214,6 +217,7 @@ impl Question {
         let was =
             |what: &str, then: &str, now: &str| (then != now).then(|| format!("{what} was `{then}`, and is `{now}`"));
         let rebuilt = (self.build != now.build).then(|| format!("`{}` was built again since then", now.program[0]));
+        let list = |faults: Faults| faults.names().collect::<Vec<_>>().join(",");
         let yes = |flag: bool| if flag { "on" } else { "off" };
         was("the program", &self.program.join(" "), &now.program.join(" "))
             .or(rebuilt)
@@ -221,6 +225,7 @@ impl Question {
             .or_else(|| was("--seed", &self.seed.to_string(), &now.seed.to_string()))
             .or_else(|| was("predicting", yes(self.predicts), yes(now.predicts)))
             .or_else(|| was("recording of inputs", yes(self.inputs), yes(now.inputs)))
+            .or_else(|| was("--faults", &list(self.faults), &list(now.faults)))
             .or_else(|| was("the version of mayhap", &self.mayhap, &now.mayhap))
     }
 }

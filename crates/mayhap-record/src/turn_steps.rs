@@ -1,9 +1,9 @@
 //! The steps of a run that was made in turns, as they come out of the ring: for those who explore, without names and without a trace.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 
-use mayhap_wire::ring::{AtomicKind, MAX_SITE, SiteKind, Tag, split_atomic};
+use mayhap_wire::ring::{AtomicKind, MAX_SITE, SiteKind, Tag, choice, split_atomic};
 
 use crate::capture::store::Store;
 use crate::capture::unpacking::Unpacker;
@@ -55,17 +55,33 @@ pub enum Operation {
     Join(u32),
     /// The thread ends.
     End,
+    /// Something other than the order decided: the kind of [`mayhap_wire::ring::choice`], how many alternatives there were, and which was taken.
+    Choice(u32, u32, u32),
     /// Something whose order others decide, or that is not seen: one of [`UNCLEAR`].
     Unclear(&'static str),
 }
 
 /// What [`Operation::Unclear`] can say.
-pub const UNCLEAR: [&str; 4] = [
+pub const UNCLEAR: [&str; 5] = [
     "waits inside a library",
     "what threads hand over through the kernel",
     "signals",
     "code that the recording does not see into",
+    "accesses of more than a megabyte at once",
 ];
+
+/// The most bytes of an access that are looked at one by one.
+const MOST_BYTES: u64 = 1 << 20;
+
+impl TurnStep {
+    /// The choices that the step made: kind, how many alternatives there were, and which was taken.
+    pub fn choices(&self) -> impl Iterator<Item = (u32, u32, u32)> {
+        self.operations.iter().filter_map(|operation| match operation {
+            Operation::Choice(kind, alternatives, taken) => Some((*kind, *alternatives, *taken)),
+            _ => None,
+        })
+    }
+}
 
 /// The steps of a run.
 pub(crate) fn steps(store: &Store) -> io::Result<Vec<TurnStep>> {
@@ -84,6 +100,16 @@ pub(crate) fn steps(store: &Store) -> io::Result<Vec<TurnStep>> {
     Ok(reader.steps)
 }
 
+/// The synchronisation object of an operation, where it lies in memory.
+fn object(operation: &Operation) -> Option<u64> {
+    use Operation as O;
+    match operation {
+        O::Acquire(o) | O::Release(o) | O::SharedAcquire(o) | O::SharedRelease(o) => Some(*o),
+        O::Sync(o) | O::Notify(o) | O::Wait(o) => Some(*o),
+        _ => None,
+    }
+}
+
 #[derive(Default)]
 struct Reader {
     sites: Sites,
@@ -97,10 +123,20 @@ struct Reader {
     readers: Vec<(u64, u32)>,
     /// Sizes of blocks of the heap.
     blocks: HashMap<u64, u64>,
+    /// Synchronisation objects that were used.
+    objects: BTreeSet<u64>,
+    /// The eight bytes of memory, by number, that were accessed, and by which thread if by one.
+    touched: BTreeMap<u64, Option<u32>>,
+    /// A wait of these threads ends because that was chosen.
+    ends_early: BTreeSet<u32>,
 }
 
 impl Reader {
     fn put(&mut self, operation: Operation) {
+        if let Some(object) = object(&operation) {
+            self.objects.insert(object);
+        }
+        self.touch(&operation);
         match self.steps.last_mut() {
             Some(step) if step.thread == self.thread => {
                 if step.operations.is_empty() {
@@ -111,6 +147,41 @@ impl Reader {
             // What a thread does without beginning a step belongs to its last one, and is done before others go on.
             _ => self.steps.push(TurnStep { thread: self.thread, code: self.code, operations: vec![operation] }),
         }
+    }
+
+    /// Remembers the memory that an operation accesses.
+    fn touch(&mut self, operation: &Operation) {
+        use Operation as O;
+        let (O::Read(address, bytes, ..) | O::Write(address, bytes) | O::Update(address, bytes, _)) = operation else {
+            return;
+        };
+        let end = address.saturating_add(u64::from(*bytes).clamp(1, MOST_BYTES));
+        for cell in address / 8..=(end - 1) / 8 {
+            let thread = self.touched.entry(cell).or_insert(Some(self.thread));
+            *thread = thread.filter(|thread| *thread == self.thread);
+        }
+    }
+
+    /// Memory ends its life: accesses of other threads must come before.
+    fn end_of_memory(&mut self, address: u64, bytes: u64) {
+        let cells = address.div_ceil(8)..address.saturating_add(bytes) / 8;
+        let by_others = self.touched.range(cells).filter(|(_, thread)| **thread != Some(self.thread));
+        let by_others: Vec<u64> = by_others.map(|(cell, _)| *cell).collect();
+        by_others.into_iter().for_each(|cell| self.put(Operation::Write(cell * 8, 8)));
+    }
+
+    /// Objects end their lives with the memory that they lie in.
+    fn end_of_objects(&mut self, address: u64, bytes: u64) {
+        let within: Vec<u64> = self.objects.range(address..address.saturating_add(bytes)).copied().collect();
+        within.into_iter().for_each(|object| self.put(Operation::Sync(object)));
+    }
+
+    /// An access of a range of memory.
+    fn range(&mut self, operation: Operation, bytes: u64) {
+        if bytes > MOST_BYTES {
+            self.put(Operation::Unclear(UNCLEAR[4]));
+        }
+        self.put(operation);
     }
 
     fn access(&mut self, site: u32, address: u64) {
@@ -127,6 +198,10 @@ impl Reader {
         let (first, second) = (following(body, 0), following(body, 1));
         let bytes = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
         self.code = self.sites.get(argument).pc;
+        if tag == Tag::Failed {
+            // A time limit of something else than a condition.
+            self.ends_early.remove(&self.thread);
+        }
         match tag {
             Tag::Switch => self.thread = argument,
             Tag::Site => self.sites.define(argument, first),
@@ -163,13 +238,26 @@ impl Reader {
                 }
             }
             Tag::Unparked => self.put(Operation::Unparked(argument)),
-            Tag::RangeRead => self.put(Operation::Read(first, bytes(second), None, argument)),
-            Tag::RangeWrite => self.put(Operation::Write(first, bytes(second))),
+            Tag::RangeRead => self.range(Operation::Read(first, bytes(second), None, argument), second),
+            Tag::RangeWrite => self.range(Operation::Write(first, bytes(second)), second),
             Tag::Alloc => _ = self.blocks.insert(first, second),
             Tag::Free if first != 0 => {
                 let size = self.blocks.remove(&first).unwrap_or(1);
-                self.put(Operation::Write(first, bytes(size)));
+                match size {
+                    0..=MOST_BYTES => self.put(Operation::Write(first, bytes(size))),
+                    _ => self.end_of_memory(first, size),
+                }
+                self.end_of_objects(first, size);
             }
+            Tag::Unmap => {
+                self.end_of_memory(first, second);
+                self.end_of_objects(first, second);
+            }
+            // Objects of the runtime are nobody's business.
+            Tag::Renew if second == 0 && !body.is_empty() => self.put(Operation::Sync(first)),
+            Tag::Use | Tag::Close => self.put(Operation::Sync(first)),
+            Tag::Choice => self.choice(first as u32, second as u32, following(body, 2) as u32),
+            Tag::WaitEnd if self.ends_early.remove(&self.thread) => {}
             Tag::Atomic => self.atomic(argument, body),
             Tag::StdLocked | Tag::StdUnlocked | Tag::Parked | Tag::WaitBegin | Tag::WaitEnd => {
                 self.put(Operation::Unclear(UNCLEAR[0]));
@@ -181,6 +269,13 @@ impl Reader {
             Tag::Doubt => self.put(Operation::Unclear(UNCLEAR[3])),
             _ => {}
         }
+    }
+
+    fn choice(&mut self, kind: u32, alternatives: u32, taken: u32) {
+        if matches!(kind, choice::TIMEOUT | choice::WAKEUP) && taken != 0 {
+            self.ends_early.insert(self.thread);
+        }
+        self.put(Operation::Choice(kind, alternatives, taken));
     }
 
     fn release(&mut self, lock: u64) {

@@ -16,6 +16,7 @@ use crate::hook::{self, Hook};
 use crate::real::real;
 use crate::ring;
 use crate::sched::{self, parking};
+use crate::sys;
 use crate::thread::Thread;
 use crate::threads;
 use crate::tls::{self, exports};
@@ -132,6 +133,15 @@ pub(crate) fn real_moment(time: timespec) -> timespec {
     let at = (time.tv_sec.max(0) as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64);
     let at = at.saturating_sub(skipped());
     timespec { tv_sec: (at / 1_000_000_000) as libc::time_t, tv_nsec: (at % 1_000_000_000) as libc::c_long }
+}
+
+/// How many nanoseconds are left until a moment of a clock, as the program takes it.
+pub(crate) fn left_until(clock: libc::clockid_t, time: timespec) -> i128 {
+    let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the place for the time is this function's own.
+    unsafe { sys::call(libc::SYS_clock_gettime, [clock as usize, &raw mut now as usize, 0, 0, 0, 0]) };
+    let nanoseconds = |time: timespec| i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec);
+    nanoseconds(real_moment(time)) - nanoseconds(now)
 }
 
 /// Sleeps of at least this many nanoseconds are not skipped: that a thread is held up for so long is not worth showing.

@@ -10,11 +10,11 @@
 //!
 //! The list has a separate lock, not the token: if the recording ends early, waiting threads are still woken.
 
-use core::cell::UnsafeCell;
+use core::cell::{Cell, UnsafeCell};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 use libc::{EINTR, EINVAL, ETIMEDOUT, c_int, c_uint, c_void, clockid_t, pthread_condattr_t, sem_t, timespec};
-use mayhap_wire::ring::Tag;
+use mayhap_wire::ring::{Tag, choice};
 
 use crate::blocking;
 use crate::hook::{Hook, Suspended};
@@ -24,7 +24,7 @@ use crate::locks;
 use crate::openmp;
 use crate::real::real;
 use crate::replay::{self, conditions as scheduled};
-use crate::sched::parking;
+use crate::sched::{self, parking};
 use crate::tls::{self, exports};
 use crate::waits::{self, release, renew};
 
@@ -161,10 +161,28 @@ fn append(waiter: &Waiter) {
     link.store(core::ptr::from_ref(waiter).cast_mut(), Ordering::Relaxed);
 }
 
-/// Wakes the oldest waiter of a condition: its thread's number, and where it waited.
-fn wake(condition: Object) -> Option<(u64, u64)> {
+/// How many threads wait on a condition.
+fn waiters(condition: Object) -> u32 {
     locked(|| {
-        let waiter = remove(|waiter| waiter.condition == condition)?;
+        let (mut count, mut link) = (0, &FIRST);
+        // SAFETY: as in `remove`.
+        while let Some(waiter) = unsafe { link.load(Ordering::Relaxed).as_ref() } {
+            count += u32::from(waiter.condition == condition);
+            link = &waiter.next;
+        }
+        count
+    })
+}
+
+/// Wakes the oldest waiter of a condition, or one that came so many places later: its thread's number, and where it waited.
+fn wake(condition: Object, later: u32) -> Option<(u64, u64)> {
+    locked(|| {
+        let before = Cell::new(later);
+        let waiter = remove(|waiter| {
+            let is_it = waiter.condition == condition && before.get() == 0;
+            before.set(before.get().saturating_sub(u32::from(waiter.condition == condition)));
+            is_it
+        })?;
         waiter.woken.store(true, Ordering::Relaxed);
         let found = (waiter.thread, waiter.pc);
         // SAFETY: its thread takes the lock before it gives the semaphore's memory up.
@@ -205,14 +223,14 @@ impl Drop for Waiting<'_> {
         {
             // The thread was cancelled after a notify had chosen it. Another thread gets its wake-up, as if this one had notified.
             hook.record(Tag::Notify, self.waiter.pc, &[self.waiter.condition as u64]);
-            wake_and_record(&hook, self.waiter.condition);
+            wake_and_record(&hook, self.waiter.condition, 0);
         }
     }
 }
 
-/// Wakes the oldest waiter of a condition, if there is one.
-fn wake_and_record(hook: &Hook, condition: Object) -> bool {
-    let Some((thread, pc)) = wake(condition) else { return false };
+/// Wakes the oldest waiter of a condition, or one that came so many places later, if there is one.
+fn wake_and_record(hook: &Hook, condition: Object, later: u32) -> bool {
+    let Some((thread, pc)) = wake(condition, later) else { return false };
     hook.record(Tag::Woken, pc, &[condition as u64, thread]);
     true
 }
@@ -255,6 +273,14 @@ fn waiting(
             return error;
         }
     }
+    if let Some(result) = ending_early(&hook, deadline) {
+        locked(|| remove(|other| core::ptr::eq(other, &waiter)));
+        // Others may come before it has the mutex again.
+        hook.next_step();
+        hook.record(Tag::WaitEnd, pc, &[condition as u64, u64::from(result == 0)]);
+        let retaken = locks::retake(&mut hook, mutex, pc);
+        return if retaken == 0 { result } else { retaken };
+    }
     hook.record(Tag::Blocked, pc, &[condition as u64, Tag::WaitEnd as u64]);
     let is_woken = || waiter.woken.load(Ordering::Relaxed).then_some(());
     if hook.parked(core::ptr::from_ref(&waiter) as u64, deadline.is_some(), is_woken).is_some() {
@@ -270,6 +296,27 @@ fn waiting(
         (_, woken, _) if woken || in_time => 0,
         _ => ETIMEDOUT,
     }
+}
+
+/// The longest time limit, in nanoseconds, that is taken to run out while other threads can go on, if nobody asked for that.
+const SHORT_WAIT: i128 = 150_000_000;
+
+/// The result of a wait that ends though no thread has woken it, where that is explored. It is enough that it ends at once: it has the mutex again only when its
+/// turn comes, and a notify that comes before is one that came too late.
+fn ending_early(hook: &Hook, deadline: Option<(clockid_t, *const timespec)>) -> Option<c_int> {
+    if !sched::in_turns() {
+        return None;
+    }
+    if let Some((clock, time)) = deadline {
+        // SAFETY: the caller's own time.
+        let is_short = blocking::left_until(clock, unsafe { *time }) <= SHORT_WAIT;
+        if hook.choose(choice::TIMEOUT, 2, is_short) != 0 {
+            return Some(ETIMEDOUT);
+        }
+    } else if hook.choose(choice::WAKEUP, 2, false) != 0 {
+        return Some(0);
+    }
+    None
 }
 
 /// Sleeps until the waiter's semaphore is raised; `false` if time ran out first. Signal handlers do not end the wait.
@@ -402,7 +449,7 @@ fn notify(condition: Object, tag: Tag, call: impl FnOnce() -> c_int) -> c_int {
     }
     let Some(hook) = Hook::enter() else {
         // Threads that began to wait while the run was recorded.
-        (0..most).map_while(|_| wake(condition)).for_each(drop);
+        (0..most).map_while(|_| wake(condition, 0)).for_each(drop);
         return call();
     };
     if !is_ours(condition) && !replay::active() {
@@ -415,7 +462,8 @@ fn notify(condition: Object, tag: Tag, call: impl FnOnce() -> c_int) -> c_int {
         hook.sync_point();
         return 0;
     }
-    let woken = (0..most).take_while(|_| wake_and_record(&hook, condition)).count();
+    let later = if most == 1 { hook.choose(choice::WAITER, waiters(condition), true) } else { 0 };
+    let woken = (0..most).take_while(|_| wake_and_record(&hook, condition, later)).count();
     // Threads that the recording does not see (any more) wait with the C library.
     let result = if woken < most { call() } else { 0 };
     hook.sync_point();

@@ -4,7 +4,7 @@
 //! the same address in between.
 
 use libc::{c_int, c_void, size_t};
-use mayhap_wire::ring::Tag;
+use mayhap_wire::ring::{Tag, choice};
 
 use crate::hook::Hook;
 use crate::judge::{self, Family};
@@ -165,6 +165,11 @@ const SMALLEST: usize = 16;
 fn born(family: Family, alignment: usize, bytes: usize, call: impl FnOnce() -> Block) -> Block {
     let pc = tls::caller();
     let Some(hook) = Hook::enter_outermost() else { return call() };
+    if family == Family::C && hook.choose(choice::ALLOCATION, 2, false) != 0 {
+        // SAFETY: the calling thread's own errno.
+        unsafe { *libc::__errno_location() = libc::ENOMEM };
+        return core::ptr::null_mut();
+    }
     let apart = if judge::is_active() { judge::allocate(alignment, bytes, family, pc) } else { core::ptr::null_mut() };
     let block = if apart.is_null() { call() } else { apart };
     if !block.is_null() {
@@ -251,7 +256,9 @@ unsafe extern "C" fn reallocate(block: Block, bytes: size_t) -> Block {
 #[cold]
 unsafe fn moved(block: Block, old: usize, bytes: size_t, pc: u64) -> Block {
     let hook = Hook::enter_outermost();
+    let fails = hook.as_ref().is_some_and(|hook| bytes > 0 && hook.choose(choice::ALLOCATION, 2, false) != 0);
     let new = match bytes {
+        _ if fails => core::ptr::null_mut(),
         0 => core::ptr::null_mut(),
         _ => match judge::allocate(SMALLEST, bytes, Family::C, pc) {
             // SAFETY: no precondition.

@@ -262,6 +262,16 @@ impl Hook {
         None
     }
 
+    /// Which of several alternatives is taken that something other than the order decides.
+    pub(crate) fn choose(&self, kind: u32, alternatives: u32, usual: bool) -> u32 {
+        sched::choose(self.token(), self.thread, kind, alternatives, usual)
+    }
+
+    /// Begins a further step, before which other threads may come.
+    pub(crate) fn next_step(&mut self) {
+        self.grant = sched::ensure(self.thread, true);
+    }
+
     /// Runs a call of code without hooks that may wait by raw system calls. Where the seed decides all, those calls give the token up.
     pub(crate) fn waiting_inside<R>(&mut self, call: impl FnOnce() -> R) -> R {
         if parking::is_on() { self.exposed(call) } else { self.blocking(call) }

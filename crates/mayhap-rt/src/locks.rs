@@ -4,7 +4,7 @@
 //! waits. Between the moment the lock is taken and its record no other thread can record anything of the same lock.
 
 use libc::{EBUSY, EOWNERDEAD, ETIMEDOUT, c_int, c_void, clockid_t, timespec};
-use mayhap_wire::ring::Tag;
+use mayhap_wire::ring::{Tag, choice};
 
 use crate::hook::Hook;
 use crate::inputs::Deadline;
@@ -107,11 +107,15 @@ pub(crate) fn take(
         replay::would_block(hook.thread(), tag, pc, lock as u64);
     }
     if let (EBUSY, Some(wait)) = (result, wait) {
-        replay::blocked(hook.thread());
-        hook.record(Tag::Blocked, pc, &[lock as u64, tag as u64]);
-        let parked = hook.parked(lock as u64, bounded, || Some(attempt()).filter(|&result| result != EBUSY));
-        result = parked.unwrap_or_else(|| hook.blocking(wait));
-        replay::unblocked(hook.thread());
+        if bounded && hook.choose(choice::TIMEOUT, 2, false) != 0 {
+            result = ETIMEDOUT;
+        } else {
+            replay::blocked(hook.thread());
+            hook.record(Tag::Blocked, pc, &[lock as u64, tag as u64]);
+            let parked = hook.parked(lock as u64, bounded, || Some(attempt()).filter(|&result| result != EBUSY));
+            result = parked.unwrap_or_else(|| hook.blocking(wait));
+            replay::unblocked(hook.thread());
+        }
     } else {
         replay::tried(hook.thread(), true);
     }

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use libc::{EAGAIN, EBUSY, ETIMEDOUT, c_int, c_uint, c_void, clockid_t, timespec};
-use mayhap_wire::ring::{AtomicKind, Tag, atomic_word, order};
+use mayhap_wire::ring::{AtomicKind, Tag, atomic_word, choice, order};
 
 use crate::hook::Hook;
 use crate::inputs::Deadline;
@@ -130,9 +130,14 @@ fn lower(s: Object, limited: bool, attempt: impl Fn() -> c_int, wait: Option<imp
         && result != 0
         && matches!(errno(), EAGAIN | EBUSY)
     {
-        hook.record(Tag::Blocked, pc, &[s as u64, Tag::SemWait as u64]);
-        let parked = hook.parked(s as u64, limited, || Some(attempt()).filter(|&result| result == 0));
-        result = parked.unwrap_or_else(|| hook.blocking(wait));
+        if limited && hook.choose(choice::TIMEOUT, 2, false) != 0 {
+            // SAFETY: the calling thread's own errno.
+            unsafe { *libc::__errno_location() = ETIMEDOUT };
+        } else {
+            hook.record(Tag::Blocked, pc, &[s as u64, Tag::SemWait as u64]);
+            let parked = hook.parked(s as u64, limited, || Some(attempt()).filter(|&result| result == 0));
+            result = parked.unwrap_or_else(|| hook.blocking(wait));
+        }
     }
     if result == 0 {
         if limited {

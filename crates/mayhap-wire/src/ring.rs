@@ -193,7 +193,7 @@ pub mod source {
     pub const COUNT: usize = 16;
 }
 
-pub use crate::turns::{Schedule, TURN_WEIGHT, TURNS_ENVIRONMENT};
+pub use crate::turns::{CHOICE_SHIFT, Schedule, TURN_CHOICE, TURN_FAULTS, TURN_WEIGHT, TURNS_ENVIRONMENT, choice};
 
 macro_rules! codes {
     ($(#[$top:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $code:literal,)* }) => {
@@ -357,6 +357,8 @@ codes! {
         Unparked = 92,
         /// What the last access of the current thread, a read, finds: [value].
         Found = 93,
+        /// The current thread's last step made a [`choice`]: [kind, how many alternatives, the one taken].
+        Choice = 94,
     }
 }
 

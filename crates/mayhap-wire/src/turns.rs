@@ -6,6 +6,28 @@ pub const TURNS_ENVIRONMENT: &str = "MAYHAP_TURNS";
 /// Added to a thread's number in such a file: the entry is no turn, but says how many steps the thread is expected to make.
 pub const TURN_WEIGHT: u32 = 1 << 31;
 
+/// Added to a thread's number in such a file: the entry is no turn, but says what comes of a [choice](choice) in the thread's last step: its kind, shifted by
+/// [`CHOICE_SHIFT`], and the alternative.
+pub const TURN_CHOICE: u32 = 1 << 30;
+
+/// Where the kind of a choice begins in an entry of turns.
+pub const CHOICE_SHIFT: u32 = 24;
+
+/// In place of a thread's number in the first entry of such a file: the entry says which [choices](choice) are made that are only made if asked for, as bits.
+pub const TURN_FAULTS: u32 = TURN_WEIGHT | TURN_CHOICE;
+
+/// What something other than the order of steps decides. Alternative 0 is what happens where nothing else is said.
+pub mod choice {
+    /// Which of the threads that wait on a condition a notify wakes, by how long they have waited.
+    pub const WAITER: u32 = 1;
+    /// A wait ends before it was woken: its time is up.
+    pub const TIMEOUT: u32 = 2;
+    /// A wait on a condition ends before it was woken, and says that it was.
+    pub const WAKEUP: u32 = 3;
+    /// An allocation fails.
+    pub const ALLOCATION: u32 = 4;
+}
+
 /// How the token passes: after slices of random length, first come first served where nothing else is said.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u32)]

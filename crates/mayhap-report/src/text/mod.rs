@@ -291,8 +291,9 @@ fn explored(exploration: &Exploration) -> Vec<String> {
 fn decided(summary: &Summary, is_corpus: bool) -> Vec<String> {
     let time = if is_corpus { String::new() } else { format!("; {:.2} s", summary.seconds) };
     let suspected = if summary.suspected > 0 { format!(" ({} suspected)", summary.suspected) } else { String::new() };
+    let runs = if is_corpus { "these runs" } else { "this run" };
     let mut lines = vec![format!(
-        "{}: {} proven, {} refuted, {} unknown{suspected}{time}",
+        "{}: {} proven, {} not implied by {runs}, {} unknown{suspected}{time}",
         counted(summary.candidates, "candidate"),
         grouped(summary.proven),
         grouped(summary.refuted),
@@ -306,7 +307,7 @@ fn decided(summary: &Summary, is_corpus: bool) -> Vec<String> {
     }
     if summary.instances_left_out > 0 {
         let far = counted(summary.instances_left_out, "far instance");
-        lines.push(format!("{far} of refuted candidates not tried (--instances)"));
+        lines.push(format!("{far} of candidates that are not implied, not tried (--instances)"));
     }
     if let Some(reason) = &summary.first_unknown {
         lines.push(format!("first unknown candidate: {reason}"));

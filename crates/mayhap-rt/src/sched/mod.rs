@@ -74,6 +74,18 @@ pub(crate) fn open_turns(path: *const libc::c_char) {
     turns::open(path);
 }
 
+/// Which of several alternatives is taken that something other than the order decides. That is explored where the program runs in turns; elsewhere it is the
+/// first. `usual`: it is explored even if nobody asked for it.
+pub(crate) fn choose(token: Token<'_>, thread: &Thread, kind: u32, alternatives: u32, usual: bool) -> u32 {
+    if alternatives < 2 || !in_turns() {
+        return 0;
+    }
+    let owner = thread.identity.owner.load(Ordering::Relaxed);
+    let Some(taken) = turns::choose(owner, kind, alternatives, usual) else { return 0 };
+    ring::record(token, Tag::Choice, 0, &[kind.into(), alternatives.into(), taken.into()]);
+    taken
+}
+
 /// Whether the program runs step by step, in turns.
 pub(crate) fn in_turns() -> bool {
     schedule() == Schedule::Turns

@@ -9,7 +9,7 @@
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
-use mayhap_wire::ring::{TURN_WEIGHT, state};
+use mayhap_wire::ring::{CHOICE_SHIFT, TURN_CHOICE, TURN_FAULTS, TURN_WEIGHT, choice, state};
 
 use crate::{ring, sys};
 
@@ -24,6 +24,13 @@ static AT: AtomicUsize = AtomicUsize::new(0);
 static MADE: AtomicU32 = AtomicU32::new(0);
 /// Steps in a row after the list's end.
 static IN_ROW: AtomicU32 = AtomicU32::new(0);
+
+/// The choices that are made because they were asked for, as bits.
+static FAULTS: AtomicU32 = AtomicU32::new(0);
+
+/// How many waits of each thread ended before they were woken, and the most that do: a loop around a wait would have no end.
+static EARLY: [AtomicU32; 64] = [const { AtomicU32::new(0) }; 64];
+const MOST_EARLY: u32 = 2;
 
 /// The steps that threads are expected to have left; threads of higher numbers share the last entry.
 static LEFT: [AtomicU32; 64] = [const { AtomicU32::new(0) }; 64];
@@ -44,19 +51,35 @@ pub(super) fn open(path: *const libc::c_char) {
             let address = sys::call(libc::SYS_mmap, [0, size, protection, flags, file as usize, 0]);
             if address > 0 {
                 TURNS.store(address as *mut [u32; 2], Ordering::Relaxed);
-                COUNT.store(read_weights(size / size_of::<[u32; 2]>()), Ordering::Relaxed);
+                let first = read_faults();
+                AT.store(first, Ordering::Relaxed);
+                COUNT.store(read_weights(first, size / size_of::<[u32; 2]>()), Ordering::Relaxed);
             }
         }
         sys::call(libc::SYS_close, [file as usize, 0, 0, 0, 0, 0]);
     }
 }
 
+/// An entry of the list.
+fn entry(at: usize) -> [u32; 2] {
+    // SAFETY: callers know that the list has that many entries, and its mapping stays.
+    unsafe { TURNS.load(Ordering::Relaxed).add(at).read() }
+}
+
+/// Takes from the beginning of the list which choices are made because they were asked for; returns how many entries that were.
+fn read_faults() -> usize {
+    let [mark, asked] = entry(0);
+    if mark == TURN_FAULTS {
+        FAULTS.store(asked, Ordering::Relaxed);
+    }
+    (mark == TURN_FAULTS).into()
+}
+
 /// Takes the weights from the end of a list of this length; returns how many turns come before them.
-fn read_weights(length: usize) -> usize {
+fn read_weights(first: usize, length: usize) -> usize {
     let mut turns = length;
-    while turns > 0 {
-        // SAFETY: the list has that many entries, and its mapping stays.
-        let [thread, steps] = unsafe { TURNS.load(Ordering::Relaxed).add(turns - 1).read() };
+    while turns > first {
+        let [thread, steps] = entry(turns - 1);
         if thread & TURN_WEIGHT == 0 {
             break;
         }
@@ -83,9 +106,34 @@ fn turn() -> Option<(u32, u32)> {
     if at >= COUNT.load(Ordering::Relaxed) {
         return None;
     }
-    // SAFETY: the list has that many turns, and its mapping stays.
-    let [thread, steps] = unsafe { TURNS.load(Ordering::Relaxed).add(at).read() };
+    let [thread, steps] = entry(at);
+    if thread & TURN_CHOICE != 0 {
+        // The last step made no such choice.
+        leave_list();
+        return None;
+    }
     Some((thread + 1, steps))
+}
+
+/// What comes of a choice in the step that is under way, of a thread by scheduler number; `None` if the choice is not made. `usual`: it is made even if not asked for.
+pub(super) fn choose(owner: u32, kind: u32, alternatives: u32, usual: bool) -> Option<u32> {
+    let ends_wait = matches!(kind, choice::TIMEOUT | choice::WAKEUP);
+    let early = &EARLY[(owner as usize - 1).min(EARLY.len() - 1)];
+    if ends_wait && early.load(Ordering::Relaxed) >= MOST_EARLY {
+        return None;
+    }
+    let at = AT.load(Ordering::Relaxed);
+    let here = (at < COUNT.load(Ordering::Relaxed)).then(|| entry(at));
+    if let Some([thread, what]) = here
+        && thread == owner - 1 | TURN_CHOICE
+        && what >> CHOICE_SHIFT == kind
+    {
+        AT.store(at + 1, Ordering::Relaxed);
+        let taken = (what & ((1 << CHOICE_SHIFT) - 1)).min(alternatives - 1);
+        early.fetch_add(u32::from(ends_wait && taken != 0), Ordering::Relaxed);
+        return Some(taken);
+    }
+    (usual || FAULTS.load(Ordering::Relaxed) >> kind & 1 != 0).then_some(0)
 }
 
 /// The thread that makes the next step, by scheduler number; `None` if that is not given.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mayhap_detect::candidates::Limits;
-use mayhap_explore::Strategy;
+use mayhap_explore::{Faults, Strategy};
 use mayhap_trace::Trace;
 
 use super::arguments::compiler_of;
@@ -43,6 +43,10 @@ pub struct Args {
     /// The most schedules to run
     #[arg(long, value_name = "N")]
     max_schedules: Option<u64>,
+
+    /// Calls that also fail, though they need not: allocations of C, time limits of waits, waits on conditions that end without a notify
+    #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',')]
+    faults: Vec<Fault>,
 
     /// Stop at the first run that fails
     #[arg(long)]
@@ -122,6 +126,26 @@ enum How {
     Surw,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum Fault {
+    /// malloc, calloc, realloc and their like return no memory
+    Malloc,
+    /// Waits with a time limit reach it, however long it is; limits of up to 150 ms on conditions are always tried
+    Timeout,
+    /// Waits on conditions end without a notify
+    Wakeup,
+}
+
+impl Fault {
+    fn name(self) -> &'static str {
+        match self {
+            Fault::Malloc => "malloc",
+            Fault::Timeout => "timeout",
+            Fault::Wakeup => "wakeup",
+        }
+    }
+}
+
 impl From<How> for Strategy {
     fn from(how: How) -> Self {
         match how {
@@ -184,6 +208,7 @@ impl Args {
             explore: Some(Exploring {
                 time,
                 most: self.max_schedules.unwrap_or(u64::MAX),
+                faults: self.faults.iter().fold(Faults::default(), |all, fault| all.with(fault.name()).unwrap_or(all)),
                 strategy: self.strategy.into(),
                 first: self.first,
                 must_complete: true,

@@ -94,12 +94,13 @@ fn repeat(manifest: &Manifest) -> Result<Result<usize, String>, Failure> {
         fixed: true,
         stdin: Stdin::read_whole(folder.path())?,
         inputs: manifest.inputs,
+        faults: manifest.faults,
         folder: folder.path().to_path_buf(),
         libraries: None,
     };
     let limit = std::time::Duration::from_secs_f64(TIMEOUT);
     for (number, steps) in closure::unfold(manifest).unwrap_or_default().iter().enumerate() {
-        let turns = turns_of(steps.iter().map(|step| step.thread));
+        let turns = turns_of(steps);
         let outcome = Outcome::in_turns(&runs.make(&Next::Turns(turns, IN_TURNS), limit, 0)?)?;
         if let Some(unseen) = outcome.unseen.first() {
             return Ok(Err(format!("run {number}: {unseen}")));

@@ -51,7 +51,7 @@ function summaryText() {
   const { summary } = report;
   if (!summary.candidates) return 'There was nothing to decide.';
   const open = summary.unknown > 0 ? `, ${grouped(summary.unknown)} undecided` : '';
-  return `${counted(summary.candidates, 'candidate')}: ${grouped(summary.proven)} proven, ${grouped(summary.refuted)} refuted${open}.`;
+  return `${counted(summary.candidates, 'candidate')}: ${grouped(summary.proven)} proven, ${grouped(summary.refuted)} not implied by this run${open}.`;
 }
 
 /** Keeps the finding in the address, so that it can be linked to. */
