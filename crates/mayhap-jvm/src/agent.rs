@@ -11,7 +11,7 @@ use crate::objects::JVMTI;
 use crate::rewrite::{self, HOOKS, Place};
 use crate::runtime;
 use crate::shadow::{self, EXTRA};
-use crate::{classes, hooks, library};
+use crate::{calls, classes, hooks, library};
 
 const JVMTI_VERSION: c_int = 0x3001_0000;
 const OK: c_int = 0;
@@ -120,7 +120,7 @@ extern "C" fn initialised(jvmti: Jvmti, jni: Jni, _thread: Ref) {
 }
 
 fn define_hooks(jni: Jni) -> bool {
-    let Some(bytes) = of_natives(HOOKS, &hooks::all()) else { return false };
+    let Some(bytes) = of_natives(HOOKS, &natives()) else { return false };
     let Ok(name) = CString::new(HOOKS) else { return false };
     let class = jni.define_class(name.as_ptr(), core::ptr::null_mut(), bytes.as_ptr(), bytes.len() as i32);
     if !class.is_null() && REWRITES_ALL.load(Ordering::Relaxed) {
@@ -129,9 +129,15 @@ fn define_hooks(jni: Jni) -> bool {
     !class.is_null()
 }
 
+/// All native methods of the class with the hooks. The machine finds them in this library by their names.
+fn natives() -> Vec<(&'static str, &'static str)> {
+    let listed = hooks::NATIVES.iter().chain(calls::NATIVES).chain(calls::TIMED).copied();
+    listed.chain([("out", "()V")]).collect()
+}
+
 /// Calls each hook once, with nothing: the machine finds native methods by code of the library, which is about to get hooks.
 fn link(jni: Jni, class: Ref) {
-    for (name, descriptor) in hooks::all() {
+    for (name, descriptor) in natives() {
         let (Ok(name), Ok(descriptor)) = (CString::new(name), CString::new(descriptor)) else { continue };
         let method = jni.static_method_id(class, name.as_ptr(), descriptor.as_ptr());
         if !method.is_null() {
@@ -158,7 +164,6 @@ extern "C" fn thread_ends(_jvmti: Jvmti, _jni: Jni, _thread: Ref) {
 }
 
 /// A class is loaded or changed.
-#[expect(clippy::too_many_arguments, reason = "the machine's own list")]
 extern "C" fn loads(
     jvmti: Jvmti,
     _jni: Jni,

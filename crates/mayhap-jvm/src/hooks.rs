@@ -436,8 +436,3 @@ extern "C" fn out(_jni: Jni, _class: Class) {
         (runtime.outside)();
     }
 }
-
-/// All native methods of the class with the hooks. The machine finds them in this library by their names.
-pub(crate) fn all() -> Vec<(&'static str, &'static str)> {
-    NATIVES.iter().chain(crate::calls::NATIVES).chain(crate::calls::TIMED).copied().chain([("out", "()V")]).collect()
-}

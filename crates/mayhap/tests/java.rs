@@ -15,12 +15,11 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("Account", "race"),
     ("TwoLocks", "deadlock"),
     ("ReadersWriters", "race"),
-    ("Pool", "race"),
     ("Bounded", "race"),
     ("DoubleChecked", "race"),
     ("Transfer", "deadlock"),
-    ("QueueHandOver", "race"),
     ("Airline", "race"),
+    ("Publish", "race"),
     ("Bubblesort", "race"),
     ("Bufwriter", "race"),
     ("Mergesort", "race"),
@@ -29,12 +28,13 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("Tsp", "race"),
     ("ProducerConsumer", "race"),
     ("TwoStage", "race"),
+    ("Pool", "race"),
     ("Result", "race"),
-    ("Publish", "race"),
     ("Cache", "race"),
     ("Latched", "race"),
     ("Permits", "race"),
     ("Interrupted", "race"),
+    ("QueueHandOver", "race"),
 ];
 
 /// How many of them run by default.
