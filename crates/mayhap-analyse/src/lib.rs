@@ -9,6 +9,7 @@
 //! This crate must never know files, terminals, options of a command line, or how findings are shown.
 #![forbid(unsafe_code)]
 
+mod deciding;
 pub mod doubts;
 pub mod engines;
 mod error;
@@ -18,20 +19,20 @@ pub mod nondeterminism;
 mod unordered;
 pub mod windows;
 
+use crate::deciding::{Decided, Ending, decide_all};
 use crate::unordered::Unordered;
 pub use error::Error;
 pub use gauge::{Gauge, Gauges, Stage};
 pub use mayhap_detect::candidates::distance;
 pub use mayhap_predict::Rung;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Instant;
 
 use mayhap_detect::candidates::{self, Candidates, Group, Limits};
 use mayhap_detect::{Order, detect};
-use mayhap_predict::{Budget, Context, Engine, EngineCounters, Undecided, Verdict};
+use mayhap_predict::{Budget, Context, EngineCounters, Verdict};
 use mayhap_trace::{EventId, Execution, Trace};
 use mayhap_witness::{Checked, Kind, Model, Target};
 
@@ -54,6 +55,9 @@ pub struct Options {
     pub all_instances: bool,
     /// What may be spent on each decision.
     pub budget: Budget,
+    /// What may be spent on all candidates of a kind together, in events and nodes of graphs; `None` is an amount that grows with
+    /// the trace.
+    pub effort: Option<u64>,
     /// Workers.
     pub threads: usize,
     /// Decide nothing more once this says so of a finding.
@@ -275,85 +279,6 @@ fn candidates_of(execution: &Execution<'_>, kind: Kind, options: &Options) -> Ca
     }
 }
 
-/// How the instances of a group, or of a part of it, ended.
-#[derive(Default)]
-struct Ending {
-    group: usize,
-    tally: Tally,
-    /// The nearest instance that was proven.
-    proof: Option<(usize, Checked)>,
-    /// The nearest instance that is undecided.
-    open: Option<(usize, Undecided)>,
-    /// The nearest instance that was refuted, and why.
-    refuted: Option<(usize, String)>,
-    /// How many were proven.
-    proven: u64,
-    /// Later events of proven races, if every instance was decided.
-    racy: Vec<EventId>,
-}
-
-/// The most instances that one worker takes at a time where every one is decided.
-const PART: usize = 512;
-
-/// What deciding came to.
-struct Decided {
-    /// In the order of the groups and their parts.
-    endings: Vec<Ending>,
-    /// If it stopped early: groups that were left.
-    halted: Option<u64>,
-}
-
-/// Decides all groups, in parallel, up to the first whose proof `halts` says yes to: which one that is does not depend on the
-/// number of workers, since they take the parts in order and finish those before it.
-fn decide_all(
-    context: &Context,
-    groups: &[Group],
-    every: bool,
-    options: &Options,
-    halts: &(dyn Fn(&Group, usize, &Checked) -> bool + Sync),
-    counters: &mut EngineCounters,
-) -> Result<Decided, Error> {
-    let parts: Vec<(usize, std::ops::Range<usize>)> = groups
-        .iter()
-        .enumerate()
-        .flat_map(|(number, group)| {
-            let size = if every { PART } else { group.targets.len().max(1) };
-            let all = group.targets.len();
-            (0..all).step_by(size).map(move |start| (number, start..all.min(start + size)))
-        })
-        .collect();
-    let next = AtomicUsize::new(0);
-    let last = AtomicUsize::new(usize::MAX);
-    let endings: Mutex<Vec<(usize, Ending)>> = Mutex::new(Vec::with_capacity(parts.len()));
-    let sums: Mutex<&mut EngineCounters> = Mutex::new(counters);
-    let progress = Mutex::new(options.gauges.begin(Stage::Deciding));
-    let work = || {
-        let mut engine = options.engine.engine(context, options.literal);
-        let mut mine = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some((group, instances)) = parts.get(at).filter(|_| at <= last.load(Ordering::Relaxed)) else { break };
-            let targets = &groups[*group].targets;
-            let ending = decide_part(engine.as_mut(), targets, instances.clone(), every, options);
-            if ending.proof.as_ref().is_some_and(|(instance, proof)| halts(&groups[*group], *instance, proof)) {
-                last.fetch_min(at, Ordering::Relaxed);
-            }
-            mine.push((at, Ending { group: *group, ..ending }));
-            progress.lock().expect(UNPOISONED).set(at as u64, parts.len() as u64);
-        }
-        endings.lock().expect(UNPOISONED).append(&mut mine);
-        add_counters(&mut sums.lock().expect(UNPOISONED), &engine.counters());
-    };
-    let workers = options.threads.clamp(1, parts.len().max(1));
-    in_parallel(workers, work)?;
-    let mut endings = endings.into_inner().expect(UNPOISONED);
-    endings.sort_by_key(|(at, _)| *at);
-    let last = last.into_inner();
-    endings.retain(|(at, _)| *at <= last);
-    let halted = parts.get(last).map(|(group, _)| (groups.len() - 1 - group) as u64);
-    Ok(Decided { endings: endings.into_iter().map(|(_, ending)| ending).collect(), halted })
-}
-
 /// Has refuted races proven that are races by happens-before.
 fn add_unordered(context: &Context, groups: &[Group], endings: &mut [Ending], options: &Options, tally: &mut Tally) {
     let refuted: Vec<usize> =
@@ -390,72 +315,6 @@ fn add_counters(sums: &mut EngineCounters, more: &EngineCounters) {
             None => sums.figures.push((name, value)),
         }
     }
-}
-
-/// A region that costs no more than checking a witness does.
-const CHEAP_REGION: u32 = 20_000;
-
-/// Decides instances, nearest first: all of them, or until one is proven, in which case they count as one candidate. Those
-/// with a large region to reorder wait until the others have failed.
-fn decide_part(
-    engine: &mut dyn Engine,
-    targets: &[Target],
-    instances: std::ops::Range<usize>,
-    every: bool,
-    options: &Options,
-) -> Ending {
-    let mut ending = Ending::default();
-    let mut first_refuted: Option<Rung> = None;
-    let mut undecided = 0;
-    let searches = matches!(options.engine, EngineName::Auto | EngineName::Exact | EngineName::Polygraph);
-    let region = if searches { CHEAP_REGION.min(options.budget.region) } else { options.budget.region };
-    let cheap = Budget { region, ..options.budget };
-    let mut instances: VecDeque<(usize, Budget)> = instances.map(|i| (i, cheap)).collect();
-    while let Some((i, budget)) = instances.pop_front() {
-        let given = if every { budget } else { budget.shared(undecided) };
-        let verdict = engine.decide(&targets[i], options.model, &given);
-        let is_undecided = matches!(verdict, Verdict::Unknown(_));
-        undecided += u32::from(is_undecided);
-        if is_undecided && budget != options.budget {
-            instances.push_back((i, options.budget));
-            continue;
-        }
-        ending.tally.decisions += 1;
-        if every {
-            ending.tally.count(&verdict);
-        }
-        match verdict {
-            Verdict::Proven(proof, rung) => {
-                ending.proven += 1;
-                ending.racy.extend(targets[i].events().into_iter().max().filter(|_| every));
-                if ending.proof.is_none() {
-                    ending.proof = Some((i, proof));
-                }
-                if !every {
-                    *ending.tally.proven.entry(rung).or_default() += 1;
-                    ending.tally.candidates = 1;
-                    return ending;
-                }
-            }
-            Verdict::Refuted(refutation) => {
-                first_refuted.get_or_insert(refutation.rung);
-                ending.refuted.get_or_insert((i, refutation.reason));
-            }
-            Verdict::Unknown(undecided) => drop(ending.open.get_or_insert((i, undecided))),
-        }
-    }
-    if !every {
-        ending.tally.candidates = 1;
-        match (&ending.open, first_refuted) {
-            (Some((_, undecided)), _) => {
-                ending.tally.unknown = 1;
-                ending.tally.first_unknown = Some(undecided.reason.clone());
-            }
-            (None, Some(rung)) => *ending.tally.refuted.entry(rung).or_default() += 1,
-            (None, None) => ending.tally.candidates = 0,
-        }
-    }
-    ending
 }
 
 /// Turns endings into findings, one a group at most.

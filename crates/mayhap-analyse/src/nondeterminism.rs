@@ -11,11 +11,11 @@ use std::time::Instant;
 
 use mayhap_detect::candidates::place;
 use mayhap_predict::Rung;
-use mayhap_predict::choice::{KindVerdict, Literal, ReadVerdicts, Survey, Table, Triplets};
+use mayhap_predict::choice::{KindVerdict, Literal, ReadVerdicts, Session, Survey, Table, Triplets};
 use mayhap_trace::{EventId, Execution, Trace};
-use mayhap_witness::{Kind, Target};
+use mayhap_witness::{Checked, Kind, Target};
 
-use crate::{Error, Finding, Options, Stage, Tally, UNPOISONED};
+use crate::{Error, Finding, Gauge, Options, Stage, Tally, UNPOISONED};
 
 /// What is known of all reads together.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +30,8 @@ pub struct Reads {
     pub proven: u64,
     /// Triplets that stayed open.
     pub unknown: u64,
+    /// Groups of proven triplets for which no schedule was made, because the effort was spent.
+    pub unshown: u64,
     /// As published: nothing is proven.
     pub literal: bool,
     /// The columns of the paper's Table A1.
@@ -51,8 +53,15 @@ const INITIAL: u64 = u64::MAX;
 /// Instances of a group that are kept to be shown: those known to be seen first, then the shortest.
 const KEPT: usize = 12;
 
-/// Reads that a worker takes at a time: neighbours share most of their schedules.
+/// Reads that a worker takes at a time where there are few: neighbours share most of their schedules.
 const RUN: usize = 64;
+/// The most runs of reads. Each has an equal part of the effort, so that what is decided does not depend on the workers.
+const RUNS: usize = 32;
+/// What deciding all triplets may take by default, in work of a session: so much, and so much for each event of the trace.
+const EFFORT: u64 = 300_000_000;
+const EFFORT_PER_EVENT: u64 = 8;
+/// A finding is shown with its schedule, which has to be made and checked: one unit of effort for so many steps.
+const STEPS: u64 = 4;
 
 /// Locations of the write seen, the read and the other write.
 type Key = (u64, u64, u64);
@@ -76,19 +85,53 @@ impl Group {
         }
     }
 
+    /// The proof with the shortest schedule, whose steps are counted.
+    fn shortest_proof(&self, session: &mut Session<'_, '_>, steps: &mut u64) -> Option<Finding> {
+        let mut best: Option<Checked> = None;
+        for &(_, _, read, other) in &self.shortest {
+            let Some(proof) = session.sees(read, other) else { continue };
+            let length = proof.witness().schedule.len();
+            *steps += length as u64;
+            if best.as_ref().is_none_or(|best| length < best.witness().schedule.len()) {
+                best = Some(proof);
+            }
+        }
+        best.map(|proof| Finding {
+            kind: Kind::Nondeterminism,
+            target: proof.target().clone(),
+            proof: Some(proof),
+            suspicion: None,
+            occurrences: self.occurrences,
+        })
+    }
+
     fn add(&mut self, other: Group) {
         self.occurrences += other.occurrences;
         other.shortest.into_iter().for_each(|instance| self.keep(instance));
     }
 }
 
-/// What one worker found.
+/// What a run of reads came to.
 #[derive(Default)]
 struct Harvest {
     groups: BTreeMap<Key, Group>,
     nondeterministic: u64,
     tally: Tally,
     table: Table,
+    /// What it took.
+    work: u64,
+}
+
+impl Harvest {
+    fn add(&mut self, other: Harvest) {
+        for (key, group) in other.groups {
+            self.groups.entry(key).or_default().add(group);
+        }
+        self.nondeterministic += other.nondeterministic;
+        self.tally.add(&other.tally);
+        self.table.add(&other.table);
+        self.work += other.work;
+    }
 }
 
 /// Decides all triplets. The findings are proven, one a group of locations, or suspected if `literal`.
@@ -104,7 +147,9 @@ pub(crate) fn predict(execution: &Execution<'_>, options: &Options) -> Result<(R
     } else {
         let survey = Survey::new(execution, options.model);
         let mut harvest = survey_reads(trace, &survey, &triplets, &reads, options)?;
-        let findings = findings(&survey, std::mem::take(&mut harvest.groups), options);
+        let groups = std::mem::take(&mut harvest.groups);
+        let (findings, unshown) = findings(&survey, groups, effort(trace, options), options)?;
+        summary.unshown = unshown;
         (harvest, findings)
     };
     summary.nondeterministic = harvest.nondeterministic;
@@ -115,6 +160,8 @@ pub(crate) fn predict(execution: &Execution<'_>, options: &Options) -> Result<(R
     Ok((summary, findings, harvest.tally))
 }
 
+/// Decides the triplets of all reads, in runs that have equal parts of the effort. What is left of it goes to the runs that it
+/// did not suffice for, which are begun again with more: so what is decided does not depend on the workers.
 fn survey_reads(
     trace: &Trace,
     survey: &Survey<'_>,
@@ -122,42 +169,97 @@ fn survey_reads(
     reads: &[EventId],
     options: &Options,
 ) -> Result<Harvest, Error> {
-    let runs: Vec<&[EventId]> = reads.chunks(RUN).collect();
-    let next = AtomicUsize::new(0);
-    let all = Mutex::new(Harvest::default());
-    let progress = Mutex::new((options.gauges.begin(Stage::Reads), 0u64));
-    let total = triplets.count();
-    let work = || {
-        let mut session = survey.session(&options.budget);
-        let mut mine = Harvest::default();
-        while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let before = mine.tally.candidates;
-            for &read in *run {
-                let verdicts = session.read(triplets, read);
-                harvest_read(trace, &verdicts, &mut mine);
+    let runs: Vec<&[EventId]> = reads.chunks(RUN.max(reads.len().div_ceil(RUNS))).collect();
+    let effort = effort(trace, options);
+    let mut share = effort / runs.len().max(1) as u64;
+    let mut open: Vec<usize> = (0..runs.len()).collect();
+    let mut harvests: Vec<Harvest> = runs.iter().map(|_| Harvest::default()).collect();
+    let progress = Progress::new(options, triplets.count());
+    loop {
+        let asked: Vec<Mutex<&mut Harvest>> =
+            harvests.iter_mut().enumerate().filter(|(run, _)| open.contains(run)).map(|(_, h)| Mutex::new(h)).collect();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut session = survey.session(&options.budget);
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(harvest) = asked.get(at) else { break };
+                let harvested = survey_run(trace, &mut session, triplets, runs[open[at]], share, &progress);
+                **harvest.lock().expect(UNPOISONED) = harvested;
             }
-            let mut progress = progress.lock().expect(UNPOISONED);
-            progress.1 += mine.tally.candidates - before;
-            let done = progress.1;
-            progress.0.set(done, total);
+        };
+        crate::in_parallel(options.threads.clamp(1, open.len().max(1)), work)?;
+        let spent: u64 = harvests.iter().map(|harvest| harvest.work).sum();
+        open.retain(|&run| harvests[run].work >= share / 2 && harvests[run].tally.unknown > 0);
+        let more = effort.saturating_sub(spent) / open.len().max(1) as u64;
+        if open.is_empty() || more < 2 * share {
+            break;
         }
-        mine.table = session.table().clone();
-        let mut all = all.lock().expect(UNPOISONED);
-        for (key, group) in mine.groups {
-            all.groups.entry(key).or_default().add(group);
+        share = more;
+    }
+    let mut all = Harvest::default();
+    harvests.into_iter().for_each(|harvest| all.add(harvest));
+    Ok(all)
+}
+
+/// Decides the triplets of a run of reads with this part of the effort.
+fn survey_run(
+    trace: &Trace,
+    session: &mut Session<'_, '_>,
+    triplets: &Triplets,
+    run: &[EventId],
+    share: u64,
+    progress: &Progress,
+) -> Harvest {
+    let mut harvest = Harvest::default();
+    let start = session.begin();
+    let mut shown = 0;
+    for (number, &read) in (1..).zip(run) {
+        // The effort is spent evenly over the reads, so that none of them is left out because of those before it.
+        session.allow(start + (share as f64 * (0.125 + number as f64 / run.len() as f64)) as u64);
+        let verdicts = session.open_read(triplets, read);
+        harvest_read(trace, &verdicts, &mut harvest);
+        if number % RUN == 0 || number == run.len() {
+            progress.add(harvest.tally.candidates - std::mem::replace(&mut shown, harvest.tally.candidates));
         }
-        all.nondeterministic += mine.nondeterministic;
-        all.tally.add(&mine.tally);
-        all.table.add(&mine.table);
-    };
-    crate::in_parallel(options.threads.clamp(1, runs.len().max(1)), work)?;
-    Ok(all.into_inner().expect(UNPOISONED))
+    }
+    harvest.table = session.take_table();
+    harvest.work = session.work() - start;
+    harvest
+}
+
+/// How many triplets were looked at, shown as it grows.
+struct Progress {
+    state: Mutex<(Box<dyn Gauge>, u64)>,
+    all: u64,
+}
+
+impl Progress {
+    fn new(options: &Options, all: u64) -> Self {
+        Progress { state: Mutex::new((options.gauges.begin(Stage::Reads), 0)), all }
+    }
+
+    fn add(&self, triplets: u64) {
+        let mut state = self.state.lock().expect(UNPOISONED);
+        state.1 = (state.1 + triplets).min(self.all);
+        let done = state.1;
+        state.0.set(done, self.all);
+    }
+}
+
+/// What all triplets together may take.
+fn effort(trace: &Trace, options: &Options) -> u64 {
+    options.effort.unwrap_or(EFFORT + EFFORT_PER_EVENT * trace.len() as u64)
 }
 
 fn harvest_read(trace: &Trace, verdicts: &ReadVerdicts, harvest: &mut Harvest) {
     let tally = &mut harvest.tally;
-    tally.candidates += verdicts.others.len() as u64;
-    tally.decisions += verdicts.others.len() as u64;
+    let all = verdicts.others.len() as u64 + verdicts.refuted;
+    tally.candidates += all;
+    tally.decisions += all;
+    if verdicts.refuted > 0 {
+        *tally.refuted.entry(Rung::MustOrder).or_default() += verdicts.refuted;
+    }
     harvest.nondeterministic += u64::from(verdicts.proven() > 0);
     for other in &verdicts.others {
         match other.verdict() {
@@ -188,24 +290,44 @@ fn key(trace: &Trace, write: Option<EventId>, read: EventId, other: Option<Event
     (write.map_or(INITIAL, place), place(read), other.map_or(INITIAL, place))
 }
 
-/// Returns one finding a group: the shortest schedule after which the read sees exactly the other write.
-fn findings(survey: &Survey<'_>, groups: BTreeMap<Key, Group>, options: &Options) -> Vec<Finding> {
-    let mut session = survey.session(&options.budget);
-    let mut findings: Vec<Finding> = Vec::new();
-    for group in groups.into_values() {
-        let proofs = group.shortest.iter().filter_map(|&(_, _, read, other)| session.sees(read, other));
-        if let Some(proof) = proofs.min_by_key(|proof| proof.witness().schedule.len()) {
-            findings.push(Finding {
-                kind: Kind::Nondeterminism,
-                target: proof.target().clone(),
-                proof: Some(proof),
-                suspicion: None,
-                occurrences: group.occurrences,
-            });
+/// Returns one finding a group: the shortest schedule after which the read sees exactly the other write. Groups beyond the effort
+/// are only counted.
+fn findings(
+    survey: &Survey<'_>,
+    groups: BTreeMap<Key, Group>,
+    effort: u64,
+    options: &Options,
+) -> Result<(Vec<Finding>, u64), Error> {
+    let mut groups: Vec<Group> = groups.into_values().collect();
+    // By place, since schedules of neighbours have most in common.
+    groups.sort_by_key(|group| group.shortest.iter().map(|instance| instance.2).min());
+    let runs: Vec<&[Group]> = groups.chunks(groups.len().div_ceil(RUNS).max(1)).collect();
+    let share = effort / runs.len().max(1) as u64;
+    let next = AtomicUsize::new(0);
+    let all = Mutex::new((Vec::new(), 0));
+    let work = || {
+        let mut session = survey.session(&options.budget);
+        while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let most = session.begin() + share;
+            let mut mine = Vec::new();
+            let (mut steps, mut unshown) = (0, 0);
+            for group in *run {
+                let left = most.saturating_sub(steps / STEPS);
+                session.allow(left);
+                match session.work() < left {
+                    true => mine.extend(group.shortest_proof(&mut session, &mut steps)),
+                    false => unshown += 1,
+                }
+            }
+            let mut all = all.lock().expect(UNPOISONED);
+            all.0.append(&mut mine);
+            all.1 += unshown;
         }
-    }
+    };
+    crate::in_parallel(options.threads.clamp(1, runs.len().max(1)), work)?;
+    let (mut findings, unshown): (Vec<Finding>, u64) = all.into_inner().expect(UNPOISONED);
     findings.sort_by_key(|f| f.target.events());
-    findings
+    Ok((findings, unshown))
 }
 
 /// Returns the published decision: what it calls feasible is suspected, nothing is proven or refuted.

@@ -26,7 +26,7 @@ use tool::{SLOW, Tool};
 #[derive(Debug, Parser)]
 #[command(name = "mayhap-bench", version)]
 struct Args {
-    /// growth, ipa, ipa-cost, wcp, nondeterminism, polygraph, seqcheck, peers, slowdown, explore
+    /// growth, kinds, ipa, ipa-cost, wcp, nondeterminism, polygraph, seqcheck, peers, slowdown, explore
     tables: Vec<String>,
 
     /// Smaller inputs, for a first look
@@ -74,9 +74,10 @@ impl Bench {
 /// One table: its name, what makes it, and its share of the time in percent.
 type Maker = (&'static str, fn(&mut Bench) -> Result<(), String>, u32);
 
-const TABLES: [Maker; 10] = [
+const TABLES: [Maker; 11] = [
     // First: a process counts the memory of the one that started it as its own, and other tables need much here.
     ("growth", tables::growth::make, 42),
+    ("kinds", tables::kinds::make, 10),
     ("ipa", tables::ipa::make, 4),
     ("ipa-cost", tables::ipa::make_cost, 4),
     ("wcp", tables::wcp::make, 4),

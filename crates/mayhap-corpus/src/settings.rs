@@ -34,6 +34,8 @@ pub struct Settings {
     pub all_patterns: bool,
     /// Whether every pair of accesses is decided.
     pub all_instances: bool,
+    /// What all candidates of a kind may take together; `None` for an amount that grows with the trace.
+    pub effort: Option<u64>,
     /// Search decisions per answer.
     pub nodes: u64,
     /// Seconds per answer.
@@ -95,7 +97,8 @@ impl Settings {
                 all_patterns: self.all_patterns,
             },
             all_instances: self.all_instances,
-            budget: Budget { nodes: self.nodes, time, region: self.region },
+            budget: Budget { nodes: self.nodes, time, region: self.region, ..Budget::default() },
+            effort: self.effort,
             threads,
             halt: None,
             gauges: mayhap_analyse::Gauges::default(),

@@ -32,6 +32,13 @@ impl<'c, 'a> Auto<'c, 'a> {
         solver.ladder = true;
         Auto { solver, checker: Checker::new(context.execution) }
     }
+
+    /// Looks for contradictions near the target where more events than these would have to be reordered. A matter of speed alone;
+    /// tests take few.
+    pub fn refuting_nearby(mut self, events: u32) -> Self {
+        self.solver.small = events;
+        self
+    }
 }
 
 /// What must-order and locksets say against a race.
@@ -74,5 +81,9 @@ impl Engine for Auto<'_, '_> {
 
     fn counters(&self) -> EngineCounters {
         self.solver.counters()
+    }
+
+    fn work(&self) -> u64 {
+        self.solver.counts.work
     }
 }

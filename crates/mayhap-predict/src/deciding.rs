@@ -28,7 +28,7 @@ pub(crate) fn decide(
 /// The verdict on a target that makes no sense, or that its own definition rules out.
 pub(crate) fn invalid_target(context: &Context, target: &Target) -> Option<Verdict> {
     if let Err(error) = target.validate(context.execution) {
-        return Some(Verdict::Unknown(Undecided { reason: error.to_string(), suspected: false }));
+        return Some(Verdict::Unknown(Undecided { reason: error.to_string(), suspected: false, short: None }));
     }
     let Target::Deadlock(requests) = target else { return None };
     let blocked = |request: &EventId| {

@@ -41,4 +41,8 @@ impl Engine for Exact<'_, '_> {
     fn counters(&self) -> EngineCounters {
         self.solver.counters()
     }
+
+    fn work(&self) -> u64 {
+        self.solver.counts.work
+    }
 }

@@ -58,6 +58,10 @@ impl Engine for PolygraphEngine<'_, '_> {
     fn counters(&self) -> EngineCounters {
         self.solver.counters()
     }
+
+    fn work(&self) -> u64 {
+        self.solver.counts.work
+    }
 }
 
 /// Whether saturation, or else `k`-lookahead on top of it, finds the query's whole slice contradictory: what the paper's

@@ -52,5 +52,5 @@ fn decide_query(
     };
     debug_assert!(false, "the kernel rejects the schedule of {target:?} in {model}: {rejection}");
     let reason = format!("the schedule that was found did not pass the kernel: {rejection}");
-    Verdict::Unknown(Undecided { reason, suspected: false })
+    Verdict::Unknown(Undecided { reason, suspected: false, short: None })
 }

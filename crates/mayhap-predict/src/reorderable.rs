@@ -72,6 +72,21 @@ impl Reorderable {
         self.from.fill(0);
     }
 
+    /// The part of a slice that was observed from this place of the trace on, and the events that come last. It is no
+    /// reorderable region: what its order contradicts is contradicted in the slice, but an order of it says nothing.
+    pub(crate) fn since(&mut self, problem: &Problem, query: &Query, slice: &Slice, place: usize) {
+        self.start(problem, query, slice);
+        let context = problem.context;
+        for thread in 0..self.from.len() {
+            let events = &context.relations.thread_events(ThreadId::at(thread))[..slice.cut[thread] as usize];
+            let rank = events.partition_point(|e| e.index() < place) as u32;
+            self.from[thread] = if rank < slice.cut[thread] { context.step_start(thread, rank) } else { rank };
+        }
+        for i in 0..self.final_events.len() {
+            self.push(context, slice, self.final_events[i]);
+        }
+    }
+
     fn start(&mut self, problem: &Problem, query: &Query, slice: &Slice) {
         let context = problem.context;
         self.from.clone_from(&slice.cut);

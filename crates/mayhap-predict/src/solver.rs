@@ -55,6 +55,8 @@ pub(crate) enum Solved {
     Rejected(Rejection),
 }
 
+/// The largest region that is searched at once, by default.
+const SMALL: u32 = 2_048;
 /// Decisions that an attempt to get by without the outer search may take.
 const ATTEMPT: u64 = 16;
 
@@ -102,6 +104,8 @@ pub struct Solver<'c, 'a> {
     /// The heuristics of the polygraph paper, if they are wanted.
     pub(crate) guide: Option<Guide>,
     pub(crate) counts: Counts,
+    /// The largest region that is searched at once, without looking for a contradiction near the target first.
+    pub(crate) small: u32,
 }
 
 /// What the solver counted over all questions.
@@ -112,6 +116,8 @@ pub(crate) struct Counts {
     nodes: u64,
     decisions: u64,
     conflicts: u64,
+    /// Events and nodes that were looked at: what the questions cost.
+    pub(crate) work: u64,
 }
 
 impl<'c, 'a> Solver<'c, 'a> {
@@ -130,11 +136,12 @@ impl<'c, 'a> Solver<'c, 'a> {
             explain: false,
             guide: None,
             counts: Counts::default(),
+            small: SMALL,
         }
     }
 
     pub(crate) fn counters(&self) -> EngineCounters {
-        let Counts { questions, graphs, nodes, decisions, conflicts } = self.counts;
+        let Counts { questions, graphs, nodes, decisions, conflicts, .. } = self.counts;
         let figures = vec![
             ("questions", questions),
             ("polygraphs", graphs),
@@ -227,6 +234,9 @@ impl<'c, 'a> Solver<'c, 'a> {
 
     /// Decides a query from its slice: the search over open sections.
     fn solve_slice(&mut self, problem: &Problem, query: &Query, slice: Slice, remaining: &mut Remaining) -> Solved {
+        if let Some(refutation) = self.refute_nearby(problem, query, &slice, remaining.region) {
+            return Solved::Refuted(refutation);
+        }
         if let Some(solved) = self.try_closed(problem, query, &slice, remaining.region) {
             return solved;
         }
@@ -288,6 +298,7 @@ impl<'c, 'a> Solver<'c, 'a> {
         if !self.local {
             self.region.everything(problem, query, slice);
         } else if !self.region.find(problem, query, slice, remaining.region) {
+            self.counts.work += looking(remaining.region);
             return Leaf::Spent(Spent::Region(remaining.region));
         }
         if self.region.is_empty(slice) {
@@ -296,10 +307,10 @@ impl<'c, 'a> Solver<'c, 'a> {
         if self.region.size(slice) > remaining.region {
             return Leaf::Spent(Spent::Region(remaining.region));
         }
-        let plan = Plan { problem, query, slice, region: &self.region };
-        self.builder.build(&plan, &mut self.graph);
-        self.counts.graphs += 1;
-        self.counts.nodes += self.graph.len() as u64;
+        self.build(problem, query, slice);
+        if let Err(spent) = remaining.spend(looking(self.region.size(slice)) + self.graph.len() as u64) {
+            return Leaf::Spent(spent);
+        }
         match self.order_graph(remaining) {
             Ordered::Spent(spent) => Leaf::Spent(spent),
             Ordered::Impossible(edge) => Leaf::Refuted(self.impossible(edge)),
@@ -311,6 +322,15 @@ impl<'c, 'a> Solver<'c, 'a> {
                 }
             },
         }
+    }
+
+    /// Builds the polygraph of the region.
+    pub(crate) fn build(&mut self, problem: &Problem, query: &Query, slice: &Slice) {
+        let plan = Plan { problem, query, slice, region: &self.region };
+        self.builder.build(&plan, &mut self.graph);
+        self.counts.graphs += 1;
+        self.counts.nodes += self.graph.len() as u64;
+        self.counts.work += looking(self.region.size(slice)) + self.graph.len() as u64;
     }
 
     /// What is wrong with a slice whatever its order.
@@ -363,7 +383,9 @@ impl<'c, 'a> Solver<'c, 'a> {
                 Run::Stuck(options) => options,
             };
             remaining.pay()?;
+            remaining.spend(self.graph.len() as u64)?;
             self.counts.decisions += 1;
+            self.counts.work += self.graph.len() as u64;
             levels.push(self.graph.order.mark());
             let mut attempt = self.graph.assert(first);
             while let Err(edge) = attempt {
@@ -387,7 +409,9 @@ impl<'c, 'a> Solver<'c, 'a> {
                 Run::Stuck(options) => options,
             };
             remaining.pay()?;
+            remaining.spend(self.graph.len() as u64)?;
             self.counts.decisions += 1;
+            self.counts.work += self.graph.len() as u64;
             levels.push((self.graph.order.mark(), second));
             let mut attempt = self.graph.assert(first);
             while attempt.is_err() {
@@ -399,7 +423,7 @@ impl<'c, 'a> Solver<'c, 'a> {
         }
     }
 
-    fn impossible(&self, edge: Option<Edge>) -> Refutation {
+    pub(crate) fn impossible(&self, edge: Option<Edge>) -> Refutation {
         match edge {
             Some(edge) => {
                 let cycle = self.graph.cycle(edge);
@@ -462,6 +486,11 @@ impl<'c, 'a> Solver<'c, 'a> {
         }
         schedule
     }
+}
+
+/// The work that looking for a region of so many events is. A node of a graph costs more, and is the unit.
+pub(crate) fn looking(events: u32) -> u64 {
+    u64::from(events / 16)
 }
 
 /// Says what is wrong with a schedule.

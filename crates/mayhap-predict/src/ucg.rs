@@ -44,7 +44,7 @@ impl Engine for Ucg<'_> {
 
     fn decide(&mut self, target: &Target, _model: Model, budget: &Budget) -> Verdict {
         self.questions += 1;
-        let open = |reason: String, suspected| Verdict::Unknown(Undecided { reason, suspected });
+        let open = |reason: String, suspected| Verdict::Unknown(Undecided { reason, suspected, short: None });
         if let Err(error) = target.validate(self.index.execution) {
             return open(error.to_string(), false);
         }

@@ -71,7 +71,7 @@ pub(crate) fn decide(
         return Verdict::Refuted(refutations.swap_remove(0));
     }
     let reason = "both accesses can run, but happens-before orders them in every schedule that was tried".to_string();
-    Verdict::Unknown(open.unwrap_or(Undecided { reason, suspected: false }))
+    Verdict::Unknown(open.unwrap_or(Undecided { reason, suspected: false, short: None }))
 }
 
 /// The event and those that are joined to it.

@@ -17,6 +17,8 @@ pub struct Budget {
     pub time: Option<Duration>,
     /// Events of the largest part of a run that may be taken out of its observed order: what a search costs grows with it.
     pub region: u32,
+    /// Events and nodes of graphs that may be looked at: a decision costs as many as its graph has.
+    pub work: u64,
 }
 
 impl Budget {
@@ -33,7 +35,7 @@ impl Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Budget { nodes: 1_000_000, time: None, region: u32::MAX }
+        Budget { nodes: 1_000_000, time: None, region: u32::MAX, work: u64::MAX }
     }
 }
 
@@ -114,6 +116,15 @@ pub struct Premise {
     pub path: Vec<Step>,
 }
 
+/// A limit that a question met.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Short {
+    /// [`Budget::region`].
+    Region,
+    /// [`Budget::work`].
+    Work,
+}
+
 /// Why no correct reordering reaches the target.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refutation {
@@ -136,6 +147,8 @@ impl fmt::Display for Refutation {
 /// Why a question stayed open.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Undecided {
+    /// What would have had to be larger, if it is a limit that grows with the effort.
+    pub short: Option<Short>,
     /// In one sentence.
     pub reason: String,
     /// The engine's own criterion, which proves nothing, says that the target is reachable.
@@ -167,5 +180,11 @@ pub trait Engine {
     /// What the engine counted over all questions so far. Empty where it counts nothing.
     fn counters(&self) -> EngineCounters {
         EngineCounters::default()
+    }
+
+    /// How many events and nodes of graphs all questions so far have taken: what they cost, whatever the machine. 0 where the
+    /// engine does not count them.
+    fn work(&self) -> u64 {
+        0
     }
 }

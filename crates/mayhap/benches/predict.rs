@@ -81,6 +81,7 @@ fn run(kinds: Vec<Kind>, path: &Path) -> Prediction {
         model: Model::Data,
         limits: Limits::default(),
         all_instances: false,
+        effort: None,
         budget: Budget { region: Options::REGION, ..Budget::default() },
         threads: std::thread::available_parallelism().map_or(1, usize::from),
     };

@@ -24,6 +24,7 @@ fn options(model: Model) -> Options {
         model,
         limits: Limits { all_patterns: true, ..Limits::default() },
         all_instances: false,
+        effort: None,
         budget: Budget::default(),
         threads: 1,
         halt: None,

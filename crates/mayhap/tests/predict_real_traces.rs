@@ -21,6 +21,7 @@ fn run(trace: &Trace, kind: Kind, model: Model, all_instances: bool, threads: us
         model,
         limits: Limits::default(),
         all_instances,
+        effort: None,
         budget: Budget::default(),
         threads,
     };
@@ -116,6 +117,7 @@ fn what_stays_unknown_is_suspected_if_wcp_leaves_it_unordered() {
             model: Model::Data,
             limits: Limits::default(),
             all_instances: false,
+            effort: None,
             budget: Budget::default(),
             threads: 1,
         };

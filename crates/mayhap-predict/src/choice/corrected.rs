@@ -89,6 +89,8 @@ pub(super) struct Corrected<'n, 'a> {
     window: Window<'n, 'a>,
     /// What one question may take.
     budget: Budget,
+    /// What all questions together may take, in the window's work.
+    pub(super) allowance: u64,
     /// The size of the first window; small in tests, to exercise widening.
     pub(super) first_window: usize,
     /// The read at hand.
@@ -98,6 +100,9 @@ pub(super) struct Corrected<'n, 'a> {
     /// Choices of the question asked last.
     last_choices: Option<Choices>,
 }
+
+/// What one question may take, in the window's work.
+const MOST_WORK: u64 = 200_000_000;
 
 /// How an exact question ended.
 enum Exact {
@@ -121,6 +126,7 @@ impl<'n, 'a> Corrected<'n, 'a> {
             needs,
             window: Window::new(needs),
             budget,
+            allowance: u64::MAX,
             first_window: 24,
             read: EventId::at(0),
             plans: Vec::new(),
@@ -129,13 +135,69 @@ impl<'n, 'a> Corrected<'n, 'a> {
         }
     }
 
+    /// What the questions so far have taken.
+    pub(super) fn work(&self) -> u64 {
+        self.window.work
+    }
+
     /// Decides all triplets of a read. `groups` are the writes of its variable, by thread.
     pub(super) fn read(&mut self, read: EventId, groups: &[Vec<EventId>]) -> ReadAnswers {
+        let groups: Vec<&[EventId]> = groups.iter().map(Vec::as_slice).collect();
+        self.read_of(read, &groups)
+    }
+
+    /// Decides the triplets of a read that needs do not refute. Returns how many others there are: those are refuted.
+    pub(super) fn open_read(&mut self, read: EventId, groups: &[Vec<EventId>]) -> (ReadAnswers, u64) {
+        let all: usize = groups.iter().map(Vec::len).sum();
+        let own = self.needs.point(read).thread;
+        if groups.iter().all(|group| group.first().is_none_or(|&c| self.needs.point(c).thread == own)) {
+            // Program order refutes all.
+            return (ReadAnswers { others: Vec::new(), plans: Vec::new(), choices: Vec::new() }, all as u64);
+        }
+        let open = self.not_refuted(read, groups);
+        let answers = self.read_of(read, &open);
+        // There are as many others as writes: with the initial value, but without what the read saw.
+        let refuted = (all - answers.others.len()) as u64;
+        (answers, refuted)
+    }
+
+    /// Of each group, the part outside of which needs refute both kinds.
+    fn not_refuted<'g>(&mut self, read: EventId, groups: &'g [Vec<EventId>]) -> Vec<&'g [EventId]> {
+        let needs = self.needs;
+        self.read = read;
+        let reads = needs.point(read);
+        let write = needs.relations.read_from(read);
+        let absent = write.map(|w| self.frame_slice(None, Some(w))).filter(|(slice, caps)| below(slice, caps));
+        let (slice, caps) = self.frame_slice(write, None);
+        let part = |group: &'g Vec<EventId>| {
+            let possible = |slice: &Frontier, caps: &[u32], from: usize| {
+                // What needs the read comes after it; that is cheaper to see than what is mandatory.
+                let end = group.partition_point(|&c| !needs.needed(reads, c));
+                let rest = &group[from.min(end)..end];
+                from.min(end) + rest.partition_point(|&c| self.mandatory_of(slice, caps, c).is_some())
+            };
+            let (start, end) = match write {
+                None => (0, possible(&slice, &caps, 0)),
+                Some(write) => {
+                    let split = group.partition_point(|&c| c < write);
+                    let needed = group[..split].partition_point(|&c| needs.needed(needs.point(c), write));
+                    (needed, split.max(possible(&slice, &caps, split)))
+                }
+            };
+            match &absent {
+                None => &group[start..end],
+                Some((slice, caps)) => &group[..end.max(possible(slice, caps, 0))],
+            }
+        };
+        groups.iter().map(part).filter(|part| !part.is_empty()).collect()
+    }
+
+    fn read_of(&mut self, read: EventId, groups: &[&[EventId]]) -> ReadAnswers {
         self.read = read;
         self.plans = Vec::new();
         self.choices = Vec::new();
         let write = self.needs.relations.read_from(read);
-        let start = std::iter::once(None).chain(groups.iter().flatten().map(|&c| Some(c)));
+        let start = std::iter::once(None).chain(groups.iter().copied().flatten().map(|&c| Some(c)));
         let unset = Status::Refuted(Rung::MustOrder);
         let mut others: Vec<_> = start.map(|c| (c, [unset; 2])).collect();
         self.kind2(write, groups, &mut others);
@@ -149,6 +211,14 @@ impl<'n, 'a> Corrected<'n, 'a> {
 
     /// The frame of the cut before the read, with `with` in the slice and `without` kept out.
     fn frame(&self, with: Option<EventId>, without: Option<EventId>) -> Frame {
+        let (slice, caps) = self.frame_slice(with, without);
+        let mut frame = Frame { ideal: Some(slice.clone()), slice, caps };
+        frame.ideal = frame.ideal.take().and_then(|ideal| self.observed(ideal, &frame.caps));
+        frame
+    }
+
+    /// The slice and the caps of a frame.
+    fn frame_slice(&self, with: Option<EventId>, without: Option<EventId>) -> (Frontier, Vec<u32>) {
         let needs = self.needs;
         let mut slice = needs.enabling(self.read);
         with.into_iter().for_each(|e| needs.include(&mut slice, e));
@@ -158,9 +228,7 @@ impl<'n, 'a> Corrected<'n, 'a> {
             let point = needs.point(event);
             caps[point.thread] = caps[point.thread].min(point.rank);
         }
-        let mut frame = Frame { ideal: Some(slice.clone()), slice, caps };
-        frame.ideal = frame.ideal.take().and_then(|ideal| self.observed(ideal, &frame.caps));
-        frame
+        (slice, caps)
     }
 
     /// Closes a set in observed order, if that keeps below the caps.
@@ -180,13 +248,17 @@ impl<'n, 'a> Corrected<'n, 'a> {
 
     /// The mandatory set with `c` as well, if it keeps below the caps.
     fn mandatory(&self, frame: &Frame, c: EventId) -> Option<Frontier> {
-        let mut set = frame.slice.clone();
+        self.mandatory_of(&frame.slice, &frame.caps, c)
+    }
+
+    fn mandatory_of(&self, slice: &Frontier, caps: &[u32], c: EventId) -> Option<Frontier> {
+        let mut set = slice.clone();
         self.needs.include(&mut set, c);
-        if !below(&set, &frame.caps) {
+        if !below(&set, caps) {
             return None;
         }
         self.needs.close_at(&mut set, self.read);
-        below(&set, &frame.caps).then_some(set)
+        below(&set, caps).then_some(set)
     }
 
     /// The ideal with `c` as well, if it keeps below the caps.
@@ -205,7 +277,7 @@ impl<'n, 'a> Corrected<'n, 'a> {
         Status::Planned(self.plans.len() as u32 - 1)
     }
 
-    fn kind3(&mut self, write: EventId, groups: &[Vec<EventId>], others: &mut [(Option<EventId>, [Status; 2])]) {
+    fn kind3(&mut self, write: EventId, groups: &[&[EventId]], others: &mut [(Option<EventId>, [Status; 2])]) {
         let frame = self.frame(None, Some(write));
         if !below(&frame.slice, &frame.caps) {
             return;
@@ -291,12 +363,7 @@ impl<'n, 'a> Corrected<'n, 'a> {
         proven
     }
 
-    fn kind2(
-        &mut self,
-        write: Option<EventId>,
-        groups: &[Vec<EventId>],
-        others: &mut [(Option<EventId>, [Status; 2])],
-    ) {
+    fn kind2(&mut self, write: Option<EventId>, groups: &[&[EventId]], others: &mut [(Option<EventId>, [Status; 2])]) {
         let frame = self.frame(write, None);
         let mut at = 1;
         for group in groups {
@@ -342,6 +409,10 @@ impl<'n, 'a> Corrected<'n, 'a> {
     /// Writes in no monotone order: a schedule with `write` before the first and with the last proves all.
     fn range(&mut self, frame: &Frame, write: EventId, group: &[EventId], out: &mut [(Option<EventId>, [Status; 2])]) {
         let (Some(&first), Some(&last)) = (group.first(), group.last()) else { return };
+        if self.window.work >= self.allowance {
+            out.iter_mut().for_each(|(_, kinds)| kinds[0] = Status::Unknown);
+            return;
+        }
         let exact = match self.mandatory(frame, last) {
             Some(set) => self.exact(frame, set, Some((write, first)), &[]),
             None => Exact::Refuted(Rung::Slice),
@@ -387,6 +458,11 @@ impl<'n, 'a> Corrected<'n, 'a> {
     fn ask(&mut self, question: &Question, first: usize) -> Exact {
         let mut start = first.min(self.read.index()).saturating_sub(self.first_window);
         let mut size = self.first_window.max(1);
+        if self.window.work >= self.allowance {
+            self.last_choices = None;
+            return Exact::Unknown;
+        }
+        self.window.most_work = self.allowance.min(self.window.work.saturating_add(MOST_WORK));
         self.window.budget = self.budget.nodes;
         self.window.deadline = self.budget.time.map(|time| Instant::now() + time);
         let before = self.window.explored;
@@ -406,7 +482,7 @@ impl<'n, 'a> Corrected<'n, 'a> {
                 self.note_choices(before);
                 return Exact::Refuted(self.rung());
             }
-            if self.window.budget == 0 {
+            if self.window.budget == 0 || self.window.work > self.window.most_work {
                 self.note_choices(before);
                 return Exact::Unknown;
             }

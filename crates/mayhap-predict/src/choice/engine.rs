@@ -73,7 +73,7 @@ impl<'a> Choice<'a> {
 }
 
 fn unknown(reason: &str, suspected: bool) -> Verdict {
-    Verdict::Unknown(Undecided { reason: reason.to_string(), suspected })
+    Verdict::Unknown(Undecided { reason: reason.to_string(), suspected, short: None })
 }
 
 impl Engine for Choice<'_> {

@@ -7,7 +7,7 @@
 use mayhap_trace::{EventId, Execution, ThreadId};
 use mayhap_witness::{Checked, IncrementalChecker, Model, Target};
 
-use super::corrected::{Corrected, Plan, Status};
+use super::corrected::{Corrected, Plan, ReadAnswers, Status};
 use super::needs::Needs;
 use super::remainder::{Remainder, Settled, Tables};
 use super::table::Table;
@@ -66,6 +66,8 @@ pub struct ReadVerdicts {
     /// Of each schedule that the kernel accepted: its steps, and the write that the read would see after it.
     pub seen: Vec<(usize, Option<EventId>)>,
     plans: Vec<Plan>,
+    /// Other writes that are refuted by needs and not listed.
+    pub refuted: u64,
 }
 
 impl ReadVerdicts {
@@ -125,8 +127,11 @@ impl<'a> Survey<'a> {
                 incremental: IncrementalChecker::new(needs.execution, needs.model),
                 ideal: vec![0; needs.threads()],
                 head: 0,
+                work: 0,
+                fresh: false,
             },
             table: Table::default(),
+            allowance: u64::MAX,
         }
     }
 }
@@ -141,6 +146,8 @@ pub struct Session<'n, 'a> {
     corrected: Corrected<'n, 'a>,
     stage: Stage<'n, 'a>,
     table: Table,
+    /// What may be done in all: beyond it, what needs and observed order do not tell stays open.
+    allowance: u64,
 }
 
 impl<'n, 'a> Session<'n, 'a> {
@@ -148,6 +155,34 @@ impl<'n, 'a> Session<'n, 'a> {
     pub fn read(&mut self, triplets: &Triplets, read: EventId) -> ReadVerdicts {
         let variable = self.needs.trace.event(read).variable().expect("a read has a variable");
         self.groups(read, &triplets.variable(variable).writes)
+    }
+
+    /// Decides all triplets of a read; those that needs refute are counted, not listed.
+    pub fn open_read(&mut self, triplets: &Triplets, read: EventId) -> ReadVerdicts {
+        if self.tables.has_alternatives() {
+            return self.read(triplets, read);
+        }
+        self.corrected.allowance = self.allowance.saturating_sub(self.stage.work);
+        let variable = self.needs.trace.event(read).variable().expect("a read has a variable");
+        let (answers, refuted) = self.corrected.open_read(read, &triplets.variable(variable).writes);
+        self.table.add_refuted(refuted);
+        ReadVerdicts { refuted, ..self.check_answers(read, answers) }
+    }
+
+    /// What was done so far: events, reads and sections that were looked at. It does not depend on the machine.
+    pub fn work(&self) -> u64 {
+        self.corrected.work() + self.stage.work
+    }
+
+    /// Begins with other reads, far from the last ones perhaps: the way there does not count as work. Returns the work so far.
+    pub fn begin(&mut self) -> u64 {
+        self.stage.fresh = true;
+        self.work()
+    }
+
+    /// Sets how far [`Session::work`] may go.
+    pub fn allow(&mut self, work: u64) {
+        self.allowance = work;
     }
 
     /// Decides one triplet, alone in its group.
@@ -160,6 +195,11 @@ impl<'n, 'a> Session<'n, 'a> {
 
     fn groups(&mut self, read: EventId, groups: &[Vec<EventId>]) -> ReadVerdicts {
         let answers = self.corrected.read(read, groups);
+        self.check_answers(read, answers)
+    }
+
+    /// Has the kernel judge the plans.
+    fn check_answers(&mut self, read: EventId, answers: ReadAnswers) -> ReadVerdicts {
         let write = self.needs.relations.read_from(read);
         self.table.add_answers(&answers);
         let refuted = |status: Status| match status {
@@ -175,6 +215,9 @@ impl<'n, 'a> Session<'n, 'a> {
         let mut seen = Vec::with_capacity(answers.plans.len());
         for (number, plan) in answers.plans.iter().enumerate() {
             let number = number as u32;
+            if self.work() >= self.allowance {
+                break;
+            }
             let ran = self.stage.run(plan);
             debug_assert!(ran || self.may_be_rejected(), "the kernel rejects a schedule for read {read}");
             if !ran {
@@ -199,7 +242,7 @@ impl<'n, 'a> Session<'n, 'a> {
         let kinds = others.iter().flat_map(|o| [o.overwritten, o.absent]);
         let proven = kinds.filter(|kind| matches!(kind, KindVerdict::Proven(_)));
         self.table.reject(planned.count() as u64 - proven.count() as u64);
-        let mut verdicts = ReadVerdicts { read, write, others, seen, plans: answers.plans };
+        let mut verdicts = ReadVerdicts { read, write, others, seen, plans: answers.plans, refuted: 0 };
         if self.may_be_rejected() {
             self.decide_rest(&answers.others, &mut verdicts);
         }
@@ -263,6 +306,7 @@ impl<'n, 'a> Session<'n, 'a> {
     /// A schedule after which the read sees exactly this write, shortest first among those known; `None` if there is none
     /// or the budget ran out.
     pub fn sees(&mut self, read: EventId, other: Option<EventId>) -> Option<Checked> {
+        self.corrected.allowance = self.allowance.saturating_sub(self.stage.work);
         let plan = self.corrected.sees(read, other);
         if let Some(checked) = plan.and_then(|plan| self.shown(&plan, read, other)) {
             return Some(checked);
@@ -297,6 +341,11 @@ impl<'n, 'a> Session<'n, 'a> {
         self.corrected.first_window = events;
     }
 
+    /// What the decisions since the last such call add up to.
+    pub fn take_table(&mut self) -> Table {
+        std::mem::take(&mut self.table)
+    }
+
     /// What the decisions so far add up to.
     pub fn table(&self) -> &Table {
         &self.table
@@ -310,6 +359,10 @@ struct Stage<'n, 'a> {
     /// The ideal that the first `head` steps are, in observed order.
     ideal: Vec<u32>,
     head: usize,
+    /// Events that were looked at.
+    work: u64,
+    /// The next plan does not count.
+    fresh: bool,
 }
 
 impl Stage<'_, '_> {
@@ -327,6 +380,8 @@ impl Stage<'_, '_> {
         self.head = keep;
         let end = plan.ideal.iter().enumerate().filter(|&(_, &count)| count > 0).map(|(t, &count)| event(t, count - 1));
         let (start, end) = (split.map_or(0, EventId::index), end.max().map_or(0, |e| e.index() + 1));
+        let steps = if split.is_some() { end.saturating_sub(start) } else { 0 } + plan.tail.len();
+        self.work += if std::mem::take(&mut self.fresh) { 0 } else { steps as u64 };
         let threads = &needs.trace.columns().threads;
         for id in (if split.is_some() { start..end } else { 0..0 }).map(EventId::at) {
             let in_ideal = needs.relations.is_relevant(id)

@@ -81,6 +81,14 @@ impl Table {
         self.cyclic += infeasible;
     }
 
+    /// Adds triplets that are refuted without a question.
+    pub(super) fn add_refuted(&mut self, triplets: u64) {
+        self.triplets += triplets;
+        self.witnesses += 2 * triplets;
+        self.infeasible += 2 * triplets;
+        self.cyclic += 2 * triplets;
+    }
+
     /// Takes back witnesses that the kernel did not accept.
     pub(super) fn reject(&mut self, witnesses: u64) {
         self.feasible -= witnesses;

@@ -34,6 +34,9 @@ use super::needs::{Frontier, Needs, join};
 use super::order::{Mark, Order, Point};
 use super::scopes::{List, Scope};
 
+/// The work of looking at a read or a section once, where an event of the window is the unit.
+const ROUND: u64 = 4;
+
 /// What is known of the events left aside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Aside {
@@ -107,6 +110,10 @@ pub(super) struct Window<'n, 'a> {
     first_writes: Begins,
     /// Choice graphs looked at: complete ones and contradictions.
     pub(super) explored: u64,
+    /// Events, reads and sections that were looked at: what the questions cost.
+    pub(super) work: u64,
+    /// How much of that may be done; no decision is made beyond it.
+    pub(super) most_work: u64,
     /// Decisions that may still be made; none once the deadline has passed.
     pub(super) budget: u64,
     pub(super) deadline: Option<Instant>,
@@ -136,6 +143,8 @@ impl<'n, 'a> Window<'n, 'a> {
             first_scopes: Begins::new(needs.scopes.lists.iter().map(Vec::len).sum()),
             first_writes: Begins::new(needs.lists_of_writes()),
             explored: 0,
+            work: 0,
+            most_work: u64::MAX,
             budget: u64::MAX,
             deadline: None,
             open_pairs: 0,
@@ -150,7 +159,9 @@ impl<'n, 'a> Window<'n, 'a> {
                 Answer::None
             }
             Ok(()) => {
-                self.open_pairs = self.count_open();
+                if self.work <= self.most_work {
+                    self.open_pairs = self.count_open();
+                }
                 self.search()
             }
         }
@@ -192,7 +203,13 @@ impl<'n, 'a> Window<'n, 'a> {
             self.sections.extend(acquires.iter().map(|&id| held(needs, id)));
         }
         self.slice.copy_from_slice(frontier);
+        self.work += self.size() as u64;
         Ok(())
+    }
+
+    /// How many events the window has.
+    fn size(&self) -> usize {
+        self.slice.iter().zip(&self.low).map(|(&end, &low)| (end - low) as usize).sum()
     }
 
     /// Grows the slice to contain `frontier`, which is closed under needs.
@@ -270,12 +287,14 @@ impl<'n, 'a> Window<'n, 'a> {
 
     /// Takes forced sides until none is left, or finds a contradiction.
     fn saturate(&mut self) -> Result<(), Contradiction> {
-        while self.round()? {}
+        // Beyond the work, what is forced is left to the search, which then makes no decision.
+        while self.work <= self.most_work && self.round()? {}
         Ok(())
     }
 
     /// Looks at all constraints once. `true` if something was forced.
     fn round(&mut self) -> Result<bool, Contradiction> {
+        self.work += ROUND * (self.sections.len() + self.reads.len()) as u64;
         let mut changed = self.force_last()?;
         let mut i = 0;
         while i < self.sections.len() {
@@ -451,12 +470,14 @@ impl<'n, 'a> Window<'n, 'a> {
     /// Decides constraints that the linearised order breaks, depth first.
     fn search(&mut self) -> Answer {
         let schedule = self.linearise();
+        self.work += schedule.len() as u64;
         let Some(sides) = self.broken(&schedule) else {
             self.explored += 1;
             return Answer::Order(schedule);
         };
         for side in sides {
-            if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            let late = || self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            if self.work > self.most_work || late() {
                 self.budget = 0;
             }
             if self.budget == 0 {
@@ -486,7 +507,7 @@ impl<'n, 'a> Window<'n, 'a> {
     fn linearise(&self) -> Vec<EventId> {
         let threads = self.low.len();
         let mut done = self.low.clone();
-        let size = self.slice.iter().zip(&self.low).map(|(&end, &low)| (end - low) as usize).sum();
+        let size = self.size();
         let mut schedule = Vec::with_capacity(size);
         let ready = |done: &[u32], thread: usize| {
             let point = Point { thread, rank: done[thread] };

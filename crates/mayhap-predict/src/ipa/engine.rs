@@ -267,7 +267,7 @@ impl<'a> Ipa<'a> {
             _ => "strategy II found no path beside the other threads, which proves nothing",
         };
         self.counters.without_witness += u64::from(reached);
-        Verdict::Unknown(Undecided { reason: reason.to_string(), suspected: reached })
+        Verdict::Unknown(Undecided { reason: reason.to_string(), suspected: reached, short: None })
     }
 
     fn no_path(&self, a: EventId, b: EventId) -> Refutation {
@@ -301,7 +301,7 @@ impl Engine for Ipa<'_> {
     }
 
     fn decide(&mut self, target: &Target, model: Model, budget: &Budget) -> Verdict {
-        let unknown = |reason: String| Verdict::Unknown(Undecided { reason, suspected: false });
+        let unknown = |reason: String| Verdict::Unknown(Undecided { reason, suspected: false, short: None });
         if let Err(error) = target.validate(self.ground.execution) {
             return unknown(error.to_string());
         }

@@ -149,7 +149,7 @@ impl<'a> SeqCheck<'a> {
                         Err(rejection) => rejection,
                     };
                     let reason = format!("SeqCheck as published says feasible, but its order is not: {rejection}");
-                    return Verdict::Unknown(Undecided { reason, suspected: true });
+                    return Verdict::Unknown(Undecided { reason, suspected: true, short: None });
                 }
                 decision => no = said(&decision),
             }
@@ -159,7 +159,7 @@ impl<'a> SeqCheck<'a> {
 }
 
 fn unknown(reason: String) -> Verdict {
-    Verdict::Unknown(Undecided { reason, suspected: false })
+    Verdict::Unknown(Undecided { reason, suspected: false, short: None })
 }
 
 fn said(decision: &Decision) -> String {

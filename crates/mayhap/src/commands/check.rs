@@ -171,7 +171,7 @@ impl EngineArgs {
     /// The budget of a single answer.
     pub fn budget(&self) -> Budget {
         let region = self.budget_region.unwrap_or(u32::MAX);
-        Budget { nodes: self.budget_nodes, time: self.budget_seconds, region }
+        Budget { nodes: self.budget_nodes, time: self.budget_seconds, region, ..Budget::default() }
     }
 
     /// The budget of one answer among many, which bounds the time that any single one takes.

@@ -182,7 +182,8 @@ impl Args {
     }
 
     fn settings(&self) -> Settings {
-        let SearchArgs { kinds, engine, all_instances, instances, distance, cycle, no_intent_filter } = &self.search;
+        let SearchArgs { kinds, engine, all_instances, budget_total, instances, distance, cycle, no_intent_filter } =
+            &self.search;
         let mut kinds: Vec<_> = kinds.iter().map(|kind| kind.kind()).collect();
         kinds.sort();
         kinds.dedup();
@@ -197,6 +198,7 @@ impl Args {
             cycle: cycle.map(|threads| threads as usize),
             all_patterns: *no_intent_filter,
             all_instances: *all_instances,
+            effort: *budget_total,
             nodes: budget.nodes,
             seconds: budget.time.map(|time| time.as_secs_f64()),
             region: budget.region,

@@ -66,8 +66,12 @@ pub(super) fn verdict(reads: &Reads) -> String {
         return format!("undecided: {} of {all} are unknown", grouped(reads.unknown));
     }
     let unknown = if reads.unknown > 0 { format!(", {} unknown", grouped(reads.unknown)) } else { String::new() };
+    let unshown = match reads.unshown {
+        0 => String::new(),
+        groups => format!("; the schedules of {} further groups were not made (--budget-total)", grouped(groups)),
+    };
     format!(
-        "nondeterministic: {} of {} reads can see another write; of {} triplets {} are proven{unknown}",
+        "nondeterministic: {} of {} reads can see another write; of {} triplets {} are proven{unknown}{unshown}",
         grouped(reads.nondeterministic),
         grouped(reads.reads),
         grouped(reads.triplets),
@@ -111,6 +115,9 @@ pub(super) struct ReadsJson {
     triplets: u64,
     proven: u64,
     unknown: u64,
+    /// Groups of proven triplets whose schedule was not made.
+    #[serde(skip_serializing_if = "is_zero")]
+    unshown: u64,
     by_location: Vec<PlaceJson>,
     table: TableJson,
 }
@@ -199,6 +206,7 @@ impl ReadsJson {
             triplets: reads.triplets,
             proven: reads.proven,
             unknown: reads.unknown,
+            unshown: reads.unshown,
             by_location: Place::all(trace, prediction).iter().map(place).collect(),
             table: TableJson::new(&reads.table, reads.seconds),
         }
@@ -221,4 +229,8 @@ impl TableJson {
             graphs_per_witness: table.graphs_per_witness(),
         }
     }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }

@@ -82,6 +82,13 @@ pub(super) struct SearchArgs {
     #[arg(long)]
     pub(super) all_instances: bool,
 
+    /// Maximum amount of search per kind of bug, in events and graph nodes looked at
+    ///
+    /// Candidates are searched in rounds, the cheap ones first; those that are still open when this is spent count as unknown. The
+    /// default grows with the trace; with --all-instances there is no limit for races.
+    #[arg(long, value_name = "N", value_parser = count::<u64>)]
+    pub(super) budget_total: Option<u64>,
+
     /// Maximum number of instances to try per group of candidates
     #[arg(long, value_name = "N", default_value_t = Limits::default().instances)]
     pub(super) instances: usize,
@@ -219,6 +226,7 @@ impl SearchArgs {
             model: self.engine.model(trace),
             limits,
             all_instances: self.all_instances,
+            effort: self.budget_total,
             budget: self.engine.budget_of_many(),
             threads,
             halt: None,

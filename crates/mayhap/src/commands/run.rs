@@ -208,6 +208,7 @@ pub(super) fn search(trace: &Trace, kinds: &[KindName], engine: &EngineArgs) -> 
         model: engine.model(trace),
         limits: Limits::default(),
         all_instances: false,
+        effort: None,
         budget: engine.budget_of_many(),
         threads: std::thread::available_parallelism().map_or(1, usize::from),
         halt: None,
