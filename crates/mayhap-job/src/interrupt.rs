@@ -1,10 +1,14 @@
 //! What ends a job early: Ctrl-C (the first time with what it has, the second time at once), or its budget.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use mayhap_record::{Capture, Recording};
+use mayhap_trace::attachments::Run;
+use mayhap_trace::format;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::Error;
@@ -52,6 +56,15 @@ impl Interrupt {
     /// The time that a run may take at most: `limit`, or what is left of the budget.
     pub fn within(&self, limit: Duration) -> Duration {
         self.deadline.map_or(limit, |deadline| limit.min(deadline.saturating_duration_since(Instant::now())))
+    }
+
+    /// Makes the trace of a run; `None` if Ctrl-C is pressed and that takes more than a moment.
+    pub(crate) fn make_trace(&self, taken: Capture, path: PathBuf, run: Run) -> Result<Option<Recording>, Error> {
+        let made = self.unless_pressed(move || {
+            let writer = format::create(&path).map_err(|error| Error::at(&path, error))?;
+            Ok(taken.write(writer, &path, &run)?)
+        })?;
+        made.transpose()
     }
 
     /// Has work done by another thread, which is left alone when the job is to end: `None`.

@@ -324,7 +324,7 @@ impl Work<'_> {
         summary.stdin = self.stdin.kept().map(|(bytes, _)| bytes);
         let recorded = Recorded { run: summary.clone(), output: Some(output), late };
         self.first.get_or_insert((recorded.clone(), taken.units()));
-        let Some(recording) = self.make_trace(taken, path.clone(), summary)? else {
+        let Some(recording) = self.interrupt.make_trace(taken, path.clone(), summary)? else {
             self.notes.push(format!("run {run}: stopped before its trace was made"));
             self.undecided = true;
             return Ok(None);
@@ -340,15 +340,6 @@ impl Work<'_> {
             }
         }
         Ok(Some(Recording { path, recorded, failed }))
-    }
-
-    /// Makes the trace of a run in a thread of its own, which is left alone when the user presses Ctrl-C.
-    fn make_trace(&self, taken: record::Capture, path: PathBuf, run: Run) -> Result<Option<record::Recording>, Error> {
-        let made = self.interrupt.unless_pressed(move || {
-            let writer = format::create(&path).map_err(|error| Error::at(&path, error))?;
-            Ok(taken.write(writer, &path, &run)?)
-        })?;
-        made.transpose()
     }
 
     /// Predicts what other interleavings of a recording contain, and replays what is proven and new.

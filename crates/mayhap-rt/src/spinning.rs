@@ -17,7 +17,7 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use mayhap_wire::ring::AtomicKind;
+use mayhap_wire::ring::{AtomicKind, Schedule};
 
 use crate::thread::Thread;
 use crate::{ring, sched};
@@ -146,7 +146,7 @@ impl Loop {
 pub(crate) fn gives_way(thread: &Thread) {
     let left = thread.own.left.load(Ordering::Relaxed);
     // The next hook finds the slice at its end and passes the token on.
-    let at_once = sched::passes_at_once();
+    let at_once = sched::schedule() == Schedule::Free && sched::others_wait();
     thread.own.spins.store(u32::from(at_once), Ordering::Relaxed);
     thread.own.left.store(if at_once { left.min(1) } else { left - COST }, Ordering::Relaxed);
 }

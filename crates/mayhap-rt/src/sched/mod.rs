@@ -96,7 +96,7 @@ fn is_counted() -> bool {
     COUNTED.load(Ordering::Relaxed) != 0
 }
 
-fn schedule() -> Schedule {
+pub(crate) fn schedule() -> Schedule {
     Schedule::from_code(SCHEDULE.load(Ordering::Relaxed)).unwrap_or(Schedule::Free)
 }
 
@@ -464,11 +464,6 @@ pub(crate) fn give_way(token: Token<'_>, thread: &'static Thread) {
 /// Whether other threads wait for the token, so that a thread that is about to sleep can let them run instead.
 pub(crate) fn others_wait() -> bool {
     WAITING.load(Ordering::Relaxed) != 0
-}
-
-/// Whether a thread that cannot go on by itself passes the token on at its next hook, and not only soon.
-pub(crate) fn passes_at_once() -> bool {
-    schedule() == Schedule::Free && WAITING.load(Ordering::Relaxed) != 0
 }
 
 /// Ends a slice: lets another waiting thread run and waits for the token's return. If none waits, the thread continues.

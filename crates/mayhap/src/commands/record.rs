@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mayhap_wire::ring::{Schedule, TURNS_ENVIRONMENT};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::notes::note;
 use crate::{Exit, Failure};
@@ -198,8 +198,9 @@ impl Args {
         }
         let mut more = false;
         let ended = interrupted_after_the_program();
+        let makes_trace = options.finish || options.output.extension().is_none_or(|extension| extension != "mhp");
         let recording = record::record_as(command, &self.program, &options, || {
-            ended.store(true, Ordering::Relaxed);
+            ended.store(makes_trace, Ordering::Relaxed);
             let (bytes, cut) = stdin.kept()?;
             more = cut;
             Some(bytes)
@@ -217,11 +218,11 @@ impl Args {
     }
 }
 
-/// While the program runs, signals are for the program. Once it has ended, which sets the flag, Ctrl-C ends the recorder, too: making a trace may take
-/// long.
+/// While the program runs, signals are for the program. Once it has ended and its trace is being made, which sets the flag and may take long, Ctrl-C ends
+/// the recorder.
 fn interrupted_after_the_program() -> Arc<AtomicBool> {
     let ended = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+    for signal in [SIGINT, SIGTERM] {
         // Where a signal cannot be caught, it ends the recorder anyway.
         let _ = signal_hook::flag::register_conditional_default(signal, Arc::clone(&ended));
     }
