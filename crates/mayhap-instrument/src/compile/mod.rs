@@ -175,9 +175,9 @@ fn call_memory_functions(language: Language) -> impl Iterator<Item = String> {
     } else {
         "((__SIZE_TYPE__)__builtin_return_address(0)>>47)"
     };
-    let opaque = move |name: &&str| format!("-D__builtin_{name}(a,b,n)=__builtin_{name}(a,b,(n)+{nothing})");
-    let built_in = BUILT_IN.iter().filter(move |&&name| is_cxx || name != "memcmp").map(move |name| opaque(&name));
-    let called = CALLED.iter().map(|name| format!("-fno-builtin-{name}"));
+    let built_in = BUILT_IN.into_iter().filter(move |&name| is_cxx || name != "memcmp");
+    let built_in = built_in.map(move |name| format!("-D__builtin_{name}(a,b,n)=__builtin_{name}(a,b,(n)+{nothing})"));
+    let called = CALLED.into_iter().map(|name| format!("-fno-builtin-{name}"));
     called.chain(["-mstringop-strategy=libcall".to_owned()]).chain(built_in)
 }
 

@@ -1,4 +1,4 @@
-// race: name
+// race: name[0]
 // why: both threads copy a constant number of bytes into the same array
 #include <pthread.h>
 #include <string.h>
