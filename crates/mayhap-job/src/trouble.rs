@@ -18,7 +18,8 @@ impl Work<'_> {
     pub(super) fn cut_short(&mut self, error: &Error) {
         let is_temporary = !self.job.keep && error.path().is_some_and(|path| path.starts_with(&self.job.folder));
         let why = if is_temporary { error.message().to_string() } else { error.to_string() };
-        let advice = if why.contains("No space left") { "; TMPDIR selects another folder for temporary files" } else { "" };
+        let advice =
+            if why.contains("No space left") { "; TMPDIR selects another folder for temporary files" } else { "" };
         let note = format!("not everything was done: {why}{advice}");
         if !self.notes.contains(&note) {
             self.notes.push(note);

@@ -143,7 +143,7 @@ fn unhooked_atomic(read: &File) -> Option<String> {
             let from = function.address().saturating_sub(start) as usize;
             let body = code.get(from..from.saturating_add(function.size() as usize)).unwrap_or_default();
             if function.address() >= start && has_hooks_but_not_all(read, body, function.address()) {
-                return function.name().ok().map(|name| crate::archive::demangled(name));
+                return function.name().ok().map(crate::archive::demangled);
             }
         }
     }

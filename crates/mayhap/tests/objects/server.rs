@@ -114,9 +114,10 @@ impl Held {
                 if request.method == "GET" && request.path.contains("/traces/") {
                     self.fetched.fetch_add(1, Ordering::Relaxed);
                 }
-                let from = request.headers.get("range").and_then(|range| {
-                    range.strip_prefix("bytes=")?.split('-').next()?.parse::<usize>().ok()
-                });
+                let from = request
+                    .headers
+                    .get("range")
+                    .and_then(|range| range.strip_prefix("bytes=")?.split('-').next()?.parse::<usize>().ok());
                 match from {
                     None => ("200 OK", about(body), body.clone()),
                     Some(from) => {
