@@ -6,7 +6,7 @@ use libc::{c_char, c_int, c_uint, c_void};
 use mayhap_wire::channel::doubt;
 use mayhap_wire::ring::{Tag, state};
 
-use crate::channels::file_locks;
+use crate::channels::{self, file_locks};
 use crate::hook::Hook;
 use crate::real::{real, real_address};
 use crate::tls::{self, exports};
@@ -34,21 +34,9 @@ pub(crate) fn prepare() {
     unsafe { libc::pthread_atfork(Some(forks), Some(forked), Some(in_child)) };
 }
 
-/// Other processes may have ends of the program's channels.
-static SHARES_DESCRIPTORS: AtomicBool = AtomicBool::new(false);
-
-pub(crate) fn has_shared_descriptors() -> bool {
-    SHARES_DESCRIPTORS.load(Ordering::Relaxed)
-}
-
-/// The program starts another process, or sends descriptors away.
-pub(crate) fn shares_descriptors() {
-    SHARES_DESCRIPTORS.store(true, Ordering::Relaxed);
-}
-
 /// What the calling thread has done may reach other threads through the child.
 extern "C" fn forks() {
-    shares_descriptors();
+    channels::shares_descriptors();
     if let Some(hook) = Hook::enter_outermost() {
         hook.record(Tag::Doubt, 0, &[u64::from(doubt::PROCESS), doubt::RELEASES]);
     }

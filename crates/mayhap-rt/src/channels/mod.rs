@@ -24,7 +24,7 @@ pub(crate) mod streams;
 pub(crate) mod transfers;
 mod unmodelled;
 
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use libc::{c_int, pollfd, timespec};
 use mayhap_wire::channel::{doubt, flag, mark};
@@ -33,7 +33,7 @@ use mayhap_wire::ring::Tag;
 use crate::hook::Hook;
 use crate::replay::{self, Decision};
 use crate::signals::{ends_calls, has_handlers, watch_interruptions};
-use crate::{process, ring, sys};
+use crate::{ring, sys};
 
 /// What goes through a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -137,13 +137,25 @@ enum Wait {
     Failed(c_int),
 }
 
+/// Other processes may have ends of the program's channels.
+static SHARES_DESCRIPTORS: AtomicBool = AtomicBool::new(false);
+
+fn has_shared_descriptors() -> bool {
+    SHARES_DESCRIPTORS.load(Ordering::Relaxed)
+}
+
+/// The program starts another process, or sends descriptors away.
+pub(crate) fn shares_descriptors() {
+    SHARES_DESCRIPTORS.store(true, Ordering::Relaxed);
+}
+
 /// The calling thread waits in the kernel, for as long as it takes, for what other threads of the process do to a channel.
 struct ChannelWait(bool);
 
 impl ChannelWait {
     /// `own`: no other process, and no signal handler, can do it instead.
     fn begin(own: bool) -> ChannelWait {
-        let counts = own && !has_handlers() && !process::has_shared_descriptors();
+        let counts = own && !has_handlers() && !has_shared_descriptors();
         if let Some(header) = ring::header().filter(|_| counts) {
             header.channel_waits.fetch_add(1, Ordering::Relaxed);
         }

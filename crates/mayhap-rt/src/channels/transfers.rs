@@ -13,7 +13,7 @@ use crate::blocking::leave;
 use crate::hook::Hook;
 use crate::real::real;
 use crate::tls::{self, exports};
-use crate::{inputs, process, replay};
+use crate::{inputs, replay};
 
 mod libc_real {
     use super::*;
@@ -275,7 +275,7 @@ unsafe fn to_others(fd: c_int, message: *const msghdr) -> Option<Channel> {
     // SAFETY: the caller vouches for the message.
     unsafe {
         if (*message).msg_controllen > 0 {
-            process::shares_descriptors();
+            super::shares_descriptors();
         }
         addressed(fd, (*message).msg_name, (*message).msg_namelen)
     }

@@ -5,10 +5,9 @@ use libc::{c_int, c_ulong};
 use mayhap_wire::ring::Tag;
 
 use super::descriptors::{self, Descriptor};
-use super::doubts;
+use super::{doubts, shares_descriptors};
 use crate::blocking::leave;
 use crate::hook::Hook;
-use crate::process::shares_descriptors;
 use crate::real::real;
 use crate::tls::{self, exports};
 

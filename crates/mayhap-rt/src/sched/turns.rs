@@ -125,7 +125,7 @@ pub(super) fn choose(owner: u32, kind: u32, alternatives: u32, usual: bool) -> O
     let at = AT.load(Ordering::Relaxed);
     let here = (at < COUNT.load(Ordering::Relaxed)).then(|| entry(at));
     if let Some([thread, what]) = here
-        && thread == owner - 1 | TURN_CHOICE
+        && thread == (owner - 1) | TURN_CHOICE
         && what >> CHOICE_SHIFT == kind
     {
         AT.store(at + 1, Ordering::Relaxed);
