@@ -26,8 +26,8 @@ mod progress;
 mod resuming;
 mod stdin;
 pub mod suggest;
-mod trying;
 mod trouble;
+mod trying;
 mod trying_memory;
 
 use std::collections::{HashMap, HashSet};

@@ -23,8 +23,17 @@ use crate::{Exit, Failure};
 /// Longer runs than their limit are no more waited for after this.
 const GRACE: Duration = Duration::from_secs(60);
 /// Libraries that come with the loader of a machine.
-const OF_THE_LOADER: [&str; 9] =
-    ["ld-linux", "libc.so", "libm.so", "libpthread.so", "libdl.so", "librt.so", "libresolv.so", "libutil.so", "linux-vdso"];
+const OF_THE_LOADER: [&str; 9] = [
+    "ld-linux",
+    "libc.so",
+    "libm.so",
+    "libpthread.so",
+    "libdl.so",
+    "librt.so",
+    "libresolv.so",
+    "libutil.so",
+    "linux-vdso",
+];
 
 /// What a worker is told first.
 #[derive(Serialize, Deserialize)]
@@ -58,7 +67,8 @@ impl Ray {
     pub(super) fn start(address: &str, workers: usize, program: &[OsString]) -> Result<Ray, Failure> {
         let words: Option<Vec<String>> = program.iter().map(|word| word.to_str().map(str::to_string)).collect();
         let mut words = words.ok_or_else(|| Failure::new("--ray: arguments of the program must be UTF-8"))?;
-        let file = found(&program[0]).ok_or_else(|| Failure::at(Path::new(&program[0]), "no such program").not_run())?;
+        let file =
+            found(&program[0]).ok_or_else(|| Failure::at(Path::new(&program[0]), "no such program").not_run())?;
         words[0] = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         // The worker is called `mayhap`.
         if words[0] == "mayhap" {
@@ -157,8 +167,7 @@ pub(super) fn work() -> Result<Exit, Failure> {
     for line in lines {
         let asked: Entry<Rest> = Entry::from_bytes(line?.as_bytes()).map_err(Failure::new)?;
         let tried = runs.make(&asked.made, Duration::from_secs_f64(start.seconds), 0)?;
-        let ended_well =
-            tried.capture.status.success() && !tried.late && !tried.is_stuck && tried.misuse.is_none();
+        let ended_well = tried.capture.status.success() && !tried.late && !tried.is_stuck && tried.misuse.is_none();
         let outcome = Explorer::outcome(&asked.made, &tried)?;
         let rest = Rest { ended_well, machine: machine.clone() };
         let mut answer = Entry { outcome, rest, ..asked }.to_bytes();

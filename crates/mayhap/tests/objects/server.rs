@@ -85,7 +85,7 @@ impl Held {
             return Ok(false);
         }
         let (status, headers, body) = self.done(&request);
-        let is_large = request.method == "GET" && !request.query.contains_key("list-type") && body.len() > 200;
+        let is_large = request.method == "GET" && body.len() > 200;
         let cut = if self.breaks && is_large && nth % 3 == 1 { body.len() / 2 } else { body.len() };
         write!(stream, "HTTP/1.1 {status}\r\ncontent-length: {}\r\n{headers}\r\n", body.len())?;
         if request.method != "HEAD" {
@@ -114,9 +114,10 @@ impl Held {
                 if request.method == "GET" && request.path.contains("/traces/") {
                     self.fetched.fetch_add(1, Ordering::Relaxed);
                 }
-                let from = request.headers.get("range").and_then(|range| {
-                    range.strip_prefix("bytes=")?.split('-').next()?.parse::<usize>().ok()
-                });
+                let from = request
+                    .headers
+                    .get("range")
+                    .and_then(|range| range.strip_prefix("bytes=")?.split('-').next()?.parse::<usize>().ok());
                 match from {
                     None => ("200 OK", about(body), body.clone()),
                     Some(from) => {
