@@ -178,7 +178,7 @@ class Driver:
         # A local cluster must not report its use.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         connect(ray, opening["address"], opening["workers"])
-        files = [("mayhap", opening["executable"]), *opening["files"]]
+        files = [("mayhap", opening["executable"]), *map(tuple, opening["files"])]
         name = fingerprint(files)
 
         def read():

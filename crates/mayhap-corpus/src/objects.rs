@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use futures_util::StreamExt;
+use futures_util::{StreamExt, TryStreamExt};
 use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
@@ -76,13 +76,14 @@ impl Objects {
 
     /// Writes an object.
     pub(crate) fn put(&self, name: &str, contents: Vec<u8>) -> Result<(), Error> {
-        block_on(self.store.put(&self.at(name), contents.into())).map_err(|error| self.failed(name, &error))?;
-        Ok(())
+        let (at, contents) = (self.at(name), object_store::PutPayload::from(contents));
+        let put = again(|| block_on(self.store.put(&at, contents.clone())));
+        put.map(drop).map_err(|error| self.failed(name, &error))
     }
 
     /// Removes an object.
     pub(crate) fn remove(&self, name: &str) -> Result<(), Error> {
-        match block_on(self.store.delete(&self.at(name))) {
+        match again(|| block_on(self.store.delete(&self.at(name)))) {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(self.failed(name, &error)),
         }
@@ -97,18 +98,17 @@ impl Objects {
             let version = meta.e_tag.unwrap_or_else(|| format!("{} bytes at {time}", meta.size));
             Object { url: url.to_string_lossy().into_owned(), version }
         };
-        match block_on(self.store.head(&self.prefix)) {
+        match again(|| block_on(self.store.head(&self.prefix))) {
             Ok(meta) if !self.prefix.as_ref().is_empty() => return Ok(vec![object(meta)]),
             _ => {}
         }
-        let all: Vec<_> = block_on(self.store.list(Some(&self.prefix)).collect());
-        let all: Result<Vec<_>, _> = all.into_iter().collect();
+        let all = again(|| block_on(self.store.list(Some(&self.prefix)).try_collect::<Vec<_>>()));
         Ok(all.map_err(|error| self.failed("", &error))?.into_iter().map(object).collect())
     }
 
     /// Names directly below a folder, without what comes before them.
     pub(crate) fn names(&self) -> Result<Vec<String>, Error> {
-        let found = block_on(self.store.list_with_delimiter(Some(&self.prefix)));
+        let found = again(|| block_on(self.store.list_with_delimiter(Some(&self.prefix))));
         let found = found.map_err(|error| self.failed("", &error))?.objects;
         Ok(found.iter().filter_map(|meta| meta.location.filename().map(str::to_string)).collect())
     }
@@ -148,12 +148,28 @@ async fn download(store: &dyn ObjectStore, at: &path::Path, to: &mut (dyn Write 
             Err(error) => error,
         };
         fruitless = if received > before { 0 } else { fruitless + 1 };
-        // A request that failed was made several times already.
-        if fruitless >= FRUITLESS || (before == received && matches!(error, Broken::Store(_)) && received == 0) {
+        let is_final = matches!(&error, Broken::Store(error) if !is_cut_off(error)) && received == 0;
+        if fruitless >= FRUITLESS || is_final {
             return Err(error);
         }
         tokio::time::sleep(PAUSE).await;
     }
+}
+
+/// Makes a request again whose answer was cut off; one that got no answer was made several times already.
+fn again<T>(mut request: impl FnMut() -> Result<T, object_store::Error>) -> Result<T, object_store::Error> {
+    for _ in 0..FRUITLESS {
+        match request() {
+            Err(error) if is_cut_off(&error) => std::thread::sleep(PAUSE),
+            other => return other,
+        }
+    }
+    request()
+}
+
+/// Whether the connection ended in the middle of an answer.
+fn is_cut_off(error: &object_store::Error) -> bool {
+    said(error).contains("body")
 }
 
 /// Receives as much as one connection delivers.

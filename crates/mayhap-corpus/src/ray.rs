@@ -178,7 +178,7 @@ impl Cluster {
             None => return Err(self.gone()),
         }
         let asked = Asked { number, start, task, seconds: limit.as_secs_f64(), file };
-        if send(&mut *self.input.lock().expect("no task panics"), &asked).is_err() {
+        if send(&mut self.input.lock().expect("no task panics"), &asked).is_err() {
             return Err(self.gone());
         }
         loop {

@@ -3,6 +3,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+/// Said of a program that recorded nothing.
+pub(super) const NOT_INSTRUMENTED: &str = "the program recorded nothing, so it is not built for recording. Build it with CC=\"mayhap cc\" \
+    or CXX=\"mayhap c++\" in place of the compiler (or -fsanitize=thread), a Rust program with `mayhap cargo`, or give a \
+    single source file: mayhap run FILE.c";
+
 /// Bad input, a file that cannot be read or written, or a program that cannot be run as asked.
 #[derive(Debug)]
 pub struct Error {

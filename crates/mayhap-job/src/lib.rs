@@ -46,6 +46,7 @@ use mayhap_witness::Target;
 pub use ahead::Runs;
 pub use elsewhere::{Elsewhere, There};
 pub use error::Error;
+use error::NOT_INSTRUMENTED;
 pub use exploring::Exploring;
 pub use interrupt::Interrupt;
 use mayhap_explore::{Failure as Failed, Watch};
@@ -573,10 +574,6 @@ fn is_there(program: &OsString) -> bool {
 
 /// Said of a run with one thread.
 pub const ONE_THREAD: &str = "the program ran with one thread: there is nothing to reorder";
-
-const NOT_INSTRUMENTED: &str = "the program recorded nothing, so it is not built for recording. Build it with CC=\"mayhap cc\" \
-    or CXX=\"mayhap c++\" in place of the compiler (or -fsanitize=thread), a Rust program with `mayhap cargo`, or give a \
-    single source file: mayhap run FILE.c";
 
 /// What replaying the findings of one trace needs.
 struct Replays<'a> {

@@ -16,8 +16,9 @@ impl Work<'_> {
 
     /// Notes what kept a part of the job from being done. What was found before stays.
     pub(super) fn cut_short(&mut self, error: &Error) {
-        let is_temporary = !self.job.keep && error.path().is_some_and(|path| path.starts_with(&self.job.folder));
-        let why = if is_temporary { error.message().to_string() } else { error.to_string() };
+        // Temporary names say nothing to the user.
+        let folder = format!("{}/", self.job.folder.display());
+        let why = if self.job.keep { error.to_string() } else { error.to_string().replace(&folder, "") };
         let advice =
             if why.contains("No space left") { "; TMPDIR selects another folder for temporary files" } else { "" };
         let note = format!("not everything was done: {why}{advice}");

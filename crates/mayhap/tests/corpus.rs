@@ -252,3 +252,37 @@ fn a_list_names_traces_and_one_that_is_gone_is_one_line() {
     assert_eq!(report["corpus"]["not_analysed"][0]["path"], "traces/gone.mhp");
     assert_eq!(report["trace"]["path"], "list.txt");
 }
+
+#[test]
+fn workers_share_the_windows_of_a_long_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let shape =
+        ["--events", "200k", "--threads", "5", "--locks", "6", "--races", "9", "--deadlocks", "2", "--seed", "3"];
+    let made = mayhap_in(folder.path(), &[&["generate", "-o", "long.mhp"], &shape[..]].concat());
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let analysed = |workers: &str, store: &str| {
+        let file = format!("{store}.json");
+        let asked = ["corpus", "long.mhp", "--window", "7k", "-j", workers, "--store", store, "--save", &file];
+        let run = mayhap_in(folder.path(), &asked);
+        assert_eq!(run.code, Some(1), "{}", run.stderr);
+        let kept = results(&folder.path().join(store));
+        (run.stdout, fs::read(folder.path().join(file)).unwrap(), kept)
+    };
+    let (text, report, kept) = analysed("1", "alone");
+    assert_eq!(kept, 1);
+    let (shared_text, shared_report, kept) = analysed("4", "shared");
+    // Four shares, and what they make together.
+    assert_eq!(kept, 5);
+    assert!(text == shared_text && report == shared_report);
+    assert!(text.contains("29 windows of 7,000 events"), "{text}");
+    let again = mayhap_in(folder.path(), &["corpus", "long.mhp", "--window", "7k", "-j", "3", "--store", "shared"]);
+    assert!(again.stderr.contains("1 result taken from shared, 0 traces analysed"), "{}", again.stderr);
+    // A share is cut off with the trace.
+    let whole = fs::read(folder.path().join("long.mhp")).unwrap();
+    fs::write(folder.path().join("long.mhp"), &whole[..whole.len() / 2]).unwrap();
+    let cut = |workers: &str| {
+        let run = mayhap_in(folder.path(), &["corpus", "long.mhp", "--window", "7k", "-j", workers, "--no-store"]);
+        (run.code, run.stdout)
+    };
+    assert_eq!(cut("1"), cut("4"));
+}

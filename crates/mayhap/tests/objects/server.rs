@@ -85,7 +85,7 @@ impl Held {
             return Ok(false);
         }
         let (status, headers, body) = self.done(&request);
-        let is_large = request.method == "GET" && !request.query.contains_key("list-type") && body.len() > 200;
+        let is_large = request.method == "GET" && body.len() > 200;
         let cut = if self.breaks && is_large && nth % 3 == 1 { body.len() / 2 } else { body.len() };
         write!(stream, "HTTP/1.1 {status}\r\ncontent-length: {}\r\n{headers}\r\n", body.len())?;
         if request.method != "HEAD" {
