@@ -6,6 +6,8 @@
 //! a third one. Out: the turns of the next run, until no state has anything left. Two runs that differ only in the order of steps without a conflict
 //! are the same to every thread, so the runs made stand for all.
 //!
+//! Where something other than the order decides, as which waiter a notify wakes, the step makes a *choice*, and there is a run for each alternative.
+//!
 //! Deviations: states are not gone back to depth first. What is worth a run is kept in a list, and the order that was seen least comes first (after the reads-from
 //! pairs of Wolff et al., ASPLOS 2024), so that a bug early in a long run does not wait for all that can be changed late in it. The set of runs that is
 //! closed under the rule above is complete in whatever order it was made. A state is named by a hash of the threads whose steps lead to it.
