@@ -40,7 +40,7 @@ impl Elsewhere {
             let found = step.operations.iter().map(found);
             found.map(|found| (step.thread, step.code, found))
         });
-        places.fold(false, |is_new, place| self.been.insert(place) || is_new)
+        places.filter(|place| self.been.insert(*place)).count() > 0
     }
 
     pub(super) fn is_full(&self) -> bool {
