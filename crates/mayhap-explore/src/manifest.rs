@@ -96,10 +96,13 @@ pub struct Made {
     pub failed: Option<String>,
 }
 
+/// What a thread's step chose, and the state that it led to.
+type Way = (Vec<u32>, usize);
+
 /// States of the runs, named by the threads that lead there: which run came through first, and where each thread leads from there.
 #[derive(Default)]
 struct States {
-    next: HashMap<(usize, u32), Vec<(Vec<u32>, usize)>>,
+    next: HashMap<(usize, u32), Vec<Way>>,
     first: Vec<u32>,
 }
 

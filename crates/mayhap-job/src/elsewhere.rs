@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mayhap_explore::{Next, Outcome};
+use mayhap_explore::{Faults, Next, Outcome};
 
 use crate::Error;
 
@@ -20,8 +20,8 @@ pub trait Elsewhere: Debug + Send + Sync {
     /// The folder in which all machines have its libraries.
     fn libraries(&self) -> PathBuf;
 
-    /// What every run is given, before the first: whether inputs are recorded, and what there is to read.
-    fn begin(&self, inputs: bool, stdin: &[u8]);
+    /// What every run is given, before the first: whether inputs are recorded, which failures are tried, and what there is to read.
+    fn begin(&self, inputs: bool, faults: Faults, stdin: &[u8]);
 
     /// Makes a run; `None` if it did not end well, and is to be made here.
     fn make(&self, next: &Next, limit: Duration) -> Result<Option<There>, Error>;

@@ -118,7 +118,7 @@ impl Work<'_> {
         };
         let elsewhere = exploring.elsewhere.as_deref().filter(|elsewhere| {
             let (stdin, is_cut) = self.stdin.kept().unwrap_or_default();
-            elsewhere.begin(self.job.inputs, &stdin);
+            elsewhere.begin(self.job.inputs, self.faults(), &stdin);
             !is_cut
         });
         let runs = self.runs()?;

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use mayhap_corpus::Program;
 use mayhap_corpus::ray::Cluster;
-use mayhap_explore::{Entry, Explorer, Next, Outcome};
+use mayhap_explore::{Entry, Explorer, Faults, Next, Outcome};
 use mayhap_instrument::runtime;
 use mayhap_job::{Elsewhere, Error, Runs, Stdin, There};
 use mayhap_replay::fixed_addresses;
@@ -41,6 +41,7 @@ struct Start {
     /// The file of the program, beside this executable, and its arguments.
     program: Vec<String>,
     inputs: bool,
+    faults: Faults,
     stdin: Vec<u8>,
     /// Where the program runs, if the machine has that folder.
     folder: PathBuf,
@@ -59,7 +60,7 @@ struct Rest {
 pub(super) struct Ray {
     cluster: Cluster,
     program: Vec<String>,
-    given: Mutex<(bool, Vec<u8>)>,
+    given: Mutex<(bool, Faults, Vec<u8>)>,
 }
 
 impl Ray {
@@ -98,14 +99,15 @@ impl Elsewhere for Ray {
         self.cluster.folder.clone()
     }
 
-    fn begin(&self, inputs: bool, stdin: &[u8]) {
-        *self.given.lock().unwrap_or_else(PoisonError::into_inner) = (inputs, stdin.to_vec());
+    fn begin(&self, inputs: bool, faults: Faults, stdin: &[u8]) {
+        *self.given.lock().unwrap_or_else(PoisonError::into_inner) = (inputs, faults, stdin.to_vec());
     }
 
     fn make(&self, next: &Next, limit: Duration) -> Result<Option<There>, Error> {
-        let (inputs, stdin) = self.given.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (inputs, faults, stdin) = self.given.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let folder = std::env::current_dir().unwrap_or_default();
-        let start = Start { program: self.program.clone(), inputs, stdin, folder, seconds: limit.as_secs_f64() };
+        let start =
+            Start { program: self.program.clone(), inputs, faults, stdin, folder, seconds: limit.as_secs_f64() };
         let start = serde_json::to_string(&start).map_err(Error::new)?;
         let task = Entry { made: next.clone(), outcome: Outcome::default(), rest: Rest::default() }.to_bytes();
         let task = String::from_utf8_lossy(&task).into_owned();
@@ -160,6 +162,7 @@ pub(super) fn work() -> Result<Exit, Failure> {
         fixed: fixed_addresses::can_be_fixed(),
         stdin: Stdin::of(input),
         inputs: start.inputs,
+        faults: start.faults,
         folder: temporary.path().to_path_buf(),
         libraries: Some(here.to_path_buf()),
     };
