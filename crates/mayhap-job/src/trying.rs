@@ -1,8 +1,8 @@
 //! Tries what the recorded run does not imply, or what is no bug by itself.
 //!
 //! A deadlock that needs another value between its locks is not implied by the recorded run, since the value may lead the thread
-//! elsewhere. A read that is tested before it is used is expected to see other values, and most programs bear them; so is any read
-//! under a lock. In these cases a real run decides: the threads are led as far as the program lets itself be led, and what goes wrong is a finding.
+//! elsewhere. A read that is tested before it is used is expected to see other values, and most programs bear them. In both
+//! cases a real run decides: the threads are led as far as the program lets itself be led, and what goes wrong is a finding.
 //! What does not happen, or does no harm, is not mentioned.
 
 use std::sync::Arc;
@@ -21,8 +21,6 @@ use crate::{Error, suggest};
 
 /// The most candidates of one trace and kind that are tried.
 const MOST: usize = 6;
-/// The longest traces whose reads that can see another write are tried: there are too many in longer ones, and exploring meets them, too.
-const MOST_EVENTS: usize = 20_000;
 
 impl Work<'_> {
     /// Tries what `options` leave out.
@@ -47,15 +45,6 @@ impl Work<'_> {
             all.limits.all_patterns = true;
             self.try_all(recording, execution, all, |work, finding| {
                 // Programs whose output depends on such a read are common.
-                let harm = work.harmful.remove(&finding.id).filter(|effect| !matches!(effect, Effect::Output { .. }));
-                finding.graded(harm.is_some());
-                harm.is_some()
-            })?;
-        }
-        let few = execution.trace().len() <= MOST_EVENTS;
-        if few && options.kinds.contains(&Kind::Atomicity) && !options.kinds.contains(&Kind::Nondeterminism) {
-            let reads = predict::Options { kinds: vec![Kind::Nondeterminism], ..options.clone() };
-            self.try_all(recording, execution, reads, |work, finding| {
                 let harm = work.harmful.remove(&finding.id).filter(|effect| !matches!(effect, Effect::Output { .. }));
                 finding.graded(harm.is_some());
                 harm.is_some()

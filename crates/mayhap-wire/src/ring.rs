@@ -584,21 +584,14 @@ mod tests {
         assert_eq!(split_access(record), None);
         assert_eq!(split_record(record), Some((Tag::Alloc, 2, 0x7fff_ffff)));
         assert_eq!(split_record(0), None);
-        assert_eq!(
-            split_site(site_word(0x7fff_1234_5678, SiteKind::Write, 16)),
-            Some((0x7fff_1234_5678, SiteKind::Write, 16))
-        );
-        assert_eq!(split_site(9 << 48), None);
+        let site = site_word(0x7fff_1234_5678, SiteKind::Write, 16);
+        assert_eq!((split_site(site), split_site(9 << 48)), (Some((0x7fff_1234_5678, SiteKind::Write, 16)), None));
         assert_eq!(split_atomic(atomic_word(AtomicKind::Update, order::ACQ_REL, 8)), Some((AtomicKind::Update, 4, 8)));
         assert_eq!(split_atomic(3), None);
     }
 
     #[test]
     fn every_code_names_one_tag() {
-        for code in 0..=u8::MAX {
-            if let Some(tag) = Tag::from_code(code) {
-                assert_eq!(tag as u8, code);
-            }
-        }
+        assert!((0..=u8::MAX).all(|code| Tag::from_code(code).is_none_or(|tag| tag as u8 == code)));
     }
 }
