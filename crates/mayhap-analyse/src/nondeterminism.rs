@@ -58,7 +58,7 @@ const RUN: usize = 64;
 /// The most runs of reads. Each has an equal part of the effort, so that what is decided does not depend on the workers.
 const RUNS: usize = 32;
 /// What deciding all triplets may take by default, in work of a session: so much, and so much for each event of the trace.
-const EFFORT: u64 = 300_000_000;
+const EFFORT: u64 = 200_000_000;
 const EFFORT_PER_EVENT: u64 = 8;
 /// A finding is shown with its schedule, which has to be made and checked: one unit of effort for so many steps.
 const STEPS: u64 = 4;
@@ -85,24 +85,33 @@ impl Group {
         }
     }
 
-    /// The proof with the shortest schedule, whose steps are counted.
-    fn shortest_proof(&self, session: &mut Session<'_, '_>, steps: &mut u64) -> Option<Finding> {
+    /// Returns a finding with the shortest schedule that this part of the effort suffices to find.
+    fn shown(&self, session: &mut Session<'_, '_>, share: u64) -> Shown {
         let mut best: Option<Checked> = None;
+        let (start, mut steps) = (session.begin(), 0);
+        let mut work = 0;
         for &(_, _, read, other) in &self.shortest {
-            let Some(proof) = session.sees(read, other) else { continue };
-            let length = proof.witness().schedule.len();
-            *steps += length as u64;
-            if best.as_ref().is_none_or(|best| length < best.witness().schedule.len()) {
-                best = Some(proof);
+            if work >= share {
+                break;
             }
+            session.allow(start + share - steps / STEPS);
+            if let Some(proof) = session.sees(read, other) {
+                let length = proof.witness().schedule.len();
+                steps += length as u64;
+                if best.as_ref().is_none_or(|best| length < best.witness().schedule.len()) {
+                    best = Some(proof);
+                }
+            }
+            work = session.work() - start + steps / STEPS;
         }
-        best.map(|proof| Finding {
+        let finding = best.map(|proof| Finding {
             kind: Kind::Nondeterminism,
             target: proof.target().clone(),
             proof: Some(proof),
             suspicion: None,
             occurrences: self.occurrences,
-        })
+        });
+        Shown { finding, work, cut_short: work >= share }
     }
 
     fn add(&mut self, other: Group) {
@@ -290,8 +299,17 @@ fn key(trace: &Trace, write: Option<EventId>, read: EventId, other: Option<Event
     (write.map_or(INITIAL, place), place(read), other.map_or(INITIAL, place))
 }
 
-/// Returns one finding a group: the shortest schedule after which the read sees exactly the other write. Groups beyond the effort
-/// are only counted.
+/// What showing a group came to.
+#[derive(Default)]
+struct Shown {
+    finding: Option<Finding>,
+    work: u64,
+    /// More effort might give a shorter schedule, or one at all.
+    cut_short: bool,
+}
+
+/// Returns one finding a group: the shortest schedule after which the read sees exactly the other write. Groups that the effort
+/// does not suffice for are only counted. As with the triplets, what some groups leave of their parts goes to the others.
 fn findings(
     survey: &Survey<'_>,
     groups: BTreeMap<Key, Group>,
@@ -301,31 +319,34 @@ fn findings(
     let mut groups: Vec<Group> = groups.into_values().collect();
     // By place, since schedules of neighbours have most in common.
     groups.sort_by_key(|group| group.shortest.iter().map(|instance| instance.2).min());
-    let runs: Vec<&[Group]> = groups.chunks(groups.len().div_ceil(RUNS).max(1)).collect();
-    let share = effort / runs.len().max(1) as u64;
-    let next = AtomicUsize::new(0);
-    let all = Mutex::new((Vec::new(), 0));
-    let work = || {
-        let mut session = survey.session(&options.budget);
-        while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let most = session.begin() + share;
-            let mut mine = Vec::new();
-            let (mut steps, mut unshown) = (0, 0);
-            for group in *run {
-                let left = most.saturating_sub(steps / STEPS);
-                session.allow(left);
-                match session.work() < left {
-                    true => mine.extend(group.shortest_proof(&mut session, &mut steps)),
-                    false => unshown += 1,
-                }
+    let mut share = effort / groups.len().max(1) as u64;
+    let mut open: Vec<(Group, Shown)> = groups.into_iter().map(|group| (group, Shown::default())).collect();
+    let mut closed: Vec<Shown> = Vec::new();
+    let mut spent = 0;
+    loop {
+        let asked: Vec<Mutex<&mut (Group, Shown)>> = open.iter_mut().map(Mutex::new).collect();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut session = survey.session(&options.budget);
+            while let Some(asked) = asked.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let (group, shown) = &mut **asked.lock().expect(UNPOISONED);
+                *shown = group.shown(&mut session, share);
             }
-            let mut all = all.lock().expect(UNPOISONED);
-            all.0.append(&mut mine);
-            all.1 += unshown;
+        };
+        crate::in_parallel(options.threads.clamp(1, asked.len().max(1)), work)?;
+        spent += open.iter().map(|(_, shown)| shown.work).sum::<u64>();
+        let (left, done): (Vec<_>, Vec<_>) = open.into_iter().partition(|(_, shown)| shown.cut_short);
+        closed.extend(done.into_iter().map(|(_, shown)| shown));
+        open = left;
+        let more = effort.saturating_sub(spent) / open.len().max(1) as u64;
+        if open.is_empty() || more < 2 * share.max(1) {
+            break;
         }
-    };
-    crate::in_parallel(options.threads.clamp(1, runs.len().max(1)), work)?;
-    let (mut findings, unshown): (Vec<Finding>, u64) = all.into_inner().expect(UNPOISONED);
+        share = more;
+    }
+    closed.extend(open.into_iter().map(|(_, shown)| shown));
+    let unshown = closed.iter().filter(|shown| shown.finding.is_none() && shown.cut_short).count() as u64;
+    let mut findings: Vec<Finding> = closed.into_iter().filter_map(|shown| shown.finding).collect();
     findings.sort_by_key(|f| f.target.events());
     Ok((findings, unshown))
 }
