@@ -59,7 +59,7 @@ const RUN: usize = 64;
 const RUNS: usize = 32;
 /// What deciding all triplets may take by default, in work of a session: so much, and so much for each event of the trace.
 const EFFORT: u64 = 300_000_000;
-const EFFORT_PER_EVENT: u64 = 8;
+const EFFORT_PER_EVENT: u64 = 2;
 /// A finding is shown with its schedule, which has to be made and checked: one unit of effort for so many steps.
 const STEPS: u64 = 4;
 
@@ -85,15 +85,19 @@ impl Group {
         }
     }
 
-    /// The proof with the shortest schedule, whose steps are counted.
-    fn shortest_proof(&self, session: &mut Session<'_, '_>, steps: &mut u64) -> Option<Finding> {
+    /// Returns a finding with the shortest schedule, as far as the work may go. Counts the steps of schedules that are made.
+    fn shown(&self, session: &mut Session<'_, '_>, steps: &mut u64, most: u64) -> Option<Finding> {
         let mut best: Option<Checked> = None;
         for &(_, _, read, other) in &self.shortest {
+            session.allow(most.saturating_sub(*steps / STEPS));
             let Some(proof) = session.sees(read, other) else { continue };
             let length = proof.witness().schedule.len();
             *steps += length as u64;
             if best.as_ref().is_none_or(|best| length < best.witness().schedule.len()) {
                 best = Some(proof);
+            }
+            if session.work() + *steps / STEPS >= most {
+                break;
             }
         }
         best.map(|proof| Finding {
@@ -290,8 +294,35 @@ fn key(trace: &Trace, write: Option<EventId>, read: EventId, other: Option<Event
     (write.map_or(INITIAL, place), place(read), other.map_or(INITIAL, place))
 }
 
-/// Returns one finding a group: the shortest schedule after which the read sees exactly the other write. Groups beyond the effort
-/// are only counted.
+/// What showing a run of groups came to.
+#[derive(Default)]
+struct Shown {
+    findings: Vec<Finding>,
+    work: u64,
+    /// Groups without a schedule that more effort might give one.
+    unshown: u64,
+}
+
+/// Shows a run of groups with this part of the effort, which is spent evenly over them.
+fn show_run(session: &mut Session<'_, '_>, groups: &[Group], share: u64) -> Shown {
+    let mut shown = Shown::default();
+    let (start, mut steps) = (session.begin(), 0);
+    for (number, group) in (1..).zip(groups) {
+        let most = start + (share as f64 * (0.125 + f64::from(number) / groups.len() as f64)) as u64;
+        let spent = |session: &Session<'_, '_>, steps: u64| session.work() + steps / STEPS >= most;
+        let finding = match spent(session, steps) {
+            true => None,
+            false => group.shown(session, &mut steps, most),
+        };
+        shown.unshown += u64::from(finding.is_none() && spent(session, steps));
+        shown.findings.extend(finding);
+    }
+    shown.work = session.work() - start + steps / STEPS;
+    shown
+}
+
+/// Returns one finding a group: the shortest schedule after which the read sees exactly the other write. Groups that the effort
+/// does not suffice for are only counted. As with the triplets, what some runs leave of their parts goes to the others.
 fn findings(
     survey: &Survey<'_>,
     groups: BTreeMap<Key, Group>,
@@ -302,30 +333,32 @@ fn findings(
     // By place, since schedules of neighbours have most in common.
     groups.sort_by_key(|group| group.shortest.iter().map(|instance| instance.2).min());
     let runs: Vec<&[Group]> = groups.chunks(groups.len().div_ceil(RUNS).max(1)).collect();
-    let share = effort / runs.len().max(1) as u64;
-    let next = AtomicUsize::new(0);
-    let all = Mutex::new((Vec::new(), 0));
-    let work = || {
-        let mut session = survey.session(&options.budget);
-        while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let most = session.begin() + share;
-            let mut mine = Vec::new();
-            let (mut steps, mut unshown) = (0, 0);
-            for group in *run {
-                let left = most.saturating_sub(steps / STEPS);
-                session.allow(left);
-                match session.work() < left {
-                    true => mine.extend(group.shortest_proof(&mut session, &mut steps)),
-                    false => unshown += 1,
-                }
+    let mut share = effort / runs.len().max(1) as u64;
+    let mut all: Vec<(&[Group], Shown)> = runs.into_iter().map(|run| (run, Shown::default())).collect();
+    let mut first = true;
+    loop {
+        let asked: Vec<Mutex<&mut (&[Group], Shown)>> =
+            all.iter_mut().filter(|(_, shown)| first || shown.unshown > 0).map(Mutex::new).collect();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut session = survey.session(&options.budget);
+            while let Some(asked) = asked.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let (run, shown) = &mut **asked.lock().expect(UNPOISONED);
+                *shown = show_run(&mut session, run, share);
             }
-            let mut all = all.lock().expect(UNPOISONED);
-            all.0.append(&mut mine);
-            all.1 += unshown;
+        };
+        crate::in_parallel(options.threads.clamp(1, asked.len().max(1)), work)?;
+        first = false;
+        let spent: u64 = all.iter().map(|(_, shown)| shown.work).sum();
+        let left = all.iter().filter(|(_, shown)| shown.unshown > 0).count() as u64;
+        let more = effort.saturating_sub(spent) / left.max(1);
+        if left == 0 || more < 2 * share {
+            break;
         }
-    };
-    crate::in_parallel(options.threads.clamp(1, runs.len().max(1)), work)?;
-    let (mut findings, unshown): (Vec<Finding>, u64) = all.into_inner().expect(UNPOISONED);
+        share = more;
+    }
+    let unshown = all.iter().map(|(_, shown)| shown.unshown).sum();
+    let mut findings: Vec<Finding> = all.into_iter().flat_map(|(_, shown)| shown.findings).collect();
     findings.sort_by_key(|f| f.target.events());
     Ok((findings, unshown))
 }

@@ -13,7 +13,7 @@ grows with the trace; what it leaves undecided is counted as unknown.";
 
 /// Makes the table.
 pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
-    let columns = ["kind", "events", "s", "exponent", "MB", "proven", "refuted", "unknown"];
+    let columns = ["kind", "events", "s", "exponent", "MB", "proven", "not implied", "unknown"];
     let mut sheet = Sheet::new("kinds", "How the cost of each kind grows", &columns, NOTE);
     let longest = if bench.quick { 1_000_000 } else { bench.longest.min(10_000_000) };
     let events: Vec<u64> =
@@ -46,13 +46,9 @@ pub(crate) fn make(bench: &mut Bench) -> Result<(), String> {
 
 /// How many candidates were proven, refuted and unknown, as the last lines of a prediction say.
 fn tally(output: &str) -> [String; 3] {
-    let line = output.lines().find(|line| line.contains(" candidates: ")).unwrap_or_default();
-    let words: Vec<&str> = line.split([' ', ';']).collect();
-    let before = |word: &str| {
-        let at = words.iter().position(|w| w.trim_end_matches(',') == word);
-        at.map_or("-".to_string(), |at| words[at - 1].to_string())
-    };
-    ["proven", "refuted", "unknown"].map(before)
+    let line = output.lines().find_map(|line| line.split_once(" candidates: ")).map_or("", |(_, counts)| counts);
+    let mut counts = line.split([' ', ';']).filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    std::array::from_fn(|_| counts.next().unwrap_or("-").to_string())
 }
 
 fn generate(bench: &Bench, events: u64) -> Result<PathBuf, String> {

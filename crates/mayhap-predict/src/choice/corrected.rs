@@ -28,6 +28,7 @@ use std::time::Instant;
 
 use mayhap_trace::{EventId, Op, ThreadId};
 
+use super::galloping::{near_end, near_start};
 use super::needs::{Frontier, Needs};
 use super::order::Point;
 use super::window::{Answer, Aside, Question, Window};
@@ -172,7 +173,8 @@ impl<'n, 'a> Corrected<'n, 'a> {
         let part = |group: &'g Vec<EventId>| {
             let possible = |slice: &Frontier, caps: &[u32], from: usize| {
                 // What needs the read comes after it; that is cheaper to see than what is mandatory.
-                let end = group.partition_point(|&c| !needs.needed(reads, c));
+                let after = group.partition_point(|&c| c < read);
+                let end = after + near_start(&group[after..], |&c| !needs.needed(reads, c));
                 let rest = &group[from.min(end)..end];
                 from.min(end) + rest.partition_point(|&c| self.mandatory_of(slice, caps, c).is_some())
             };
@@ -180,7 +182,7 @@ impl<'n, 'a> Corrected<'n, 'a> {
                 None => (0, possible(&slice, &caps, 0)),
                 Some(write) => {
                     let split = group.partition_point(|&c| c < write);
-                    let needed = group[..split].partition_point(|&c| needs.needed(needs.point(c), write));
+                    let needed = near_end(&group[..split], |&c| needs.needed(needs.point(c), write));
                     (needed, split.max(possible(&slice, &caps, split)))
                 }
             };

@@ -10,6 +10,7 @@ mod abstraction;
 mod begins;
 mod corrected;
 mod engine;
+mod galloping;
 mod literal;
 mod needs;
 mod order;
