@@ -4,7 +4,7 @@
 //! before in the same library. A schedule depends on it if it lets the call return although one of those has not happened. The call
 //! begins at its place in the run and ends at its thread's next event, so another call that began before then may have been waited for.
 //!
-//! A race by happens-before has an order that is kept: there, a call between the two accesses may have told one thread of the other.
+//! A race by happens-before has an order that is kept: there, a call between the two accesses may have let one thread know of the other.
 
 use mayhap_trace::attachments::doubts::{At, Doubt, Doubts, Role};
 use mayhap_trace::{EventId, Relations, ThreadId};

@@ -261,7 +261,7 @@ pub fn in_windows(
     let mut count = 0u64;
     loop {
         let number = count;
-        // The first window decides on the model, whoever analyses it.
+        // The first window decides on the model, whichever worker analyses it.
         if !share.has(number) && chosen.is_some() {
             match windows.skip_window()? {
                 true => count += 1,

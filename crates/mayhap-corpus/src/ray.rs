@@ -26,7 +26,7 @@ const DRIVER: &str = include_str!("../../../python/mayhap/ray.py");
 /// The variable that names the Python to use.
 const PYTHON: &str = "MAYHAP_PYTHON";
 
-/// What the driver is told first.
+/// The first message to the driver.
 #[derive(Serialize)]
 struct Opening<'a> {
     /// The address of the cluster; `auto` for one that runs on this machine, or a new one.
@@ -142,7 +142,7 @@ impl Cluster {
             for line in output.lines().map_while(Result::ok) {
                 let Ok(came) = serde_json::from_str::<Came>(&line) else { continue };
                 let to = asked.lock().ok().and_then(|mut asked| asked.as_mut()?.remove(&came.number));
-                // What is not waited for any more is nobody's.
+                // The answer of a task that is no longer waited for is dropped.
                 let _ = to.map(|to| to.send(came));
             }
             // Nobody waits for a driver that is gone.

@@ -1,4 +1,4 @@
-//! What to look for in every trace, as plain data: part of a result's key, and what workers are told.
+//! What to look for in every trace, as plain data: part of a result's key, and part of the first message to workers.
 
 use std::path::PathBuf;
 use std::time::Duration;

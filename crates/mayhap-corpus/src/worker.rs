@@ -15,7 +15,7 @@ use crate::analyse::{Suggest, analyse};
 use crate::store::{fingerprint, pack};
 use crate::{Failed, How, Key, Limits, Outcome, Settings, Store, objects};
 
-/// What a worker is told first.
+/// The first message to a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Start {
     /// What to look for.

@@ -5,6 +5,9 @@
 //!
 //! Detectors read events in chunks from any [`mayhap_trace::Source`], in at most two passes, and hold no events: memory is bounded
 //! by threads, locks and shared variables.
+//!
+//! In: a source of events. Out: pairs of accesses, and the candidates that engines are asked about ([`candidates`]). This crate must
+//! never know engines, budgets, files, or how a race is shown.
 #![forbid(unsafe_code)]
 
 mod atomics;

@@ -238,7 +238,7 @@ const CHOICE_STATE: u32 = 1 << 30;
 /// About the bytes of a state with its threads.
 const BYTES_OF_STATE: usize = 96;
 
-/// A state and the thread that makes the next step there, as one number. What is told apart by it only comes earlier or later.
+/// A state and the thread that makes the next step there, as one number. States that share a number are only tried earlier or later.
 fn leads_to(state: u128, thread: u32) -> u64 {
     let name = name_after(state, thread);
     (name >> 64) as u64 ^ name as u64

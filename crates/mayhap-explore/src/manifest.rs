@@ -28,7 +28,7 @@ pub struct Manifest {
     pub version: u32,
     /// The program and its arguments.
     pub program: Vec<String>,
-    /// What tells builds of it apart.
+    /// A text that differs between builds of it.
     pub build: Option<String>,
     /// What differs from run to run by itself was recorded.
     pub inputs: bool,

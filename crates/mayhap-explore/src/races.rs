@@ -6,7 +6,7 @@
 //!
 //! Deviations: races are looked for at every object of a step and not only at the last conflicting step, which adds runs and loses none. A thread that
 //! cannot go on has made a step without effect; it counts as an attempt to take the lock. Where a thread reads the same place at the same code with
-//! the same result more than [`SAME`] times in a row, it waits for others, and further rounds are not told apart.
+//! the same result more than [`SAME`] times in a row, it waits for others, and further rounds are not distinguished.
 //!
 //! Cost: linear in the steps times the conflicting accesses of one place, plus clocks of as many entries as threads.
 

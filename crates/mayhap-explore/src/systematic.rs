@@ -162,7 +162,7 @@ fn several_wait(steps: &[TurnStep]) -> bool {
     false
 }
 
-/// What tells executions apart: what the reads of each thread saw. A read that only repeats the one before it counts once.
+/// What distinguishes executions: what the reads of each thread saw. A read that only repeats the one before it counts once.
 pub fn key(steps: &[TurnStep]) -> u64 {
     let mut written: HashMap<u64, (u32, u32)> = HashMap::new();
     let mut writes: HashMap<u32, u32> = HashMap::new();

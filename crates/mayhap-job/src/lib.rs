@@ -5,8 +5,8 @@
 //! leads the program where no run has been: where it executed code that no run before had, its own recording is analysed in
 //! the next round. So are explored runs in which a thread executed code that it had not executed before, or read something else there.
 //!
-//! In comes a [`Job`]: a program, its arguments, and what to try within which bounds. Out comes [`Done`]: a report and notes. What
-//! the job is doing meanwhile goes to a function that the caller gives. This room must not know how arguments are parsed, what a
+//! In: a [`Job`]: a program, its arguments, and what to try within which bounds. Out: [`Done`]: a report and notes. What
+//! the job is doing meanwhile goes to a function that the caller gives. This crate must never know how arguments are parsed, what a
 //! terminal is or what a report looks like. It does know the names of commands ([`suggest`]), because each finding says which command
 //! shows it again.
 #![forbid(unsafe_code)]
@@ -113,7 +113,7 @@ pub struct Job {
     pub explore: Option<Exploring>,
 }
 
-/// What the job is doing, for code that tells the user.
+/// What the job is doing, for code that shows it to the user.
 pub enum Stage<'a> {
     /// A run begins.
     Recording {

@@ -4,7 +4,7 @@ use mayhap_replay::memory::{Frame, Moment as Seen};
 use mayhap_replay::{Effect, MemoryError, MemoryErrorKind};
 use mayhap_report::{Describer, Finding, Kind, Moment, Report, Source, place};
 
-/// Enters what replays of a finding came to, if that is an error in the use of memory that no other finding tells.
+/// Enters what replays of a finding came to, if that is an error in the use of memory that no other finding reports.
 pub(super) fn show(finding: &mut Finding, effect: &Effect, report: Option<&Report>) {
     let Effect::Memory(error) = effect else { return };
     let kind = kind(error.kind);
@@ -33,7 +33,7 @@ pub(super) fn is_explained(finding: &Finding, report: &Report) -> bool {
     is_known(finding, report) || is_use && report.findings.iter().any(same)
 }
 
-/// Whether a finding tells of the same error: of its kind, and used at the same place.
+/// Whether a finding reports the same error: of its kind, and used at the same place.
 fn is_same(finding: &Finding, kind: Kind, life: &[Moment]) -> bool {
     let last = |life: &[Moment]| life.last().and_then(|moment| moment.source.clone());
     finding.kind == kind && last(&finding.life).is_some() && last(&finding.life) == last(life)

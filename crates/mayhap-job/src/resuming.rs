@@ -196,7 +196,7 @@ impl Work<'_> {
         save(file, &serde_json::to_vec(&manifest).unwrap_or_default())
     }
 
-    /// Executions are told apart by the values that threads read. Where these differ from run to run, as addresses do under another environment or with other libraries,
+    /// Executions are distinguished by the values that threads read. Where these differ from run to run, as addresses do under another environment or with other libraries,
     /// an exploration that goes on would count executions twice.
     fn must_go_the_same_way(&mut self, first: &Outcome) -> Result<(), Error> {
         let tried = self.attempt_in_turns(&[], mayhap_explore::run::IN_TURNS, self.job.timeout)?;

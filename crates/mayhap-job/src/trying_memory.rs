@@ -1,7 +1,7 @@
 //! Tries patterns that do not look intended to be atomic, for what they do to memory.
 //!
 //! Correct programs are full of such patterns, so they are not reported. But one that leads to a null pointer, a freed block or the
-//! memory next to a block is a bug, whatever was intended, and a replay tells. What does nothing of the kind is not mentioned.
+//! memory next to a block is a bug, whatever was intended, and a replay shows it. What does nothing of the kind is not mentioned.
 
 use std::sync::Arc;
 

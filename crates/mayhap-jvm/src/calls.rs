@@ -360,7 +360,7 @@ impl Here {
         let Some(block) = self.block(condition) else { return };
         self.branch();
         (self.runtime.notify)(self.at(), shadow::condition(block), all);
-        // Throws if the thread does not have the lock; nobody waits there.
+        // Throws if the thread does not have the lock; no thread waits there.
         let method = self.method(condition, c"signal", c"()V");
         self.jni.call_void(condition, method, core::ptr::null());
     }

@@ -5,6 +5,8 @@
 //! method, so the machine can stop the others for its own work. What may block is done by the agent on locks of its own before the program does it
 //! on the machine's, so threads wait where the runtime knows it.
 //!
+//! In: the class files that the machine loads. Out: records in the ring of the runtime. This crate must never know traces, analyses or reports.
+//!
 //! **The library.** Java's own classes stay as they are, but for calls at the entry of a few methods. Calls of them are recorded as what they mean.
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 

@@ -1,7 +1,10 @@
 //! Engines that decide whether a correct reordering of a trace reaches a target.
 //!
 //! One question type, one answer type: every [`Engine`] takes a target, a model and a budget, and answers a [`Verdict`].
-//! A [`Verdict::Proven`] holds a [`mayhap_witness::Checked`], which only the kernel can make.
+//! A [`Verdict::Proven`] holds a [`mayhap_witness::Checked`], which only the proof checker (kernel) can make.
+//!
+//! In: a trace with its relations, and a question. Out: a verdict. This crate must never know where questions come from, files, or
+//! how a verdict is shown.
 #![forbid(unsafe_code)]
 
 pub mod accesses;

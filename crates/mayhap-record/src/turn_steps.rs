@@ -253,7 +253,7 @@ impl Reader {
                 self.end_of_memory(first, second);
                 self.end_of_objects(first, second);
             }
-            // Objects of the runtime are nobody's business.
+            // Skip objects of the runtime: the program does not see them.
             Tag::Renew if second == 0 && !body.is_empty() => self.put(Operation::Sync(first)),
             Tag::Use | Tag::Close => self.put(Operation::Sync(first)),
             Tag::Choice => self.choice(first as u32, second as u32, following(body, 2) as u32),

@@ -246,7 +246,7 @@ fn json_error(error: &serde_json::Error) -> String {
     format!("line {}, column {}: {message}", error.line(), error.column())
 }
 
-/// What tells whether the rest can be understood.
+/// The version, which decides whether the rest can be understood.
 #[derive(Deserialize)]
 struct Start {
     format: Option<String>,

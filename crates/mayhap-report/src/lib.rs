@@ -2,6 +2,9 @@
 //!
 //! A [`Report`] contains everything that is shown: titles, sides, stories and sentences, as text and lists. [`describe`] builds
 //! it from traces, targets and proofs. The renderings read only the report and decide nothing.
+//!
+//! In: findings with their traces and replays. Out: text, HTML, JSON, SARIF, JUnit and Perfetto files. This crate must never know how findings
+//! are found, or options of a command line.
 #![forbid(unsafe_code)]
 
 mod baseline;

@@ -239,17 +239,17 @@ fn flows(report: &Report, finding: &Finding) -> Vec<Value> {
         return Vec::new();
     }
     let story = finding.story.as_ref();
-    let told = |steps: Option<&Vec<Step>>| steps.map_or(Vec::new(), |s| s.iter().map(|step| step.event).collect());
+    let events = |steps: Option<&Vec<Step>>| steps.map_or(Vec::new(), |s| s.iter().map(|step| step.event).collect());
     let targets: Vec<u64> = finding.events.iter().map(|s| s.event).collect();
     let Some(schedules) = &finding.schedules else { return Vec::new() };
     let mut flows = Vec::new();
     let mut witness: Vec<&Row> = schedules.witness.iter().filter_map(|&i| schedules.rows.get(i as usize)).collect();
     let runs: Vec<u64> = witness.iter().map(|row| row.event).collect();
     witness.extend(schedules.rows.iter().filter(|row| is_next(finding, row) && !runs.contains(&row.event)));
-    let important: Vec<u64> = told(story.map(|s| &s.possible));
+    let important: Vec<u64> = events(story.map(|s| &s.possible));
     flows.push(flow(report, "possible run", &trimmed(&witness, schedules, &targets, &important)));
     let observed: Vec<&Row> = schedules.rows.iter().collect();
-    let important: Vec<u64> = told(story.map(|s| &s.observed));
+    let important: Vec<u64> = events(story.map(|s| &s.observed));
     flows.push(flow(report, "recorded run", &trimmed(&observed, schedules, &targets, &important)));
     flows
 }

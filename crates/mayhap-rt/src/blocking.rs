@@ -33,7 +33,7 @@ pub(crate) fn leave() {
     }
 }
 
-/// A process that may have been told things by other threads has ended.
+/// A process that may have received something from other threads has ended.
 fn waited(pc: u64) {
     if let Some(hook) = Hook::enter_outermost() {
         hook.record(Tag::Doubt, pc, &[u64::from(doubt::PROCESS)]);

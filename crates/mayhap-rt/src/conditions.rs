@@ -298,7 +298,7 @@ fn waiting(
     }
 }
 
-/// The longest time limit, in nanoseconds, that is taken to run out while other threads can go on, if nobody asked for that.
+/// The longest time limit, in nanoseconds, that is taken to run out while other threads can go on, if no option asks for that.
 const SHORT_WAIT: i128 = 150_000_000;
 
 /// The result of a wait that ends though no thread has woken it, where that is explored. It is enough that it ends at once: it has the mutex again only when its

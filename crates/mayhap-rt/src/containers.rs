@@ -1,7 +1,7 @@
 //! What GNU's C++ library does to the nodes of maps, sets and lists in functions that are not instrumented: they change the links
 //! by which threads find elements. The nodes that they may write are recorded, then the real function works.
 //!
-//! More nodes may be named than are written: whoever changes such a container must have it alone, so nothing correct is called
+//! More nodes may be named than are written: a thread that changes such a container must have it alone, so nothing correct is called
 //! wrong by that.
 
 use libc::c_void;

@@ -75,7 +75,7 @@ exports! {
     g_once_init_leave => once_leave;
 }
 
-/// Functions that take a lock, with the attempt that tells whether they would have to wait.
+/// Functions that take a lock, with the attempt that shows whether they would have to wait.
 macro_rules! takes {
     ($($inner:ident $try_inner:ident $tag:ident $lock:ident $try_lock:ident;)*) => {
         $(

@@ -135,9 +135,9 @@ fn truth(clock: clockid_t) -> i64 {
 /// A time of the clock for the program: a recorded one that `fed` gives, or the true one, less what the program's clock is behind.
 fn tell_time(clock: clockid_t, fed: impl FnOnce() -> Option<i64>) -> i64 {
     let Some(ahead) = ahead(clock) else { return fed().unwrap_or_else(|| truth(clock)) };
-    let Some(told) = fed() else { return truth(clock) - ahead.load(Ordering::Relaxed) };
-    ahead.store(truth(clock) - told, Ordering::Relaxed);
-    told
+    let Some(answer) = fed() else { return truth(clock) - ahead.load(Ordering::Relaxed) };
+    ahead.store(truth(clock) - answer, Ordering::Relaxed);
+    answer
 }
 
 /// A time of the program's clock as one of the true clock.
@@ -199,12 +199,12 @@ unsafe extern "C" fn clock(which: clockid_t, place: *mut timespec) -> c_int {
             || unsafe { libc_real::clock_gettime(which, place) },
         );
     }
-    let mut told = timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut answer = timespec { tv_sec: 0, tv_nsec: 0 };
     let mut answered = None;
     let nanoseconds = tell_time(which, || {
         // SAFETY: there is room for a time.
-        answered = unsafe { replay::fed(source::CLOCK, (&raw mut told).cast(), size_of::<timespec>()) };
-        answered.map(|_| told.tv_sec.saturating_mul(NANOSECONDS).saturating_add(told.tv_nsec))
+        answered = unsafe { replay::fed(source::CLOCK, (&raw mut answer).cast(), size_of::<timespec>()) };
+        answered.map(|_| answer.tv_sec.saturating_mul(NANOSECONDS).saturating_add(answer.tv_nsec))
     });
     let time = timespec { tv_sec: nanoseconds / NANOSECONDS, tv_nsec: nanoseconds % NANOSECONDS };
     // SAFETY: the caller's own place.
@@ -224,12 +224,12 @@ unsafe extern "C" fn day(place: *mut timeval, zone: *mut c_void) -> c_int {
         // SAFETY: the caller's own arguments.
         unsafe { libc_real::gettimeofday(place, zone) };
     }
-    let mut told = timeval { tv_sec: 0, tv_usec: 0 };
+    let mut answer = timeval { tv_sec: 0, tv_usec: 0 };
     let mut answered = None;
     let nanoseconds = tell_time(libc::CLOCK_REALTIME, || {
         // SAFETY: there is room for a time.
-        answered = unsafe { replay::fed(source::DAY, (&raw mut told).cast(), size_of::<timeval>()) };
-        answered.map(|_| told.tv_sec.saturating_mul(NANOSECONDS).saturating_add(told.tv_usec * 1000))
+        answered = unsafe { replay::fed(source::DAY, (&raw mut answer).cast(), size_of::<timeval>()) };
+        answered.map(|_| answer.tv_sec.saturating_mul(NANOSECONDS).saturating_add(answer.tv_usec * 1000))
     });
     *time = timeval { tv_sec: nanoseconds / NANOSECONDS, tv_usec: nanoseconds % NANOSECONDS / 1000 };
     if answered.is_none() {

@@ -1,6 +1,9 @@
 //! The runtime that `mayhap cc` links into the program under test. The compilers' own `-fsanitize=thread` and coverage
 //! instrumentation calls the hooks in here; together with interposed library functions they record what every thread does.
 //!
+//! In: calls of hooks and of interposed functions, and a schedule to follow if there is one. Out: records in a ring. This crate must never
+//! know traces, analyses, or what a record is for.
+//!
 //! **Order.** Only the thread that holds the *token* runs instrumented code ([`sched`]). A hook runs just before the
 //! access it announces and the token does not pass before that access is done, so the order of records is the order
 //! of what happened, and everything the runtime keeps is guarded by the token alone.

@@ -70,7 +70,7 @@ unsafe extern "C-unwind" fn map(a: Place, n: size_t, p: c_int, f: c_int, d: c_in
     place
 }
 
-/// What tells mappings of one file from those of others; 0 for memory without a file.
+/// A number that distinguishes the mappings of one file from those of others; 0 for memory without a file.
 fn file_behind(fd: c_int) -> u64 {
     descriptors::status(fd).map_or(0, |status| key(channel::FILE, status.st_ino, status.st_dev))
 }

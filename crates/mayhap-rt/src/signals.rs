@@ -199,7 +199,7 @@ unsafe fn keep(thread: &Thread, signal: c_int, info: *const u64) -> bool {
     if at_fault || signal >= QUEUES || replay::active() {
         return false;
     }
-    for (number, told) in &thread.kept.places {
+    for (number, words) in &thread.kept.places {
         // Another signal may interrupt this.
         match number.compare_exchange(0, signal as u32, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => {}
@@ -207,7 +207,7 @@ unsafe fn keep(thread: &Thread, signal: c_int, info: *const u64) -> bool {
             Err(other) if other == signal as u32 => return true,
             Err(_) => continue,
         }
-        for (nth, word) in told.iter().enumerate() {
+        for (nth, word) in words.iter().enumerate() {
             // SAFETY: as the caller vouches.
             word.store(unsafe { info.add(nth).read() }, Ordering::Relaxed);
         }
@@ -237,10 +237,10 @@ pub(crate) fn deliver_last(thread: &Thread) {
 fn deliver_now(thread: &Thread) {
     let mask = sys::block_signals(u64::MAX);
     thread.kept.any.store(0, Ordering::Relaxed);
-    for (number, told) in &thread.kept.places {
+    for (number, words) in &thread.kept.places {
         let signal = number.swap(0, Ordering::Relaxed);
         if signal != 0 {
-            let info = told.each_ref().map(|word| word.load(Ordering::Relaxed));
+            let info = words.each_ref().map(|word| word.load(Ordering::Relaxed));
             // SAFETY: it is the kernel's own information.
             unsafe { sys::send_to_self(signal, info.as_ptr()) };
         }

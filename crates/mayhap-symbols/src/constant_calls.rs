@@ -20,7 +20,7 @@ use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 
 use crate::instructions::is_zero_of_itself;
 use crate::java::JavaNames;
-use crate::machine_code::{CLOBBERED, callee, decode, is_harmless, is_hook, slots, tells};
+use crate::machine_code::{CLOBBERED, callee, decode, enters_block, is_harmless, is_hook, slots};
 use crate::safe_calls::{SafeCalls, is_safe};
 use crate::symbols::Symbols;
 
@@ -52,7 +52,7 @@ fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> HashSet<u64> {
     let code_at = |start, size| code(start, size).unwrap_or_default();
     let mut functions = HashMap::new();
     let (mut hooks, mut safe) = (slots(&file, is_hook), slots(&file, is_safe));
-    let (mut harmless, mut telling) = (slots(&file, is_harmless), slots(&file, tells));
+    let (mut harmless, mut entering) = (slots(&file, is_harmless), slots(&file, enters_block));
     // The cold part of a function is a symbol of its own and jumps back into the middle of the other part.
     let mut arrivals = HashSet::new();
     for symbol in file.symbols().chain(file.dynamic_symbols()) {
@@ -64,8 +64,8 @@ fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> HashSet<u64> {
         if symbol.name().is_ok_and(is_harmless) {
             harmless.insert(start);
         }
-        if symbol.name().is_ok_and(tells) {
-            telling.insert(start);
+        if symbol.name().is_ok_and(enters_block) {
+            entering.insert(start);
         }
         if symbol.name().is_ok_and(is_hook) {
             hooks.insert(start);
@@ -79,7 +79,7 @@ fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> HashSet<u64> {
             arrivals.extend(targets(&decode(code, start)).unwrap_or_default());
         }
     }
-    let mut calls = SafeCalls::new(&functions, &code_at, safe, &telling);
+    let mut calls = SafeCalls::new(&functions, &code_at, safe, &entering);
     for (&start, &size) in &functions {
         // A return address may be the function's end, if it ends in the call.
         let from = wanted.partition_point(|&pc| pc <= start);

@@ -14,7 +14,7 @@ pub(crate) fn is_harmless(name: &str) -> bool {
 }
 
 /// Whether a hook of this name says that a basic block was entered.
-pub(crate) fn tells(name: &str) -> bool {
+pub(crate) fn enters_block(name: &str) -> bool {
     name.starts_with("__sanitizer_cov_trace_pc") || name.starts_with("__mayhap_access") || name == ENTERED
 }
 

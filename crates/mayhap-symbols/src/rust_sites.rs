@@ -48,7 +48,7 @@ pub enum Meaning {
 pub enum Otherwise {
     /// The lock is not taken.
     Fails,
-    /// A function that tells when it has the lock.
+    /// A function that records when it has the lock.
     IsTold,
     /// Code of the lock's own; the first step beyond it has the lock.
     Waits,

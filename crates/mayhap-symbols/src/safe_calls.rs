@@ -1,6 +1,6 @@
 //! Which calls return whatever values they are given.
 //!
-//! A function that was compiled with recording tells its decisions itself. Of any other function it is not known whether it ends
+//! A function that was compiled with recording records its own decisions. Of any other function it is not known whether it ends
 //! the program, or waits, for another value: a C library function that is given a null pointer, a check in a library without
 //! hooks, whatever a function pointer leads to. What a thread does after such a call may have been decided by what it read before.
 
@@ -96,7 +96,7 @@ pub(crate) struct SafeCalls<'a> {
     /// Functions that are safe by their names, or where their addresses stand.
     named: HashSet<u64>,
     /// Hooks that tell basic blocks, or where their addresses stand.
-    telling: &'a HashSet<u64>,
+    entering: &'a HashSet<u64>,
     /// What was found out; a function that is being looked at counts as safe.
     known: HashMap<u64, bool>,
 }
@@ -106,9 +106,9 @@ impl<'a> SafeCalls<'a> {
         functions: &'a HashMap<u64, u64>,
         code: &'a dyn Fn(u64, u64) -> &'a [u8],
         named: HashSet<u64>,
-        telling: &'a HashSet<u64>,
+        entering: &'a HashSet<u64>,
     ) -> SafeCalls<'a> {
-        SafeCalls { functions, code, named, telling, known: HashMap::new() }
+        SafeCalls { functions, code, named, entering, known: HashMap::new() }
     }
 
     /// Where the address of a function stands that is called through the table of the linker; otherwise where it is.
@@ -118,9 +118,9 @@ impl<'a> SafeCalls<'a> {
         jump.filter(|jump| jump.is_ip_rel_memory_operand()).map_or(at, Instruction::ip_rel_memory_address)
     }
 
-    /// Whether a function calls a hook that tells basic blocks.
+    /// Whether a function calls a hook that records basic blocks.
     pub(crate) fn tells_blocks(&self, instructions: &[Instruction]) -> bool {
-        instructions.iter().any(|call| self.is_any(call, self.telling))
+        instructions.iter().any(|call| self.is_any(call, self.entering))
     }
 
     /// Whether a call is of one of these functions, which may stand for themselves or for where their addresses stand.
@@ -150,7 +150,7 @@ impl<'a> SafeCalls<'a> {
         safe
     }
 
-    /// Whether a function of the file tells all that may keep it from returning.
+    /// Whether a function of the file records everything that may keep it from returning.
     fn is_safe_inside(&mut self, start: u64, size: u64) -> bool {
         let instructions = decode((self.code)(start, size), start);
         let inside = start..start + size;

@@ -3,6 +3,8 @@
 //!
 //! Nothing here shares code with what it checks: reads-from, sections and locks held are derived independently ([`Facts`]), and
 //! neither [`mayhap_trace::Relations`] nor the kernel is called.
+//!
+//! In: a small trace or program. Out: what is true of it, by enumeration. This crate must never know engines, the kernel, or the recorder.
 #![forbid(unsafe_code)]
 
 mod facts;

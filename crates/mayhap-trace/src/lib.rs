@@ -1,8 +1,11 @@
 //! Traces of concurrent programs.
 //!
 //! A [`Trace`] is what one run did: events as columns, names as interned tables. This crate reads and writes it in
-//! several formats ([`format`]), checks that it keeps the rules of locks, threads and conditions ([`validate`]), and
-//! derives what every later stage needs ([`Relations`]). It knows nothing of bugs.
+//! several formats ([`format`]), checks that it keeps the rules of locks, threads and conditions ([`validate`]),
+//! derives what every later stage needs ([`Relations`]), and counts what it contains ([`stats`]).
+//!
+//! In: the bytes of a trace file, or events that a recorder or generator delivers. Out: events in chunks ([`Source`]), a whole
+//! [`Trace`], or a file. This crate must never know bugs, schedules, or how a program was recorded.
 
 #![forbid(unsafe_code)]
 
@@ -26,6 +29,7 @@ mod pairing;
 mod relations;
 mod rules;
 mod source;
+pub mod stats;
 mod summary;
 mod trace;
 mod tries;

@@ -1,6 +1,8 @@
 //! The byte layout of the native trace format (`.mhp`), shared by its writers (recorder, converter) and its
 //! readers. `docs/formats/native.md` is the specification; this crate is that text as code.
 //!
+//! In: numbers. Out: bytes, and the other way round. This crate must never know what events mean, or where bytes are kept.
+//!
 //! Ground rules
 //! - No `std`, no allocation: the recorder calls this from inside the program under test.
 //! - A file can be written front to back in bounded memory: no earlier part depends on a later one.

@@ -17,7 +17,7 @@ pub const VALUES: u8 = 2;
 /// The value cell that says "unknown".
 pub const UNKNOWN: u32 = u32::MAX;
 
-/// The last known value of a variable within the block. `block` tells whether it counts.
+/// The last known value of a variable within the block. It counts only in the block with the number `block`.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct VariableState {

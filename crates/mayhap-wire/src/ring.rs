@@ -459,12 +459,12 @@ pub mod unit {
     #[inline(always)]
     pub const fn access(site: u32, difference: u64) -> Option<u32> {
         let number = site & !super::BRANCHED;
-        let told = difference.wrapping_add(HALF);
-        if number == 0 || number > MAX_SITE || told >= 2 * HALF {
+        let shifted = difference.wrapping_add(HALF);
+        if number == 0 || number > MAX_SITE || shifted >= 2 * HALF {
             return None;
         }
         let branched = if site == number { 0 } else { BRANCHED };
-        Some(number << SITE_SHIFT | branched | told as u32)
+        Some(number << SITE_SHIFT | branched | shifted as u32)
     }
 
     /// The site of an access that is one unit, with [`super::BRANCHED`] added where it says so, and the difference; `None` for other units.
@@ -562,9 +562,9 @@ mod tests {
     #[test]
     fn units_say_what_was_put_into_them() {
         for (site, difference) in [(1, 0u64), (7 | BRANCHED, 65535), (unit::MAX_SITE, 65536u64.wrapping_neg())] {
-            let told = unit::access(site, difference).expect("it fits");
-            assert_eq!(unit::split(told), Some((site, difference)));
-            assert_eq!(unit::length(&[told]), Some(1));
+            let shifted = unit::access(site, difference).expect("it fits");
+            assert_eq!(unit::split(shifted), Some((site, difference)));
+            assert_eq!(unit::length(&[shifted]), Some(1));
             assert_eq!(unit::moved(0x7fff_0000_1000, difference), 0x7fff_0000_1000u64.wrapping_add(difference));
         }
         for (site, difference) in [(0, 4), (unit::MAX_SITE + 1, 4), (1, 65536), (1, 65537u64.wrapping_neg())] {

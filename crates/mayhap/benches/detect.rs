@@ -2,7 +2,7 @@
 //!
 //! Prints a table for the bars, and tables of growth in threads, locks and events. Each figure is the best of three runs in a
 //! process of its own, on one core, decoding and checking included; `MAYHAP_BENCH=full` adds traces of 100 million events,
-//! `MAYHAP_BENCH=quick` divides all lengths by ten. Times are CPU times where the system tells them, else wall-clock times.
+//! `MAYHAP_BENCH=quick` divides all lengths by ten. Times are CPU times where the system reports them, else wall-clock times.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -104,7 +104,7 @@ fn bar(order: Order) -> Option<u32> {
     }
 }
 
-/// What a child process tells.
+/// What a child process reports.
 struct Run {
     seconds: f64,
     /// Megabytes.
@@ -134,7 +134,7 @@ fn clock(begin: Instant) -> f64 {
     nanoseconds.map_or_else(|| begin.elapsed().as_secs_f64(), |ns| ns / 1e9)
 }
 
-/// The greatest resident size so far in megabytes, where the system tells it.
+/// The greatest resident size so far in megabytes, where the system reports it.
 fn peak() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

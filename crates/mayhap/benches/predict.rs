@@ -3,7 +3,7 @@
 //! One table for the real traces of the corpus, which stage settled their candidates; one for the growth in events and
 //! threads on generated traces with planted bugs; one for traces in which a part of the accesses has no lock, so that there
 //! are many candidates. Each line is one run in a process of its own, with as many workers as there are cores; seconds are
-//! those of all workers together where the system tells them, else wall-clock. `MAYHAP_BENCH=quick` leaves out traces of
+//! those of all workers together where the system reports them, else wall-clock. `MAYHAP_BENCH=quick` leaves out traces of
 //! 10 million events.
 
 use std::collections::BTreeMap;
@@ -146,7 +146,7 @@ fn measure(kinds: &str, path: &Path) {
     );
 }
 
-/// Seconds that all threads of this process have computed, where the system tells.
+/// Seconds that all threads of this process have computed, where the system reports it.
 fn processor_seconds() -> Option<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     // After the name, which may hold anything but ends at the last parenthesis: fields 3 and on; user time is field 14.

@@ -191,7 +191,7 @@ fn bundled(mayhap: &Path, folder: &Path, scale: u64) -> Vec<Program> {
         .collect()
 }
 
-/// Programs that somebody else built.
+/// Programs that were built elsewhere.
 fn given() -> Vec<Program> {
     let Some(folder) = std::env::var_os("MAYHAP_BENCH_PROGRAMS") else { return Vec::new() };
     let mut programs: Vec<Program> = fs::read_dir(folder)

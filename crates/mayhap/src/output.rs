@@ -38,7 +38,7 @@ pub struct FormatArgs {
 }
 
 /// Buffered standard output that takes a reader who has had enough (`| head`) for an end, not for an error: the command
-/// goes on, its exit code still tells what it found, and the rest of the text is dropped.
+/// goes on, its exit code still shows what it found, and the rest of the text is dropped.
 pub struct Output<W: Write = io::Stdout> {
     inner: BufWriter<W>,
     closed: bool,

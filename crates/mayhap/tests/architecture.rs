@@ -153,6 +153,8 @@ const CIRCLES: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
+/// The most lines that the command line may have.
+const COMMAND_LINE: usize = 8000;
 /// The most lines of a file, and of a function outside tests.
 const LONGEST_FILE: usize = 600;
 const LONGEST_FUNCTION: usize = 80;
@@ -290,6 +292,27 @@ fn files_and_functions_are_short() {
         }
     }
     assert!(wrong.is_empty(), "too long:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_command_line_stays_small() {
+    let folder = root().join("crates/mayhap/src");
+    let lines: usize = sizes::files(&folder).iter().map(|path| fs::read_to_string(path).unwrap().lines().count()).sum();
+    assert!(lines <= COMMAND_LINE, "crates/mayhap/src has {lines} lines; move what is no command to a room of its own");
+}
+
+#[test]
+fn every_room_opens_with_what_it_is_for() {
+    let mut wrong = Vec::new();
+    for (name, folder) in crates() {
+        let Ok(text) = fs::read_to_string(folder.join("src/lib.rs")) else { continue };
+        let opening: Vec<&str> = text.lines().take_while(|line| line.starts_with("//!")).collect();
+        let opening = opening.join(" ").replace("//! ", "").to_lowercase();
+        if !["in:", "out:", "must never"].iter().all(|part| opening.contains(part)) {
+            wrong.push(name);
+        }
+    }
+    assert!(wrong.is_empty(), "lib.rs says not what comes in, what goes out and what it must never know: {wrong:?}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ inversions, whether or not they can happen, and drd reports what it takes for ra
 why it finds more and raises no false alarm here; what it misses needs code that the run did not execute, or is not a bug of the kinds it knows. Times are wall clock, \
 the program built with the tool's own flags; mayhap's is recording and prediction together, the peers' the run. Most programs sleep for tens of milliseconds on \
 purpose, so times say little here; the next table has what recording costs. `hung` is a run that was ended after 10 s: nested_monitor really deadlocks under libtsan, which \
-reports the inverted order before and not that nobody moves.";
+reports the inverted order before and not that no thread moves.";
 
 const RAPID: &str = "RAPID is run on the same traces where RAPID_HOME names its folder.";
 

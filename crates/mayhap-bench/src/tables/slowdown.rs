@@ -12,7 +12,7 @@ use crate::tool::{run, seconds};
 const NOTE: &str = "Wall clock of the best of three runs (helgrind and drd: one), as a multiple of the program built by gcc -O1 alone. `mayhap` is `mayhap record` to its \
 end, the recording on disk included; `first read` is what the first command that reads the recording takes besides, since it makes a trace of it then (once). The peers \
 analyse while the program runs: what compares with them is both columns together. Threads run one at a time under mayhap, helgrind and drd, at once under libtsan. A run of \
-milliseconds is mostly the start of the tool, which favours whoever starts quickly; account and elevator are all locks, where each switch between threads counts, and \
+milliseconds is mostly the start of the tool, which favours tools that start quickly; account and elevator are all locks, where each switch between threads counts, and \
 tsp computes. mayhap pays for writing down every access that may matter, helgrind and drd for running the program in an interpreter and looking each access up at once. Recording alone \
 costs less than libtsan, which is where we are better; with the first read we cost more than libtsan on most programs, and no more than helgrind and drd. A dash is a \
 run that was ended after 30 s.";

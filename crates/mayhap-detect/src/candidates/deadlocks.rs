@@ -106,7 +106,7 @@ fn holders(relations: &Relations, requests: &[Request], graph: &LockGraph) -> Ma
     holders
 }
 
-/// A path of requests, with what tells quickly whether one more fits.
+/// A path of requests, with what decides quickly whether one more fits.
 struct Path {
     requests: Vec<usize>,
     /// Whether a request of this thread is on the path.

@@ -78,7 +78,7 @@ impl Edges {
         }
     }
 
-    /// Notes that the release of `other` is before the acquire of `section`. `mixed` tells that readers take their lock.
+    /// Notes that the release of `other` is before the acquire of `section`. `mixed`: readers take their lock, too.
     #[inline]
     pub(super) fn tell(&mut self, section: u32, other: u32, mixed: bool) {
         if mixed {

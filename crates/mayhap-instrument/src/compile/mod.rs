@@ -77,7 +77,7 @@ struct Survey {
 }
 
 /// The arguments with those that instrument and link; `folder` holds the runtime, and `assembler` is the folder of the assembler that
-/// tells basic blocks, where there is one.
+/// records basic blocks, where there is one.
 pub fn translate(
     arguments: Vec<OsString>,
     language: Language,

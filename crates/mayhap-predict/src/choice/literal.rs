@@ -87,7 +87,7 @@ impl<'a> Literal<'a> {
         outcomes
     }
 
-    /// Decides all triplets of all reads, and tells each read's outcomes.
+    /// Decides all triplets of all reads, and returns the outcomes of each read.
     pub fn survey(&mut self, triplets: &Triplets, tell: &mut dyn FnMut(EventId, ReadOutcomes<'_>)) {
         let (couples, rest): (Vec<EventId>, Vec<EventId>) =
             triplets.reads().into_iter().partition(|&read| self.couple(read).is_some());

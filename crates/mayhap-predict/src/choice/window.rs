@@ -315,7 +315,7 @@ impl<'n, 'a> Window<'n, 'a> {
         let scope = held.scope;
         let mut changed = false;
         for other in lists(needs, &held) {
-            // A scope that was left aside whole has no row; nothing can be done with what it tells.
+            // A scope that was left aside whole has no row; what it says is not used.
             let (low, slice) = (self.low[other.thread], self.slice[other.thread]);
             let begin = self.first_scopes.of(other.number, || other.scopes.partition_point(|s| s.release < low));
             if other.scopes.get(begin).is_none_or(|s| s.acquire >= slice) {

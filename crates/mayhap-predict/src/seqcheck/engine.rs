@@ -165,14 +165,14 @@ fn unknown(reason: String) -> Verdict {
 fn said(decision: &Decision) -> String {
     match decision {
         Decision::BothOpen(a, b) => format!("events {a} and {b} open two sections of one lock that both stay open"),
-        Decision::Cycle(cycle) => format!("the orders contradict each other: {}", told(cycle)),
+        Decision::Cycle(cycle) => format!("the orders contradict each other: {}", in_words(cycle)),
         Decision::GreedyFailed => "the conflicts left open cannot be decided as observed".to_string(),
         Decision::Feasible(_) => "nothing".to_string(),
     }
 }
 
 /// Returns a cycle as event numbers.
-fn told(cycle: &[Step]) -> String {
+fn in_words(cycle: &[Step]) -> String {
     let events: Vec<String> = cycle.iter().map(|step| step.before.to_string()).collect();
     format!("{} < {}", events.join(" < "), cycle.first().map_or(String::new(), |step| step.before.to_string()))
 }
@@ -197,7 +197,7 @@ pub(crate) fn refuted(index: &Index<'_>, clash: Clash) -> Refutation {
         },
         Clash::Cycle(cycle) => Refutation {
             rung: Rung::Engine,
-            reason: format!("the orders that it needs contradict each other: {}", told(&cycle)),
+            reason: format!("the orders that it needs contradict each other: {}", in_words(&cycle)),
             cycle,
             premises: Vec::new(),
         },

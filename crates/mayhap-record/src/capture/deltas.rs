@@ -1,6 +1,6 @@
 //! Units of the ring, made the words that everything after the ring knows.
 //!
-//! A unit tells how far an access is from the last one of its site, so a stretch of units means something only together with
+//! A unit holds how far an access is from the last one of its site, so a stretch of units means something only together with
 //! what its sites accessed last before it: [`Lasts`] keeps that.
 
 use mayhap_wire::ring::{MAX_SITE, access_word, split_access, unit};
@@ -15,7 +15,7 @@ pub(crate) struct Lasts {
     sites: Box<[Last; SITES]>,
     /// How many stretches of units were looked at.
     stretch: u64,
-    /// What sites accessed last before the stretch, as the words of those accesses, of those that the stretch tells differences to.
+    /// What sites accessed last before the stretch, as the words of those accesses, of those that units of the stretch refer to.
     before: Vec<u64>,
     /// Units made no sense: nothing after that is read.
     broken: bool,
@@ -228,7 +228,7 @@ mod tests {
         let words = run(&mut dice, 2000);
         let units = units_of(&words);
         let mut lasts = Lasts::new();
-        let (mut at, mut told) = (0, Vec::new());
+        let (mut at, mut rebuilt) = (0, Vec::new());
         while at < units.len() {
             let stretch = &units[at..units.len().min(at + 3000)];
             let (mut once, mut again) = (Vec::new(), Vec::new());
@@ -237,10 +237,10 @@ mod tests {
             others.begin(lasts.before());
             assert_eq!(others.split(stretch, &mut again, put_access, put_record), whole);
             assert!(once == again, "from unit {at} on");
-            told.extend(once);
+            rebuilt.extend(once);
             at += whole;
         }
-        assert!(told == words);
+        assert!(rebuilt == words);
     }
 
     #[test]

@@ -18,7 +18,7 @@ const SYSTEM_CALLS: &str =
 /// How a recorded program ended.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Ending {
-    /// As the system tells it.
+    /// As the system reports it.
     status: i32,
     /// The runtime was there.
     pub(crate) recorded: bool,
@@ -48,7 +48,7 @@ impl Ending {
         ExitStatus::from_raw(self.status)
     }
 
-    /// The run tells its basic blocks.
+    /// The run records its basic blocks.
     pub(crate) fn tells_branches(&self) -> bool {
         self.state & state::TELLS_BRANCHES != 0
     }

@@ -61,7 +61,7 @@ struct End {
     files: Vec<(PathBuf, Option<Identity>)>,
 }
 
-/// What tells whether a file is still the same.
+/// What must be equal if a file is still the same.
 #[derive(PartialEq, Serialize, Deserialize)]
 enum Identity {
     /// What the linker put in for this purpose.
@@ -82,7 +82,7 @@ impl Identity {
     }
 }
 
-/// What tells builds of a program apart, as text; the program is looked for as a shell would.
+/// A text that differs between builds of a program; the program is looked for as a shell would.
 pub fn build_of(program: &OsStr) -> Option<String> {
     let path = Path::new(program);
     let path = if program.as_encoded_bytes().contains(&b'/') {

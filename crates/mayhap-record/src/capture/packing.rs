@@ -1,4 +1,4 @@
-//! Packs the units of a run for keeping, as fast as a program tells them: a part of a byte for most accesses, next to nothing for
+//! Packs the units of a run for keeping, as fast as a program delivers them: a part of a byte for most accesses, next to nothing for
 //! loops.
 //!
 //! Each piece of units is packed by itself. The low halves of addresses that are written whole are put aside, since they are seldom what
@@ -65,7 +65,7 @@ fn hash(unit: u32) -> usize {
     (unit.wrapping_mul(0x9e37_79b1) >> 20) as usize % HASHES
 }
 
-/// The hash that tells a unit in a mixed group.
+/// The hash that stands for a unit in a mixed group.
 #[inline(always)]
 pub(super) fn cell(unit: u32) -> usize {
     (unit.wrapping_mul(0x9e37_79b1) >> 24) as usize % CELLS
@@ -324,9 +324,9 @@ impl Packer {
     #[inline(always)]
     fn put_places(&mut self, units: &[u32; GROUP]) -> bool {
         let (mut places, mut unknown) = ([0; GROUP], 0);
-        for (told, &unit) in places.iter_mut().zip(units) {
-            *told = self.known.place[hash(unit)];
-            unknown |= self.known.recent[usize::from(*told)] ^ unit;
+        for (entry, &unit) in places.iter_mut().zip(units) {
+            *entry = self.known.place[hash(unit)];
+            unknown |= self.known.recent[usize::from(*entry)] ^ unit;
         }
         let Some(out) = self.out.get_mut(self.at..).and_then(|out| out.first_chunk_mut::<{ 1 + GROUP }>()) else {
             return false;
@@ -360,11 +360,11 @@ impl Packer {
         for &unit in units {
             let cell = cell(unit);
             let is_new = std::mem::replace(&mut known.latest[cell], unit) != unit;
-            let told = if is_new { unit } else { cell as u32 };
+            let entry = if is_new { unit } else { cell as u32 };
             new = 2 * new + u32::from(is_new);
             // The remainder changes nothing: 16 units take no more than 64 bytes.
             let to = 3 + at % (4 * GROUP);
-            out[to..to + 4].copy_from_slice(&told.to_le_bytes());
+            out[to..to + 4].copy_from_slice(&entry.to_le_bytes());
             at += 1 + 3 * usize::from(is_new);
         }
         out[0] = MIXED + units.len() as u8;

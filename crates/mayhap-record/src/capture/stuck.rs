@@ -2,7 +2,7 @@
 //!
 //! A thread that sleeps in a futex call without a time limit goes on only if another thread of the process wakes it. Where
 //! all threads sleep so, none ever does. (A signal could still come from outside; a program that waits for one sleeps in
-//! another system call.) The kernel tells what each thread does in `/proc`.
+//! another system call.) The system shows what each thread does in `/proc`.
 //!
 //! The same is true of a thread that waits for a pipe or socket whose both ends are in the program. Which calls are such waits the
 //! runtime alone knows; it counts them. The program must then have no child, which may have inherited an end, and no `io_uring`.

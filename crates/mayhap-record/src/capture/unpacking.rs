@@ -211,7 +211,7 @@ mod tests {
         for steps in [0, 1, 15, 16, 17, 40, 500, 4000] {
             let units = units_of(&run(&mut dice, steps));
             round_trip(&mut packer, &units);
-            let (mut carried, mut told, mut rest) = (Vec::new(), Vec::new(), &units[..]);
+            let (mut carried, mut rebuilt, mut rest) = (Vec::new(), Vec::new(), &units[..]);
             while !rest.is_empty() {
                 let (part, behind) = rest.split_at((dice.roll(2000) as usize + 1).min(rest.len()));
                 rest = behind;
@@ -225,10 +225,10 @@ mod tests {
                     at += unit::length(&unpacked[at..]).expect("pieces are cut between accesses and records");
                 }
                 assert_eq!(at, whole);
-                told.extend(unpacked);
+                rebuilt.extend(unpacked);
                 carried.drain(..whole);
             }
-            assert!(told == units && carried.is_empty(), "{steps} steps");
+            assert!(rebuilt == units && carried.is_empty(), "{steps} steps");
         }
     }
 

@@ -101,7 +101,7 @@ impl Lowering {
         if thread == 0 && self.writes { self.tell_branches() } else { Ok(()) }
     }
 
-    /// By one at its beginning a trace says that it tells branches.
+    /// One leading branch event marks a trace that contains branches.
     pub(super) fn tell_branches(&mut self) -> Result<(), NameError> {
         self.thread().dirty |= self.facts.tells_branches;
         self.branch(0)

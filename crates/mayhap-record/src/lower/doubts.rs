@@ -174,7 +174,7 @@ impl Lowering {
 
     /// Data go to another process, or come from one.
     pub(super) fn other_process(&mut self, role: Role) {
-        self.doubt_here(What::Process, "what it was told by one thread it may have told another", role);
+        self.doubt_here(What::Process, "what one thread sent it may have reached another thread", role);
     }
 
     /// A module lies in memory from here on. What is loaded later is called through pointers, which is not recorded.
@@ -196,7 +196,7 @@ impl Lowering {
         self.doubt_here(What::LeftOut, &name, Role::Both);
     }
 
-    /// The operation waits for what it finds, as far as can be told: it is the program's own, or a load in headers of C++. What libraries
+    /// The operation waits for what it finds, as far as can be seen: it is the program's own, or a load in headers of C++. What libraries
     /// count for themselves, partly by code without hooks, is left out.
     fn is_awaited(&self, site: u32, kind: AtomicKind) -> bool {
         let frames = self.symbols.frames(self.sites.get(site).pc);

@@ -189,7 +189,7 @@ impl Lowering {
     /// The name of an address by the block that it is in.
     fn name_block(&mut self, address: u64) -> String {
         if let Some(&Block { kind: BlockKind::Heap { site, .. }, .. }) = self.blocks.containing(address) {
-            // The file's name is enough: the block's number tells it from others.
+            // The file's name is enough: the number of the block distinguishes it from others.
             let place = || base_name(&self.symbols.place(self.sites.get(site).pc).line).to_owned();
             self.lines.entry(site).or_insert_with(place);
         }

@@ -129,7 +129,7 @@ impl Lowering {
         let places = self.rust_locks.opaque;
         (places > 0).then(|| {
             format!(
-                "{places} atomic operations could not be told apart, as in code built without optimisation: the locks of \
+                "{places} atomic operations could not be distinguished, as in code built without optimisation: the locks of \
                  Rust's standard library are atomics in this trace"
             )
         })

@@ -3,12 +3,12 @@
 use mayhap_wire::call_frame;
 use mayhap_wire::ring::{SiteKind, access_word};
 
-/// A block in short. A read before the block may decide where the accesses after it go, up to the first one that tells of a basic
+/// A block in short. A read before the block may decide where the accesses after it go, up to the first one that enters a basic
 /// block; so those after each record stay.
 pub(crate) struct Digest {
     /// The numbers of the pages that its accesses touch.
     pub(crate) pages: Vec<u64>,
-    /// The records, and after each and at the beginning the accesses up to the first one that tells of a basic block.
+    /// The records, and after each and at the beginning the accesses up to the first one that enters a basic block.
     pub(crate) words: Vec<u64>,
 }
 

@@ -83,7 +83,7 @@ pub(crate) struct Facts {
     pub(crate) pcs: Vec<u64>,
     /// Program counters and sizes of writes.
     pub(crate) writes: Vec<(u64, u8)>,
-    /// The run tells its basic blocks.
+    /// The run records its basic blocks.
     pub(crate) tells_branches: bool,
     pub(crate) atomics: Atomics,
     /// Channels that something is taken from, or found ready: the others order nothing.
@@ -127,7 +127,7 @@ pub(crate) struct Filter {
     /// The pages that they are in.
     pub(crate) pages: HashSet<u64, foldhash::fast::FixedState>,
     pub(crate) sites: Sites,
-    /// The program tells its basic blocks.
+    /// The program records its basic blocks.
     pub(crate) tells_branches: bool,
     /// Sites in libraries that are unloaded while other threads may use them; none beyond.
     pub(crate) in_unloaded: Vec<bool>,
@@ -137,7 +137,7 @@ pub(crate) struct Filter {
 pub(crate) struct Looked {
     /// What there is of it where none of its accesses is worth keeping, if that is short.
     pub(crate) digest: Option<Digest>,
-    /// What sites accessed last before the block, of those that it tells differences to.
+    /// What sites accessed last before the block, of those that its units refer to.
     pub(crate) before: Box<[u64]>,
     /// Accesses and records in it.
     pub(crate) steps: u64,

@@ -88,10 +88,10 @@ impl<'a> Describer<'a> {
             certainty: String::new(),
             life: self.life(target),
             schedules: (self.steps > 0).then(|| {
-                let changed = story.as_ref().map_or(&[][..], |told| &told.changed);
+                let changed = story.as_ref().map_or(&[][..], |s| &s.changed);
                 window::around(self, target, schedule.unwrap_or(&Schedule::default()), changed)
             }),
-            story: story.map(|told| told.story),
+            story: story.map(|s| s.story),
             witness_file: None,
             replay_command: None,
             replay: None,

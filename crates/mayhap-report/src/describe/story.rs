@@ -209,8 +209,8 @@ impl Teller<'_, '_> {
         places.extend(next.iter().map(|&id| (schedule.len(), id)));
         Story {
             threads: self.columns.iter().map(|&t| tables.thread(t).to_string()).collect(),
-            observed: self.told(observed, false),
-            possible: self.told(places, true),
+            observed: self.steps_of(observed, false),
+            possible: self.steps_of(places, true),
         }
     }
 
@@ -225,7 +225,7 @@ impl Teller<'_, '_> {
         }
     }
 
-    fn told(&self, places: Vec<(usize, EventId)>, possible: bool) -> Vec<Step> {
+    fn steps_of(&self, places: Vec<(usize, EventId)>, possible: bool) -> Vec<Step> {
         let trace = self.describer.trace;
         let mut depths = vec![0usize; self.columns.len()];
         let mut expected = 0;

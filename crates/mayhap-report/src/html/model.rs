@@ -176,8 +176,8 @@ impl PageSchedules {
         let place = |side: &Side| table.place(side.event);
         let next = finding.events.iter().filter(is_next).filter_map(place).filter(|step| !ran.contains(step));
         let next: Vec<u32> = if proven { next.collect() } else { Vec::new() };
-        let told = finding.story.iter().flat_map(|s| s.observed.iter().chain(&s.possible));
-        let mut story: Vec<u32> = told.filter_map(|step| table.place(step.event)).collect();
+        let steps = finding.story.iter().flat_map(|s| s.observed.iter().chain(&s.possible));
+        let mut story: Vec<u32> = steps.filter_map(|step| table.place(step.event)).collect();
         story.sort_unstable();
         story.dedup();
         let skipped = schedules.witness_skipped;

@@ -148,17 +148,17 @@ pub(super) fn stack(name: Line, frames: &[Source], style: &Style) -> Vec<Line> {
     let mut lines = vec![Line::new().plain("     ").line(name)];
     // Consecutive library frames share one line.
     let runs = frames.chunk_by(|a, b| is_foreign(a) && is_foreign(b));
-    let mut told = 0;
+    let mut done = 0;
     for run in runs.take(FRAMES) {
         let text = match run {
             [frame] => shown(frame),
             _ => format!("… {} calls within libraries", run.len()),
         };
         lines.push(Line::new().plain("       ").add(Paint::Dim, &text).cut(style.width));
-        told += run.len();
+        done += run.len();
     }
-    if frames.len() > told {
-        let more = format!("       and {} more", frames.len() - told);
+    if frames.len() > done {
+        let more = format!("       and {} more", frames.len() - done);
         lines.push(Line::new().add(Paint::Dim, &more));
     }
     lines

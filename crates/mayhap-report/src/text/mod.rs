@@ -127,8 +127,8 @@ fn screen(report: &Report, finding: &Finding, style: &Style) -> Vec<Line> {
     lines.push(facts(finding));
     lines.push(Line::new());
     lines.extend(excerpt::sides(report, finding, style));
-    if let Some(told) = &finding.story {
-        lines.extend(story::tables(told, finding, style));
+    if let Some(story) = &finding.story {
+        lines.extend(story::tables(story, finding, style));
         lines.push(Line::new());
     }
     let threads = Threads::of(finding);

@@ -1,6 +1,6 @@
 //! Waiting for descriptors: `poll`, `select`, `epoll` and their like. Who finds a channel ready comes after what made it ready.
 //!
-//! What `epoll` reports is what the program attached to a descriptor; a table tells which descriptor that was.
+//! What `epoll` reports is what the program attached to a descriptor; a table holds which descriptor that was.
 
 use core::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 

@@ -1,4 +1,4 @@
-//! The C library's streams. Their buffers hide how much goes through a descriptor and when, so a stream over a channel only tells that
+//! The C library's streams. Their buffers hide how much goes through a descriptor and when, so a stream over a channel only shows that
 //! something did: a thread that takes from it comes after all that was put in so far.
 //!
 //! Streams seldom block, so the token stays; if one does, [`crate::watch`] notices. One over a channel gives it up.

@@ -27,7 +27,7 @@ struct Region {
 fn region(body: Body, data: Data, reductions: u64, call: impl FnOnce(Body, Data) -> c_uint) -> c_uint {
     let pc = tls::caller();
     // LLVM's library has gcc's functions too.
-    let Some(thread) = tls::active().filter(|_| hook::is_recording() && !tool::tells()) else {
+    let Some(thread) = tls::active().filter(|_| hook::is_recording() && !tool::reports()) else {
         return call(body, data);
     };
     let outer = thread.own.team.load(Ordering::Relaxed).cast::<Team>();
@@ -166,7 +166,7 @@ loops! {
 /// The thread waits for its team, and runs tasks meanwhile. `call` says whether the team was cancelled.
 fn barrier(call: impl FnOnce() -> bool) -> bool {
     let pc = tls::caller();
-    let Some(team) = team().filter(|_| !tool::tells()) else { return call() };
+    let Some(team) = team().filter(|_| !tool::reports()) else { return call() };
     pass_on(team, pc);
     tell(Tag::BarrierArrive, pc, address(&team.barrier));
     blocking::leave();

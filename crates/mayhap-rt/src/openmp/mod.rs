@@ -62,7 +62,7 @@ pub(crate) fn own_call<R>(pc: u64, enter: impl FnOnce() -> Option<R>) -> Option<
 
 /// The library starts a thread for no team that the runtime knows: how it synchronises is not seen.
 pub(crate) fn starts_thread(pc: u64) {
-    if is_library(pc) && !tool::tells() {
+    if is_library(pc) && !tool::reports() {
         ring::set_state(state::UNSEEN_ORDER);
     }
 }

@@ -286,7 +286,7 @@ fn is_alone() -> bool {
 
 /// A task that asks which thread runs it may use what belongs to that thread: from here on it is recorded as a part of that thread.
 unsafe extern "C-unwind" fn thread_number() -> c_int {
-    if !tool::tells() {
+    if !tool::reports() {
         threads::end_logical_early(tls::caller());
     }
     // SAFETY: no precondition.
@@ -295,7 +295,7 @@ unsafe extern "C-unwind" fn thread_number() -> c_int {
 
 /// A task that takes part in a reduction gets the copy of the thread that runs it.
 unsafe extern "C-unwind" fn own_copies(count: usize, originals: usize, places: Data) {
-    if !tool::tells() {
+    if !tool::reports() {
         threads::end_logical_early(tls::caller());
     }
     // SAFETY: the caller's own arguments.
@@ -329,7 +329,7 @@ unsafe extern "C-unwind" fn make(
     detach: Data,
 ) {
     let pc = tls::caller();
-    if !hook::is_recording() || tool::tells() {
+    if !hook::is_recording() || tool::reports() {
         // SAFETY: the caller's own arguments.
         return unsafe { real::GOMP_task(body, data, copy, bytes, align, deferred, flags, depend, priority, detach) };
     }
@@ -385,7 +385,7 @@ unsafe fn make_shares(
     [from, to, step]: [u64; 3],
 ) {
     let pc = tls::caller();
-    if !hook::is_recording() || tool::tells() {
+    if !hook::is_recording() || tool::reports() {
         // SAFETY: the caller's own arguments.
         return unsafe { call(body, data, copy, sizes[0], sizes[1], flags, tasks, priority, from, to, step) };
     }

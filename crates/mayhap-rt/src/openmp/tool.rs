@@ -19,10 +19,10 @@ use crate::{blocking, ring};
 type Word = *mut u64;
 
 /// The library reports.
-static TELLS: AtomicBool = AtomicBool::new(false);
+static REPORTS: AtomicBool = AtomicBool::new(false);
 
-pub(super) fn tells() -> bool {
-    TELLS.load(Ordering::Relaxed)
+pub(super) fn reports() -> bool {
+    REPORTS.load(Ordering::Relaxed)
 }
 
 /// How many teams there may be at a time.
@@ -98,7 +98,7 @@ extern "C" fn initialize(lookup: Lookup, _device: c_int, _data: Word) -> c_int {
     // 0: an error, 1: never reported.
     // SAFETY: each function has the type of its event.
     let all = callbacks.iter().all(|&(event, function)| unsafe { set(event, function) } > 1);
-    TELLS.store(all, Ordering::Relaxed);
+    REPORTS.store(all, Ordering::Relaxed);
     if all {
         ring::set_state(state::OPENMP_TELLS);
     }

@@ -75,7 +75,7 @@ pub(crate) fn open_turns(path: *const libc::c_char) {
 }
 
 /// Which of several alternatives is taken that something other than the order decides. That is explored where the program runs in turns; elsewhere it is the
-/// first. `usual`: it is explored even if nobody asked for it.
+/// first. `usual`: it is explored even if no option asks for it.
 pub(crate) fn choose(token: Token<'_>, thread: &Thread, kind: u32, alternatives: u32, usual: bool) -> u32 {
     if alternatives < 2 || !in_turns() {
         return 0;

@@ -271,7 +271,7 @@ impl Machine {
         }
     }
 
-    /// Runs what concerns the thread's locals only. The first decision after a read is what a trace tells.
+    /// Runs what concerns the thread's locals only. The first decision after a read is what a trace contains.
     fn settle(&self, state: &mut State, thread: usize) -> Option<Decision> {
         let me = &mut state.threads[thread];
         let mut decision = None;

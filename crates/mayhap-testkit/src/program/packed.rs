@@ -1,6 +1,6 @@
 //! The states that an exploration has visited, each packed into a few bytes.
 //!
-//! What a state feeds to a [`Hasher`] tells it from all others: discriminants, and lengths before elements. So that sequence
+//! What a state feeds to a [`Hasher`] distinguishes it from all others: discriminants, and lengths before elements. So that sequence
 //! itself, with small numbers in one byte, stands for the state; nothing is taken for visited because two hashes agree.
 
 use std::hash::{BuildHasher, Hash, Hasher};

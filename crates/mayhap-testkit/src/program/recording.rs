@@ -55,7 +55,7 @@ impl Recording {
         Recording { steps, by_thread, saw, end }
     }
 
-    /// Some step read the initial value of the cell, so that a trace of the run tells it.
+    /// Some step read the initial value of the cell, so that a trace of the run contains it.
     pub(crate) fn tells_initial(&self, cell: Cell) -> bool {
         self.steps
             .iter()

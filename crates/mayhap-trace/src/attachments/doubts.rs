@@ -149,7 +149,7 @@ impl Doubts {
     pub fn add(&mut self, what: What, name: &str, at: At) {
         match self.list.iter_mut().find(|doubt| doubt.what == what && doubt.name == name) {
             Some(doubt) if doubt.at.is_empty() || doubt.at.last() == Some(&at) => {}
-            // Most of what other processes are told is not answered.
+            // Most of what is sent to other processes is not answered.
             Some(doubt) if doubt.at.len() >= Self::MAX_PLACES && what == What::Process => {}
             Some(doubt) if doubt.at.len() >= Self::MAX_PLACES => doubt.at = Vec::new(),
             Some(doubt) => doubt.at.push(at),

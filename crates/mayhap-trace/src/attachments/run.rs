@@ -29,7 +29,7 @@ pub struct Run {
     pub root: Option<PathBuf>,
     /// How long it took, recording included.
     pub seconds: f64,
-    /// What tells builds of the executable apart.
+    /// A text that differs between builds of the executable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<String>,
     /// Its standard input, as far as it was kept: it has a block of its own.

@@ -14,7 +14,7 @@ use mayhap_trace::{EventId, Execution, Trace};
 use mayhap_witness::{Checked, Model, Target};
 use serde::Serialize;
 
-use super::refutation::Told;
+use super::refutation::Explained;
 use crate::events::print_events;
 use crate::input::{Loaded, TraceArgs, doubts};
 use crate::options::Environment;
@@ -357,7 +357,7 @@ impl Args {
                     kind: target.kind().into(),
                     events: described(None).events,
                     reason: refutation.reason.clone(),
-                    ..Told::new(context, model, refutation).report()
+                    ..Explained::new(context, model, refutation).report()
                 });
             }
             Verdict::Unknown(undecided) => {

@@ -35,7 +35,7 @@ const OF_THE_LOADER: [&str; 9] = [
     "linux-vdso",
 ];
 
-/// What a worker is told first.
+/// The first message to a worker.
 #[derive(Serialize, Deserialize)]
 struct Start {
     /// The file of the program, beside this executable, and its arguments.

@@ -184,12 +184,12 @@ impl ReadsJson {
             let (_, read, _) = triplet(shortest);
             let schedule = shortest.proof.as_ref().map(|proof| &proof.witness().schedule);
             let recorded = schedule.and_then(|schedule| Recorded::of(schedule, relations));
-            let told = recorded.as_ref().map(|r| &r.rest).or(schedule);
+            let shown = recorded.as_ref().map(|r| &r.rest).or(schedule);
             PlaceJson {
                 location: trace.tables().location(trace.event(read).location).map(str::to_string),
                 read: event(read),
                 sees: place.findings.iter().map(seen).collect(),
-                witness: told.map_or_else(Vec::new, |told| told.iter().map(EventId::number).collect()),
+                witness: shown.map_or_else(Vec::new, |shown| shown.iter().map(EventId::number).collect()),
                 witness_after: recorded.as_ref().map(|r| r.after),
             }
         };

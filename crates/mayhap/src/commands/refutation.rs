@@ -10,7 +10,7 @@ use mayhap_witness::Model;
 use crate::table::shortened;
 
 /// A refutation as a list of steps.
-pub(super) struct Told<'c, 'a> {
+pub(super) struct Explained<'c, 'a> {
     context: &'c Context<'a>,
     cycle: Vec<Step>,
     premises: Vec<Premise>,
@@ -21,7 +21,7 @@ pub(super) struct Told<'c, 'a> {
 /// The maximum length of a name.
 const NAME: usize = 40;
 
-impl<'c, 'a> Told<'c, 'a> {
+impl<'c, 'a> Explained<'c, 'a> {
     /// Explains a cycle in the given model.
     pub(super) fn new(context: &'c Context<'a>, model: Model, refutation: &'c Refutation) -> Self {
         let spelled = |step: &Step| match step.why {
@@ -30,13 +30,13 @@ impl<'c, 'a> Told<'c, 'a> {
         };
         let cycle: Vec<Step> = refutation.cycle.iter().flat_map(spelled).collect();
         let of_state = matches!(refutation.rung, Rung::MustOrder | Rung::Slice);
-        let mut told = Told { context, cycle, premises: Vec::new(), of_state };
-        told.cycle = told.shortened(&told.cycle);
+        let mut explained = Explained { context, cycle, premises: Vec::new(), of_state };
+        explained.cycle = explained.shortened(&explained.cycle);
         let all: Vec<Premise> = (refutation.premises.iter())
-            .map(|premise| Premise { step: premise.step, path: told.shortened(&premise.path) })
+            .map(|premise| Premise { step: premise.step, path: explained.shortened(&premise.path) })
             .collect();
-        told.premises = told.needed(&all);
-        told
+        explained.premises = explained.needed(&all);
+        explained
     }
 
     /// Joins successive steps within one thread into one, justified by program order.

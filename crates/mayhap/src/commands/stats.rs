@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use crate::input::{MissingJson, RepairedJson, TraceArgs};
 use crate::output::{Format, FormatArgs, json};
-use crate::stats::{SectionStats, Stats};
 use crate::table::Align::{Left, Right};
 use crate::table::{Table, grouped, shortened};
 use crate::{Exit, Failure};
+use mayhap_trace::stats::{SectionStats, Stats};
 
 /// Summarise a trace: threads, events by kind, locks, variables, critical sections
 ///

@@ -240,7 +240,7 @@ fn is_plain_label(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn told(code: &str) -> Option<(Does, u8, &str)> {
+    fn read(code: &str) -> Option<(Does, u8, &str)> {
         let parts: Vec<Instruction<'_>> = instructions(code).unwrap().into_iter().filter(|part| !part.label).collect();
         let [one] = &parts[..] else { panic!("{code}") };
         access(one.code, one.locked).map(|access| (access.does, access.size, access.operand))
@@ -248,25 +248,25 @@ mod tests {
 
     #[test]
     fn instructions_are_known_by_what_they_do_to_memory() {
-        assert_eq!(told("xchg %eax,m(%rip)"), Some((Does::Exchange, 4, "m(%rip)")));
-        assert_eq!(told("xchgb %al, (%rdi)"), Some((Does::Exchange, 1, "(%rdi)")));
-        assert_eq!(told("lock; cmpxchgq %rdx, word(%rip)"), Some((Does::Compare, 8, "word(%rip)")));
-        assert_eq!(told("lock cmpxchg16b (%rsi)"), Some((Does::Compare, 16, "(%rsi)")));
-        assert_eq!(told("lock xaddl %eax, 8(%rbx,%rcx,4)"), Some((Does::Update, 4, "8(%rbx,%rcx,4)")));
-        assert_eq!(told("lock btsl $3, word(%rip)"), Some((Does::Update, 4, "word(%rip)")));
-        assert_eq!(told("incl count(%rip)"), Some((Does::Change, 4, "count(%rip)")));
-        assert_eq!(told("movq $0, word(%rip)"), Some((Does::Store, 8, "word(%rip)")));
-        assert_eq!(told("mov (%rdi), %ax"), Some((Does::Load, 2, "(%rdi)")));
-        assert_eq!(told("movzbl (%rdi), %eax"), Some((Does::Load, 1, "(%rdi)")));
-        assert_eq!(told("cmpl $0, -4(%rsp)"), Some((Does::Load, 4, "-4(%rsp)")));
-        assert_eq!(told("shll %cl, (%rdi)"), Some((Does::Change, 4, "(%rdi)")));
-        assert_eq!(told("mfence"), Some((Does::Fence, 0, "")));
-        assert_eq!(told("movdqu %xmm0, (%rdi)"), Some((Does::Unknown, 0, "")));
-        assert_eq!(told("rep; movsb"), Some((Does::Unknown, 0, "")));
+        assert_eq!(read("xchg %eax,m(%rip)"), Some((Does::Exchange, 4, "m(%rip)")));
+        assert_eq!(read("xchgb %al, (%rdi)"), Some((Does::Exchange, 1, "(%rdi)")));
+        assert_eq!(read("lock; cmpxchgq %rdx, word(%rip)"), Some((Does::Compare, 8, "word(%rip)")));
+        assert_eq!(read("lock cmpxchg16b (%rsi)"), Some((Does::Compare, 16, "(%rsi)")));
+        assert_eq!(read("lock xaddl %eax, 8(%rbx,%rcx,4)"), Some((Does::Update, 4, "8(%rbx,%rcx,4)")));
+        assert_eq!(read("lock btsl $3, word(%rip)"), Some((Does::Update, 4, "word(%rip)")));
+        assert_eq!(read("incl count(%rip)"), Some((Does::Change, 4, "count(%rip)")));
+        assert_eq!(read("movq $0, word(%rip)"), Some((Does::Store, 8, "word(%rip)")));
+        assert_eq!(read("mov (%rdi), %ax"), Some((Does::Load, 2, "(%rdi)")));
+        assert_eq!(read("movzbl (%rdi), %eax"), Some((Does::Load, 1, "(%rdi)")));
+        assert_eq!(read("cmpl $0, -4(%rsp)"), Some((Does::Load, 4, "-4(%rsp)")));
+        assert_eq!(read("shll %cl, (%rdi)"), Some((Does::Change, 4, "(%rdi)")));
+        assert_eq!(read("mfence"), Some((Does::Fence, 0, "")));
+        assert_eq!(read("movdqu %xmm0, (%rdi)"), Some((Does::Unknown, 0, "")));
+        assert_eq!(read("rep; movsb"), Some((Does::Unknown, 0, "")));
         for nothing in
             ["pause", "rep; nop", "movl %eax, %ebx", "leaq 8(%rdi), %rax", "jne 1b", "mov %fs:0x28, %rax", "setc %al"]
         {
-            assert_eq!(told(nothing), None, "{nothing}");
+            assert_eq!(read(nothing), None, "{nothing}");
         }
     }
 

@@ -31,7 +31,7 @@ fn a_read_that_may_repeat_is_looked_at() {
         lines.insert(at, line);
         may(&lines)
     };
-    assert!(with("call\tsched_yield", 5), "whoever waits so reads again and again too");
+    assert!(with("call\tsched_yield", 5), "a loop that waits so reads again and again, too");
     assert!(with("jmp\t*%rdx", 6), "that may come back");
     assert!(with("je\t.L2", 5) && !with("ret", 6), "one way back is enough, and none is none");
     // Another access comes in between, on either way.

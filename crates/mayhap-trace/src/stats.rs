@@ -1,7 +1,7 @@
 //! What is in a trace, counted in one pass over a source: nothing is kept an event, a few bytes a variable and a lock.
 
-use mayhap_trace::validate::Validator;
-use mayhap_trace::{
+use crate::validate::Validator;
+use crate::{
     Attempt, Columns, Error, Event, EventId, Fingerprint, FingerprintBuilder, LocId, LockId, NONE, Op, Position,
     Source, Tables,
 };
@@ -337,7 +337,7 @@ fn kind(op: Op) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mayhap_trace::format::std_text::StdReader;
+    use crate::format::std_text::StdReader;
 
     fn stats(text: &str, top: usize) -> Stats {
         Stats::of(&mut StdReader::new(text.as_bytes()), top).unwrap()
