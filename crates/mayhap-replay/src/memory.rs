@@ -7,7 +7,7 @@ use std::mem::offset_of;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-use mayhap_symbols::{Place, Symbols};
+use mayhap_symbols::{Place, Symbols, function_name};
 use mayhap_trace::attachments::steps::Steps;
 use mayhap_wire::judgement::{Judgement, MAGIC, STACK, Stack, error, usage};
 use serde::{Deserialize, Serialize};
@@ -101,7 +101,10 @@ impl fmt::Display for MemoryError {
         let at = |moment: &Moment| match moment.place() {
             Some(frame) => {
                 let line = frame.line.rsplit_once('/').map_or(&*frame.line, |(_, name)| name);
-                if frame.function.is_empty() { format!(" at {line}") } else { format!(" at {} {line}", frame.function) }
+                match frame.function.as_str() {
+                    "" => format!(" at {line}"),
+                    function => format!(" at {} {line}", function_name(function)),
+                }
             }
             None => String::new(),
         };

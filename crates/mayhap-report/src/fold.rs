@@ -1,5 +1,8 @@
 //! One missing lock is one bug, however many accesses it races with.
 //!
+//! A line that takes no lock and races with several lines of one function that take none either is one finding, too, on whatever objects:
+//! the two pieces of code run at the same time.
+//!
 //! If an access without a lock races with several accesses that all hold a common lock, the lock is missing in one place. So it is if
 //! they hold locks of several objects that the same line takes: the same code runs for each object, perhaps for several types. The
 //! first of these findings stays and names the others; their fingerprints stay with it, so that baselines know it by any of them.
@@ -19,7 +22,10 @@ impl Report {
         // The locks under which the races of each kept finding happen, with those of the races folded into it.
         let mut locks: Vec<Vec<Lock>> = Vec::new();
         for finding in std::mem::take(&mut self.findings) {
-            let same = kept.iter().zip(&locks).position(|(first, locks)| explains(first, locks, &finding));
+            let same = kept
+                .iter()
+                .zip(&locks)
+                .position(|(first, locks)| explains(first, locks, &finding) || bare_partner(first, &finding).is_some());
             let taken = sides(&finding).map_or_else(Vec::new, |(_, locked)| locked.locks.clone());
             match same {
                 Some(at) => {
@@ -28,7 +34,13 @@ impl Report {
                             objects[at].push(spoken(&bare.object));
                         }
                         (_, Some((_, locked))) => others[at].push(whereabouts(locked)),
-                        _ => {}
+                        _ => match bare_partner(&kept[at], &finding) {
+                            Some(partner) if kept[at].events.iter().any(|side| is_there(side, partner)) => {
+                                objects[at].push(spoken(&partner.object));
+                            }
+                            Some(partner) => others[at].push(whereabouts(partner)),
+                            None => {}
+                        },
                     }
                     locks[at].extend(taken);
                     kept[at].also.push(finding.fingerprint.clone());
@@ -43,7 +55,9 @@ impl Report {
             }
         }
         for ((finding, mut others), mut objects) in kept.iter_mut().zip(others).zip(objects) {
+            others.sort();
             others.dedup();
+            objects.sort();
             objects.dedup();
             if !others.is_empty() {
                 finding.why += &format!(" The same access also races with {}, for the same reason.", list(&others));
@@ -76,6 +90,36 @@ fn explains(first: &Finding, locks: &[Lock], other: &Finding) -> bool {
     let common = |lock: &Lock| other_locked.locks.iter().any(|other| same_lock(lock, other));
     let counts = |finding: &Finding| finding.verdict.is_certain() && finding.is_shown();
     same_place && locks.iter().any(common) && counts(first) && counts(other)
+}
+
+/// If both are races without any lock, one side of each at the same line and the others in the same function: that other side of `other`.
+fn bare_partner<'f>(first: &Finding, other: &'f Finding) -> Option<&'f Side> {
+    let is_bare = |finding: &Finding| {
+        let locks = finding.events.iter().any(|side| !side.locks.is_empty());
+        finding.kind == Kind::Race && finding.verdict.is_certain() && finding.is_shown() && !locks
+    };
+    let ([a, b], [c, d]) = (first.events.as_slice(), other.events.as_slice()) else { return None };
+    if !is_bare(first) || !is_bare(other) {
+        return None;
+    }
+    let pairs = [(a, b, c, d), (a, b, d, c), (b, a, c, d), (b, a, d, c)];
+    let alike = pairs.into_iter().find(|(a, b, c, d)| is_there(a, c) && is_function(b, d))?;
+    Some(alike.3)
+}
+
+/// Both are at the same line of the program's own code.
+fn is_there(a: &Side, b: &Side) -> bool {
+    let line = |side: &Side| side.source.as_ref().and_then(|source| Some((source.file.clone()?, source.line?)));
+    line(a).is_some_and(|at| line(b) == Some(at))
+}
+
+/// Both are in the same function of the program's own code.
+fn is_function(a: &Side, b: &Side) -> bool {
+    let function = |side: &Side| {
+        let source = side.source.as_ref()?;
+        Some((source.file.clone()?, places::function_name(source.function.as_deref()?)))
+    };
+    function(a).is_some_and(|name| function(b) == Some(name))
 }
 
 /// Two locations are the same, or the same line of a function for other types.
@@ -123,6 +167,32 @@ mod tests {
     }
 
     #[test]
+    fn code_that_runs_at_the_same_time_is_one_finding() {
+        let race = |number: u32, a: (&str, &str), b: (&str, &str)| {
+            let of = |(location, object): (&str, &str)| Side {
+                source: places::source(location),
+                object: object.to_string(),
+                ..side("w", location, None)
+            };
+            let fingerprint = format!("race-{number}");
+            Finding { fingerprint, verdict: Verdict::Proven, events: vec![of(a), of(b)], ..Finding::default() }
+        };
+        let mut report = Report::new("0", TraceInfo::default(), "causal");
+        report.findings = vec![
+            race(1, ("load c.c:10", "host"), ("serve c.c:16", "host")),
+            race(2, ("serve c.c:17", "port"), ("load c.c:10", "port")),
+            race(3, ("load c.c:10", "name"), ("serve c.c:16", "name")),
+            race(4, ("load c.c:12", "late"), ("serve c.c:18", "late")),
+            race(5, ("load c.c:10", "host"), ("log c.c:30", "host")),
+        ];
+        report.fold_races();
+        let left: Vec<(&str, usize)> = report.findings.iter().map(|f| (f.fingerprint.as_str(), f.also.len())).collect();
+        assert_eq!(left, [("race-1", 2), ("race-4", 0), ("race-5", 0)]);
+        let why = &report.findings[0].why;
+        assert!(why.contains("also races with serve() at c.c:17") && why.contains("also races on `name`"), "{why}");
+    }
+
+    #[test]
     fn a_lock_that_is_missing_in_a_template_is_one_finding() {
         let race = |number: u32, kind: &str, object: &str| {
             let lock = Lock {
@@ -152,6 +222,6 @@ mod tests {
         let left: Vec<(&str, usize)> = report.findings.iter().map(|f| (f.fingerprint.as_str(), f.also.len())).collect();
         assert_eq!(left, [("race-1", 3), ("race-4", 0)]);
         let why = &report.findings[0].why;
-        assert!(why.contains("The same code also races on `out.done` and `other.done`."), "{why}");
+        assert!(why.contains("The same code also races on `other.done` and `out.done`."), "{why}");
     }
 }

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod baseline;
+mod consequences;
 mod data;
 pub mod describe;
 pub mod escape;

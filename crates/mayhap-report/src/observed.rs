@@ -52,7 +52,9 @@ impl Describer<'_> {
             self.steps_before_end().filter(|&id| self.is_placed(id, None)).take(LAST).collect()
         };
         let role = |i: usize| if i == 0 { "last step" } else { "step before" };
-        let sides: Vec<Side> = last.iter().enumerate().map(|(i, &id)| self.side(id, role(i))).collect();
+        let mut sides: Vec<Side> = last.iter().enumerate().map(|(i, &id)| self.side(id, role(i))).collect();
+        // Several steps of one line are one for the reader.
+        sides.dedup_by(|later, first| later.source.is_some() && later.source == first.source);
         let first = sides.first().filter(|_| is_known).and_then(|side| side.source.as_ref());
         let place = first.and_then(|source| source.function.clone());
         let after = place.map_or(String::new(), |function| format!(" in or after {}", function_name(&function)));

@@ -196,6 +196,30 @@ pub(crate) fn jump(thread: &Thread, address: u64) {
     unwind(thread, address.saturating_sub(9));
 }
 
+/// A call of a library function that does not announce itself, while it lasts.
+pub(crate) struct Inside {
+    address: u64,
+}
+
+impl Inside {
+    /// A function that was called from `pc` and whose part of the stack is that of the caller of this function.
+    #[inline(always)]
+    pub(crate) fn of(pc: u64) -> Inside {
+        let here = 0u8;
+        let address = &raw const here as u64;
+        // SAFETY: it only compares the address with those of other frames.
+        unsafe { enter(pc, address) };
+        Inside { address }
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        // SAFETY: the frame that `of` entered began there.
+        unsafe { leave(self.address) };
+    }
+}
+
 /// Records the functions that the thread is in, if the ring does not know them.
 #[inline(always)]
 pub(crate) fn record_frames(token: Token<'_>, thread: &Thread) {

@@ -39,6 +39,8 @@ mod channels;
 mod conditions;
 mod containers;
 #[cfg(not(feature = "archive"))]
+mod cxx_calls;
+#[cfg(not(feature = "archive"))]
 mod exceptions;
 mod fast_path;
 mod file_words;

@@ -113,6 +113,7 @@ impl ReportArgs {
         // Traces are judged access by access, as others do it; programs are judged by their bugs.
         if !report.program.is_empty() {
             report.fold_races();
+            report.fold_consequences();
         }
         if environment.halt_on_error {
             halt(report);

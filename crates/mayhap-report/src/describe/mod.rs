@@ -212,19 +212,21 @@ impl<'a> Describer<'a> {
     fn created(&self, thread: ThreadId) -> Option<Creation> {
         let fork = self.relations.fork_of(thread)?;
         let event = self.trace.event(fork);
+        let stack: Vec<Source> = self.stack(fork).into_iter().map(|frame| Source { column: None, ..frame }).collect();
         Some(Creation {
             event: fork.number(),
             thread: self.trace.tables().thread(event.thread).to_string(),
             location: self.location(event.location),
-            source: self.source(event.location),
-            stack: self.stack(fork).into_iter().map(|frame| Source { column: None, ..frame }).collect(),
+            source: own_source(self.source(event.location), &stack),
+            stack,
         })
     }
 }
 
-/// The place in the program's own code: that of the location, or if that is a library's, the innermost call there.
+/// The place in the program's own code: that of the location, or if that is a library's, with or without debug information, the innermost
+/// call there.
 fn own_source(source: Option<Source>, stack: &[Source]) -> Option<Source> {
-    let is_foreign = |source: &Source| source.file.as_deref().is_some_and(is_library);
+    let is_foreign = |source: &Source| source.file.as_deref().is_none_or(is_library);
     if !source.as_ref().is_some_and(is_foreign) {
         return source;
     }
