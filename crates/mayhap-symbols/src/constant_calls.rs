@@ -71,6 +71,9 @@ struct Named {
     arrivals: HashSet<u64>,
 }
 
+/// Whether a function of this name is of one sort.
+type IsOne = fn(&str) -> bool;
+
 impl Named {
     fn of<'a>(file: &object::File<'_>, code: impl Fn(u64, u64) -> Option<&'a [u8]>) -> Named {
         let mut named = Named {
@@ -89,7 +92,7 @@ impl Named {
             let (start, size) = (symbol.address(), symbol.size());
             named.functions.insert(start, size);
             let Ok(name) = symbol.name() else { continue };
-            let sorts: [(fn(&str) -> bool, &mut HashSet<u64>); 5] = [
+            let sorts: [(IsOne, &mut HashSet<u64>); 5] = [
                 (is_harmless, &mut named.harmless),
                 (enters_block, &mut named.entering),
                 (is_hook, &mut named.hooks),

@@ -35,7 +35,7 @@ pub struct Agreement {
     pub more_branches: usize,
     /// Accesses of memory that no two threads share, which were left out.
     pub left_out: usize,
-    /// Programs that went on after they had freed a block twice: another allocation had got the memory. What follows is not defined.
+    /// Programs that went on after they had freed a block twice, which the C library does not always notice. What follows is not defined.
     pub undefined: usize,
 }
 
