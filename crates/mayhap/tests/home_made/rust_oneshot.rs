@@ -1,5 +1,5 @@
 // kind: race
-// bug: the receiver of a channel for one value takes "not empty" for "sent"
+// bug: the sender of a channel for one value says "sent" before it has written the value
 // expect: MESSAGE
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
@@ -11,32 +11,34 @@ const READY: u8 = 2;
 static STATE: AtomicU8 = AtomicU8::new(EMPTY);
 static mut MESSAGE: u64 = 0;
 
-fn send(message: u64) {
+fn send(message: u64, fixed: bool) {
     if STATE.compare_exchange(EMPTY, WRITING, Ordering::AcqRel, Ordering::Acquire).is_err() {
         return;
     }
+    if !fixed {
+        STATE.store(READY, Ordering::Release);
+    }
     // SAFETY: only the sender that saw the channel empty writes.
     unsafe { MESSAGE = message };
-    STATE.store(READY, Ordering::Release);
+    if fixed {
+        STATE.store(READY, Ordering::Release);
+    }
 }
 
-fn receive(fixed: bool) -> u64 {
-    loop {
-        let state = STATE.load(Ordering::Acquire);
-        if state == READY || (!fixed && state != EMPTY) {
-            // SAFETY: the message was sent.
-            return unsafe { MESSAGE };
-        }
+fn receive() -> u64 {
+    while STATE.load(Ordering::Acquire) != READY {
         std::hint::spin_loop();
     }
+    // SAFETY: the message was sent.
+    unsafe { MESSAGE }
 }
 
 fn main() {
     let fixed = std::env::args().any(|argument| argument == "fixed");
-    let sender = thread::spawn(|| send(12));
-    let receiver = thread::spawn(move || {
+    let sender = thread::spawn(move || send(12, fixed));
+    let receiver = thread::spawn(|| {
         thread::sleep(Duration::from_millis(30));
-        receive(fixed)
+        receive()
     });
     sender.join().unwrap();
     println!("received {}", receiver.join().unwrap());
