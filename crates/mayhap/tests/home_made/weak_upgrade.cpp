@@ -1,4 +1,4 @@
-// kind: race use-after-free double-free
+// kind: race use-after-free double-free atomicity
 // bug: an observer takes a share of an object after it has looked whether the object has owners, in two steps
 // expect: heap Object payload object owners
 #include <atomic>
