@@ -24,6 +24,9 @@ const LIMIT: usize = 60_000;
 /// The models that speak of programs.
 const MODELS: [Model; 4] = [Model::Data, Model::Value, Model::Branch, Model::Causal];
 
+/// Seeds of programs of which something wrong was once said.
+const ONCE_WRONG: [u64; 1] = [79_831];
+
 /// What came of the questions about some programs.
 #[derive(Default, Debug)]
 struct Tally {
@@ -316,6 +319,14 @@ fn verdicts_are_true_of_the_program() {
     }
     assert!(tally.wrong.is_empty(), "{} programs of which something wrong is said", tally.wrong.len());
     assert!(tally.proven > tally.programs && tally.refuted > tally.programs, "{tally:?}");
+}
+
+#[test]
+fn verdicts_that_were_once_wrong_are_true() {
+    for seed in ONCE_WRONG {
+        let tally = campaign(1, seed, 1);
+        assert!(tally.wrong.is_empty() && tally.too_big == 0, "{seed}: {:?}", tally.wrong);
+    }
 }
 
 /// In the recording of some program each mistake makes a verdict wrong that is right without it.

@@ -11,7 +11,8 @@
 //! other values ([`super::safe_calls`]), or by a division. Unknown counts as decided by a value, which only adds branches.
 //!
 //! A function that calls no hook which reports basic blocks (compiled elsewhere, with `-fsanitize=thread` alone) may have come to any of
-//! its accesses and operations by a decision: there, none is constant.
+//! its accesses and operations by a decision: there, none is constant. If gcc compiled it, it may touch memory without a hook, too:
+//! gcc does the work of `memcpy` and its like itself, and instruments no fences, unless `mayhap cc` keeps it from that.
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,9 +25,18 @@ use crate::machine_code::{CLOBBERED, callee, decode, enters_block, is_harmless, 
 use crate::safe_calls::{SafeCalls, is_safe};
 use crate::symbols::Symbols;
 
-/// The return addresses, among `pcs`, of calls whose first argument is constant.
-pub fn constant_calls(symbols: &Symbols, pcs: &[u64]) -> HashSet<u64> {
-    let mut constant = HashSet::new();
+/// What machine code says of calls, by their return addresses.
+#[derive(Default)]
+pub struct ConstantCalls {
+    /// Calls whose first argument is constant.
+    pub constant: HashSet<u64>,
+    /// Calls of hooks in code that gcc compiled without `mayhap cc`, one of each file.
+    pub elsewhere: Vec<u64>,
+}
+
+/// What the machine code says of the calls that return to `pcs`.
+pub fn constant_calls(symbols: &Symbols, pcs: &[u64]) -> ConstantCalls {
+    let mut all = ConstantCalls::default();
     for module in symbols.modules() {
         let wanted: Vec<u64> =
             pcs.iter().filter(|pc| (module.low..module.end).contains(pc)).map(|pc| pc - module.base).collect();
@@ -35,49 +45,85 @@ pub fn constant_calls(symbols: &Symbols, pcs: &[u64]) -> HashSet<u64> {
         }
         if let Ok(bytes) = module.read() {
             if let Some(java) = JavaNames::read(&bytes) {
-                constant.extend(wanted.into_iter().filter(|&pc| java.is_constant(pc)).map(|pc| pc + module.base));
+                all.constant.extend(wanted.into_iter().filter(|&pc| java.is_constant(pc)).map(|pc| pc + module.base));
                 continue;
             }
-            constant.extend(in_file(&bytes, wanted).into_iter().map(|pc| pc + module.base));
+            let found = in_file(&bytes, wanted);
+            all.constant.extend(found.constant.into_iter().map(|pc| pc + module.base));
+            all.elsewhere.extend(found.elsewhere.into_iter().map(|pc| pc + module.base));
         }
     }
-    constant
+    all
 }
 
-fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> HashSet<u64> {
-    let mut constant = HashSet::new();
-    let Ok(file) = object::File::parse(bytes) else { return constant };
+/// The functions of a file that the analysis asks about, or where their addresses stand.
+struct Named {
+    /// The functions of the file and their sizes.
+    functions: HashMap<u64, u64>,
+    hooks: HashSet<u64>,
+    safe: HashSet<u64>,
+    harmless: HashSet<u64>,
+    entering: HashSet<u64>,
+    /// Hooks that compilers write.
+    compiled: HashSet<u64>,
+    /// Where jumps of the cold parts of functions arrive. The cold part of a function is a symbol of its own and jumps back into the
+    /// middle of the other part.
+    arrivals: HashSet<u64>,
+}
+
+/// Whether a function of this name is of one sort.
+type IsOne = fn(&str) -> bool;
+
+impl Named {
+    fn of<'a>(file: &object::File<'_>, code: impl Fn(u64, u64) -> Option<&'a [u8]>) -> Named {
+        let mut named = Named {
+            functions: HashMap::new(),
+            hooks: slots(file, is_hook),
+            safe: slots(file, is_safe),
+            harmless: slots(file, is_harmless),
+            entering: slots(file, enters_block),
+            compiled: slots(file, is_compiled),
+            arrivals: HashSet::new(),
+        };
+        for symbol in file.symbols().chain(file.dynamic_symbols()) {
+            if symbol.kind() != SymbolKind::Text || symbol.size() == 0 {
+                continue;
+            }
+            let (start, size) = (symbol.address(), symbol.size());
+            named.functions.insert(start, size);
+            let Ok(name) = symbol.name() else { continue };
+            let sorts: [(IsOne, &mut HashSet<u64>); 5] = [
+                (is_harmless, &mut named.harmless),
+                (enters_block, &mut named.entering),
+                (is_hook, &mut named.hooks),
+                (is_safe, &mut named.safe),
+                (is_compiled, &mut named.compiled),
+            ];
+            for (is_one, all) in sorts {
+                if is_one(name) {
+                    all.insert(start);
+                }
+            }
+            if name.contains(".cold")
+                && let Some(code) = code(start, size)
+            {
+                named.arrivals.extend(targets(&decode(code, start)).unwrap_or_default());
+            }
+        }
+        named
+    }
+}
+
+fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> ConstantCalls {
+    let mut found = ConstantCalls::default();
+    let Ok(file) = object::File::parse(bytes) else { return found };
     wanted.sort_unstable();
     let code = |start, size| file.sections().find_map(|section| section.data_range(start, size).ok().flatten());
     let code_at = |start, size| code(start, size).unwrap_or_default();
-    let mut functions = HashMap::new();
-    let (mut hooks, mut safe) = (slots(&file, is_hook), slots(&file, is_safe));
-    let (mut harmless, mut entering) = (slots(&file, is_harmless), slots(&file, enters_block));
-    // The cold part of a function is a symbol of its own and jumps back into the middle of the other part.
-    let mut arrivals = HashSet::new();
-    for symbol in file.symbols().chain(file.dynamic_symbols()) {
-        if symbol.kind() != SymbolKind::Text || symbol.size() == 0 {
-            continue;
-        }
-        let (start, size) = (symbol.address(), symbol.size());
-        functions.insert(start, size);
-        if symbol.name().is_ok_and(is_harmless) {
-            harmless.insert(start);
-        }
-        if symbol.name().is_ok_and(enters_block) {
-            entering.insert(start);
-        }
-        if symbol.name().is_ok_and(is_hook) {
-            hooks.insert(start);
-        }
-        if symbol.name().is_ok_and(is_safe) {
-            safe.insert(start);
-        }
-        if symbol.name().is_ok_and(|name| name.contains(".cold"))
-            && let Some(code) = code(start, size)
-        {
-            arrivals.extend(targets(&decode(code, start)).unwrap_or_default());
-        }
+    let Named { functions, hooks, safe, harmless, entering, compiled, arrivals } = Named::of(&file, code);
+    let is_gcc = !compiled.is_empty() && !is_llvm(&file);
+    if is_gcc && entering.is_empty() {
+        found.elsewhere.extend(wanted.first());
     }
     let mut calls = SafeCalls::new(&functions, &code_at, safe, &entering);
     for (&start, &size) in &functions {
@@ -90,11 +136,26 @@ fn in_file(bytes: &[u8], mut wanted: Vec<u64>) -> HashSet<u64> {
             let instructions = decode(code, start);
             if calls.tells_blocks(&instructions) {
                 let places = Places { arrivals: &arrivals, hooks: &hooks, harmless: &harmless };
-                in_function(&instructions, &wanted[from..to], &places, &mut calls, &mut constant);
+                in_function(&instructions, &wanted[from..to], &places, &mut calls, &mut found.constant);
+            } else if is_gcc && instructions.iter().any(|call| calls.is_any(call, &compiled)) {
+                found.elsewhere.push(wanted[from]);
             }
         }
     }
-    constant
+    found.elsewhere.sort_unstable();
+    found.elsewhere.truncate(1);
+    found
+}
+
+/// Whether compilers write calls of a hook of this name.
+fn is_compiled(name: &str) -> bool {
+    name.starts_with("__tsan_") && !name.starts_with("__tsan_init")
+}
+
+/// Whether a compiler of LLVM has compiled the file or a part of it: it calls hooks at everything that touches memory.
+fn is_llvm(file: &object::File<'_>) -> bool {
+    let comment = file.section_by_name(".comment").and_then(|section| section.data().ok()).unwrap_or_default();
+    comment.windows(5).any(|word| word == b"clang" || word == b"rustc")
 }
 
 /// What is known of places in a file.

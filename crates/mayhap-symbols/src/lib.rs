@@ -25,7 +25,7 @@ mod safe_calls;
 mod sums;
 mod symbols;
 
-pub use constant_calls::constant_calls;
+pub use constant_calls::{ConstantCalls, constant_calls};
 pub use constant_stores::{Constants, constants};
 pub use files::{OpenMp, build_id, is_library};
 pub use function_names::{function_name, is_lambda};

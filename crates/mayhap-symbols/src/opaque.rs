@@ -10,7 +10,7 @@ use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationT
 use crate::symbols::Symbols;
 
 /// Beginnings of the names of libraries that the runtime knows: it stands in front of what they do.
-const KNOWN: [&str; 19] = [
+const KNOWN: [&str; 20] = [
     "ld-linux",
     "linux-vdso",
     "libBrokenLocale.so",
@@ -30,6 +30,7 @@ const KNOWN: [&str; 19] = [
     "libpthread.so",
     "librt.so",
     "libstdc++.so",
+    "libtsan.so",
 ];
 
 /// What a file says of itself.

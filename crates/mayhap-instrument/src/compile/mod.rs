@@ -120,7 +120,7 @@ pub fn translate(
     if family == Family::Gcc {
         all.push("-Wno-tsan".into());
         all.extend(FENCES.map(OsString::from));
-        all.extend(call_memory_functions(language).map(OsString::from));
+        all.extend(call_memory_functions().map(OsString::from));
     }
     all.extend(assembler.map(|folder| joined("-B", &folder.join(""))));
     all.extend(kept);
@@ -163,22 +163,28 @@ const CALLED: [&str; 16] = [
     "memcpy", "mempcpy", "memmove", "memset", "memcmp", "memchr", "bcmp", "bzero", "strcpy", "stpcpy", "strncpy",
     "strcat", "strncat", "strcmp", "strncmp", "sprintf",
 ];
-/// Those that the C++ library asks for as built-in functions.
+/// Those that the C++ library and programs ask for as built-in functions.
 const BUILT_IN: [&str; 4] = ["memcpy", "memmove", "memset", "memcmp"];
 
+/// Nothing, which gcc does not know to be nothing: addresses of programs have 47 bits. Only C++ computes with built-in functions at compile
+/// time, and only there does `__GXX_WEAK__` stand for a number, so that its name or the number chooses one of these.
+const NOTHING: [&str; 5] = [
+    "-D__mayhap_nothing_of(language)=__mayhap_nothing_##language",
+    "-D__mayhap_nothing(language)=__mayhap_nothing_of(language)",
+    "-D__mayhap_nothing___GXX_WEAK__=((__SIZE_TYPE__)__builtin_return_address(0)>>47)",
+    "-D__mayhap_nothing_0=(__builtin_is_constant_evaluated()?0:(__SIZE_TYPE__)__builtin_return_address(0)>>47)",
+    "-D__mayhap_nothing_1=__mayhap_nothing_0",
+];
+
 /// Options that make gcc call functions that touch memory. A built-in function is one whatever the options say, so it must not know the
-/// number of bytes: nothing is added to it, since addresses of programs have 47 bits. Only C++ computes with them at compile time.
-fn call_memory_functions(language: Language) -> impl Iterator<Item = String> {
-    let is_cxx = language == Language::Cxx;
-    let nothing = if is_cxx {
-        "(__builtin_is_constant_evaluated()?0:(__SIZE_TYPE__)__builtin_return_address(0)>>47)"
-    } else {
-        "((__SIZE_TYPE__)__builtin_return_address(0)>>47)"
-    };
-    let built_in = BUILT_IN.into_iter().filter(move |&name| is_cxx || name != "memcmp");
-    let built_in = built_in.map(move |name| format!("-D__builtin_{name}(a,b,n)=__builtin_{name}(a,b,(n)+{nothing})"));
+/// number of bytes: nothing is added to it.
+fn call_memory_functions() -> impl Iterator<Item = String> {
+    let nothing = "__mayhap_nothing(__GXX_WEAK__)";
+    let built_in =
+        BUILT_IN.into_iter().map(move |name| format!("-D__builtin_{name}(a,b,n)=__builtin_{name}(a,b,(n)+{nothing})"));
     let called = CALLED.into_iter().map(|name| format!("-fno-builtin-{name}"));
-    called.chain(["-mstringop-strategy=libcall".to_owned()]).chain(built_in)
+    let others = ["-mstringop-strategy=libcall"].into_iter().chain(NOTHING).map(str::to_owned);
+    called.chain(others).chain(built_in)
 }
 
 /// A function of each part of gcc's OpenMP library that the runtime stands in front of.
@@ -445,19 +451,16 @@ mod tests {
     impl std::fmt::Display for Own {
         fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
             write!(f, "-Wno-tsan {}", FENCES.join(" "))?;
-            call_memory_functions(Language::C).try_for_each(|option| write!(f, " {option}"))
+            call_memory_functions().try_for_each(|option| write!(f, " {option}"))
         }
     }
 
     #[test]
     fn gcc_calls_functions_that_touch_memory() {
-        let options = |language| call_memory_functions(language).collect::<Vec<_>>().join(" ");
-        let (c, cxx) = (options(Language::C), options(Language::Cxx));
-        assert!(c.contains("-fno-builtin-memcpy ") && c.contains("-D__builtin_memset(a,b,n)="), "{c}");
-        assert!(!c.contains("is_constant_evaluated") && !c.contains("__builtin_memcmp"), "{c}");
+        let options = call_memory_functions().collect::<Vec<_>>().join(" ");
         assert!(
-            cxx.contains("-D__builtin_memcmp(a,b,n)=__builtin_memcmp(a,b,(n)+(__builtin_is_constant_evaluated()"),
-            "{cxx}"
+            options.contains("-fno-builtin-memcpy ") && options.contains("-D__builtin_memcmp(a,b,n)="),
+            "{options}"
         );
     }
 

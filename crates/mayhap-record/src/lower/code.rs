@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mayhap_symbols::{Constants, Symbols, constant_calls, constants, rust_library};
+use mayhap_symbols::{ConstantCalls, Constants, Symbols, constant_calls, constants, rust_library};
 
 use crate::sharing::first_pass::Facts;
 
@@ -10,6 +10,8 @@ use crate::sharing::first_pass::Facts;
 pub(super) struct Code {
     /// Calls whose address argument is a constant.
     pub(super) constant: HashSet<u64>,
+    /// Calls in code that gcc compiled without `mayhap cc`, one of each file.
+    pub(super) elsewhere: Vec<u64>,
     /// Calls that move memory unseen by anybody.
     pub(super) unseen: HashSet<u64>,
     /// Calls in Rust code that is not instrumented.
@@ -23,13 +25,13 @@ pub(super) struct Code {
 impl Code {
     pub(super) fn of(symbols: &Symbols, facts: &Facts) -> Code {
         let (unseen, silent) = rust_library(symbols, &facts.pcs);
-        let constant = constant_calls(symbols, &facts.pcs);
+        let ConstantCalls { constant, elsewhere } = constant_calls(symbols, &facts.pcs);
         let atomics: Vec<u64> = facts.atomics.places.iter().map(|(pc, _)| *pc).collect();
         let is_unlock = |pc: &u64| {
             let frames = symbols.frames(*pc);
             frames.iter().any(|place| place.line.contains("bits/shared_ptr_atomic.h"))
         };
         let unlocks = atomics.iter().copied().filter(is_unlock).collect();
-        Code { constant, unseen, silent, unlocks, written: constants(symbols, &facts.writes, &atomics) }
+        Code { constant, elsewhere, unseen, silent, unlocks, written: constants(symbols, &facts.writes, &atomics) }
     }
 }

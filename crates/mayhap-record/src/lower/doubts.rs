@@ -105,6 +105,9 @@ impl Lowering {
         if let Some(function) = self.doubts.libraries.unhooked_atomic(&self.symbols) {
             doubts.add_whole(What::Atomic, function);
         }
+        for &pc in &self.code.elsewhere {
+            doubts.add_whole(What::Elsewhere, self.symbols.place(pc).to_string());
+        }
         self.doubts.doubts = doubts;
     }
 

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use mayhap_trace::{Flags, NONE, NameError, Op, Value};
 
 use super::Lowering;
-use crate::memory::BlockKind;
 
 /// The bits of addresses that values name.
 const LOW: u64 = 0x7fff_ffff;
@@ -97,17 +96,21 @@ impl Lowering {
         Ok(())
     }
 
-    /// The cell of the value of some bytes of a number. An address in an allocated block is the block and the distance from its start:
-    /// the same address is another one when its memory was allocated anew.
+    /// The cell of the value of some bytes of a number. An address in an allocated block, on a thread's stack or in a library is the block
+    /// and the distance from its start: the same address is another one when its memory was allocated anew, or has become another
+    /// thread's stack. What a part of such an address is equal to is not known.
     pub(super) fn value(&mut self, number: u64, offset: u64, bytes: u64) -> Result<u32, NameError> {
-        let block = if bytes == 8 && offset == 0 { self.blocks.containing(number) } else { None };
-        let pointer = block.and_then(|block| {
+        let is_whole = bytes == 8 && offset == 0;
+        let is_long = number > u64::from(u32::MAX);
+        let block = if is_whole || is_long { self.blocks.containing(number) } else { None };
+        let pointer = block.filter(|_| is_whole).and_then(|block| {
             let (number, offset) = (u32::try_from(block.number).ok()?, u32::try_from(number - block.start).ok()?);
-            matches!(block.kind, BlockKind::Heap { .. }).then_some(Value::Pointer { block: number, offset })
+            Some(Value::Pointer { block: number, offset })
         });
         let shifted = number >> (8 * offset.min(7));
         let mask = if bytes >= 8 { u64::MAX } else { (1 << (8 * bytes)) - 1 };
-        if self.tables.values.len() >= MOST {
+        let is_part = block.is_some() && !is_whole;
+        if is_part || self.tables.values.len() >= MOST {
             return Ok(NONE);
         }
         Ok(self.tables.values.intern(pointer.unwrap_or(Value::Bits(shifted & mask)))?.cell())

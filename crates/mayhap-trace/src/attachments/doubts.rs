@@ -41,6 +41,8 @@ pub enum What {
     OpenMp,
     /// Atomic operations that the compiler leaves without hooks.
     Atomic,
+    /// Code that gcc compiled without `mayhap cc`: it has no hooks where gcc copies or compares memory itself, nor at fences.
+    Elsewhere,
 }
 
 /// A place in the run: before the first event of the thread whose number is greater than `after`.
@@ -96,13 +98,18 @@ impl Doubt {
             What::Alias => format!("memory that lies at two addresses ({name})"),
             What::OpenMp => format!("{name}, which is not visible,"),
             What::Atomic => format!("an atomic operation without a hook (fetch_max or fetch_min in {name})"),
+            What::Elsewhere => {
+                format!("memory that gcc copies or compares without hooks in code not built by mayhap cc ({name})")
+            }
         }
     }
 
     /// How to get rid of it.
     pub fn remedy(&self) -> &'static str {
         match self.what {
-            What::Library | What::Memory => "build that code with mayhap cc, or confirm the finding by a replay",
+            What::Library | What::Memory | What::Elsewhere => {
+                "build that code with mayhap cc, or confirm the finding by a replay"
+            }
             What::Assembly => "use atomic operations of the language, or confirm the finding by a replay",
             What::Thread => "start threads with the C library, or confirm the finding by a replay",
             What::Dropped => "record again without repairing, or confirm the finding by a replay",
