@@ -64,11 +64,12 @@ impl ForkServer {
     /// Whether the server can fork what the command would start: it sets the same variables, those of the runtime in as many bytes.
     fn fits(&self, command: &Command) -> bool {
         let asked = variables(command);
-        let alike = |((name, old), (other, new)): ((&OsString, &Option<OsString>), (&OsString, &Option<OsString>))| {
-            name == other
-                && (old == new || is_of_runtime(name) && old.as_ref().map(|v| v.len()) == new.as_ref().map(|v| v.len()))
-        };
-        asked.len() == self.variables.len() && self.variables.iter().zip(&asked).all(alike)
+        let length = |value: &Option<OsString>| value.as_ref().map(|text| text.len());
+        asked.len() == self.variables.len()
+            && asked.iter().all(|(name, new)| {
+                let old = self.variables.get(name);
+                old.is_some_and(|old| old == new || is_of_runtime(name) && length(old) == length(new))
+            })
     }
 
     /// Forks a run of what the command would start, with these as standard input, output and error; returns the number of its process.
