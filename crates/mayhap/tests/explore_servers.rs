@@ -17,7 +17,6 @@ use mayhap_wire::ring::Schedule;
 /// Prints addresses of all kinds, its arguments, what it reads and which descriptors are free; ends as its argument says.
 const CURIOUS: &str = r#"
 #include <fcntl.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,10 +27,8 @@ static int before, total;
 __attribute__((constructor)) static void constructed(void) { before++; }
 static void *add(void *p) {
     int here = 0;
-    void *block = malloc(40);
     total++;
-    printf("%p %p %d %d\n", (void *)&here, block, total, gettid() == getpid());
-    free(block);
+    printf("%p %p %d %d\n", (void *)&here, p, total, gettid() == getpid());
     return p;
 }
 static void *other_way(void *p) {
@@ -44,11 +41,11 @@ static void *other_way(void *p) {
 int main(int count, char **words) {
     pthread_t threads[2];
     char line[16] = "";
-    // Whether a thread takes over the arena of one that has ended depends on when the kernel ends that.
-    mallopt(M_ARENA_MAX, 1);
+    // Not in the threads: whether one takes over memory of another that has ended depends on when the kernel ends that.
+    void *block = malloc(40);
     char *read = fgets(line, sizeof line, stdin);
     for (int i = 0; i < 2; i++)
-        pthread_create(&threads[i], 0, add, 0);
+        pthread_create(&threads[i], 0, add, block);
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], 0);
     int file = open("/dev/null", O_RDONLY);
