@@ -15,8 +15,8 @@
 //! Cost: for each run, that of its races. Memory: for each order that is worth a run and was not run, and for each state with a race. It is counted, and has a bound
 //! ([`MOST_BYTES`]): orders found beyond it are dropped and counted. What only says which order comes first has bounds of its own, beyond which nothing is added to it.
 
+use foldhash::{HashMap, HashSet};
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
 
 use mayhap_record::TurnStep;
 

@@ -10,7 +10,9 @@
 //!
 //! Cost: linear in the steps times the conflicting accesses of one place, plus clocks of as many entries as threads.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+
+use foldhash::HashMap;
 
 use mayhap_record::{Operation, TurnStep};
 use mayhap_wire::ring::choice;
@@ -88,10 +90,10 @@ pub struct Races {
 pub fn races(steps: &[TurnStep]) -> Races {
     let mut found = Races::default();
     let mut clocks = Clocks::default();
-    let mut last_of: HashMap<u32, usize> = HashMap::new();
-    let mut same: HashMap<u32, usize> = HashMap::new();
+    let mut last_of: HashMap<u32, usize> = HashMap::default();
+    let mut same: HashMap<u32, usize> = HashMap::default();
     let mut state = 0u128;
-    let mut early: HashMap<u32, u32> = HashMap::new();
+    let mut early: HashMap<u32, u32> = HashMap::default();
     for (at, step) in steps.iter().enumerate() {
         found.states.push(state);
         // Loops around waits end no more than a few of them before they are woken.

@@ -1,16 +1,17 @@
 //! One run of the program under a schedule, watched until it ends, cannot go on, or has taken too long.
 
-use std::ffi::OsString;
-use std::io::Read;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
-use std::thread::JoinHandle;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use mayhap_record::{self as record, Capture, Error, Monitor, StuckWatch};
+use mayhap_record::{self as record, Capture, Error, ForkServer, Monitor, Output, Process, Start, StuckWatch};
 use mayhap_replay::MemoryError;
 use mayhap_replay::memory::Judge;
-use mayhap_replay::session::{Printed, keep};
+use mayhap_replay::session::Printed;
 use mayhap_wire::judgement;
 use mayhap_wire::ring::{Schedule, TURN_FAULTS, TURNS_ENVIRONMENT};
 
@@ -22,8 +23,10 @@ const LOOKS: Duration = Duration::from_millis(50);
 /// The same once the runtime has said that no thread can go on.
 const QUICK_LOOKS: Duration = Duration::from_millis(5);
 
-/// Paths of files with turns are made as long as this, or a multiple of it.
+/// How long paths of files with turns are.
 const PATH_LENGTH: usize = 128;
+/// Bytes of what a run prints that are kept.
+const KEPT: usize = 1 << 20;
 
 /// A schedule: with the program and its input, these decide the order of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -60,26 +63,34 @@ pub fn then_at_random(slice: u32, seed: u64) -> Attempt {
     Attempt { schedule: Schedule::Turns, slice: slice.max(2), seed }
 }
 
-/// Has the command's program follow turns, which are kept in this file, and try failures.
-pub fn follow(command: &mut Command, turns: &[Turn], faults: Faults, file: &Path) -> Result<(), Error> {
+/// What a file says that has a program follow turns and try failures.
+pub fn contents(turns: &[Turn], faults: Faults) -> Vec<u8> {
     let asked = (!faults.is_none()).then_some([TURN_FAULTS, faults.bits()]);
-    let bytes: Vec<u8> = asked.iter().chain(turns).flatten().flat_map(|number| number.to_le_bytes()).collect();
-    std::fs::write(file, bytes).map_err(|error| Error::at(file, error))?;
-    // In equally many bytes wherever it is: what the environment takes decides where the stack begins.
-    let mut path = std::path::absolute(file).map_err(|error| Error::at(file, error))?.into_os_string();
-    let padding = path.len().next_multiple_of(PATH_LENGTH) - path.len();
-    if padding > 0 {
-        let mut padded = OsString::from("/".repeat(padding));
-        padded.push(path);
-        path = padded;
-    }
-    command.env(TURNS_ENVIRONMENT, path);
-    Ok(())
+    asked.iter().chain(turns).flatten().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+/// Has the command's program follow turns and try failures. The file that says so must stay open until the run is over.
+pub fn follow(command: &mut Command, turns: &[Turn], faults: Faults) -> Result<File, Error> {
+    let unshared =
+        |error: std::io::Error| Error::new(format_args!("cannot create shared memory for the turns: {error}"));
+    let file = rustix::fs::memfd_create("mayhap-turns", rustix::fs::MemfdFlags::CLOEXEC);
+    let file = File::from(file.map_err(|error| unshared(error.into()))?);
+    file.write_all_at(&contents(turns, faults), 0).map_err(unshared)?;
+    // In equally many bytes in every run: what the environment takes decides where the stack begins.
+    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+    command.env(TURNS_ENVIRONMENT, format!("{path:/>PATH_LENGTH$}"));
+    Ok(file)
+}
+
+/// Starts a server that forks runs of what the command would start: of the file `program`, which is linked with the runtime in this folder. `None` where that could make a difference.
+pub fn serve(mut command: Command, program: &Path, runtime: &Path) -> Option<ForkServer> {
+    command.env(judgement::ENVIRONMENT, "/".repeat(judgement::PATH_LENGTH));
+    ForkServer::start(command, program, runtime)
 }
 
 /// Runs the program once. Standard output and standard error of the command must be pipes.
 pub fn run(
-    mut command: Command,
+    mut start: Start<'_>,
     attempt: Attempt,
     inputs: bool,
     folder: &Path,
@@ -99,9 +110,9 @@ pub fn run(
     };
     let unshared = |error| Error::new(format_args!("cannot create shared memory for the run: {error}"));
     let judge = Judge::create(false).map_err(unshared)?;
-    command.env(judgement::ENVIRONMENT, judge.path());
+    start.command().env(judgement::ENVIRONMENT, judge.path());
     let mut watch = Watch::new(limit, false);
-    let capture = record::execute(command, &options, folder, &mut watch)?;
+    let capture = record::execute(start, &options, folder, &mut watch)?;
     let took = watch.started.elapsed();
     let misuse = match judge.has_found().map_err(unshared)? {
         true => judge.found(&capture.symbols(), None).map_err(unshared)?,
@@ -116,7 +127,7 @@ pub struct Watch {
     pub started: Instant,
     timeout: Duration,
     show: bool,
-    texts: Vec<JoinHandle<Vec<u8>>>,
+    texts: [Text; 2],
     /// The run was ended because its time was up.
     pub late: bool,
     /// The run was ended because none of its threads could go on.
@@ -135,7 +146,7 @@ impl Watch {
             started: now,
             timeout,
             show,
-            texts: Vec::new(),
+            texts: Default::default(),
             late: false,
             is_stuck: false,
             stuck: StuckWatch::default(),
@@ -145,45 +156,58 @@ impl Watch {
         }
     }
 
-    /// Keeps what the program prints, and shows it if that is wanted.
-    fn keep(&self, stream: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
-        if self.show { keep(stream, std::io::stderr()) } else { keep(stream, std::io::sink()) }
-    }
-
     /// What the run printed, when it has ended.
     pub fn printed(&mut self) -> Printed {
-        let mut texts = std::mem::take(&mut self.texts).into_iter().map(|text| text.join().unwrap_or_default());
-        Printed { out: texts.next().unwrap_or_default(), err: texts.next().unwrap_or_default(), process: self.process }
+        let [out, err] = std::mem::take(&mut self.texts).map(|text| text.kept);
+        Printed { out, err, process: self.process }
     }
+}
 
-    fn end(child: &mut Child) {
-        // It may have ended by itself in the meantime.
-        let _ = child.kill();
+/// What a run prints to one of its streams.
+#[derive(Default)]
+struct Text {
+    stream: Option<Output>,
+    kept: Vec<u8>,
+}
+
+impl Text {
+    /// Takes all that is there now, and shows it if that is wanted.
+    fn take(&mut self, show: bool) {
+        let mut buffer = [0; 1 << 14];
+        // Where nothing is there, the next look finds more; a stream that cannot be read has ended.
+        while let Some(stream) = &mut self.stream
+            && let Ok(n @ 1..) = stream.read(&mut buffer)
+        {
+            if show {
+                // Where it cannot be shown, it is kept all the same.
+                let _ = std::io::stderr().write_all(&buffer[..n]);
+            }
+            self.kept.extend_from_slice(&buffer[..n.min(KEPT.saturating_sub(self.kept.len()))]);
+        }
     }
 }
 
 impl Monitor for Watch {
-    fn look(&mut self, child: &mut Child, units: u64) -> Result<(), Error> {
+    fn look(&mut self, child: &mut Process<'_>, units: u64) -> Result<(), Error> {
         self.process = child.id();
-        if let Some(out) = child.stdout.take() {
-            let text = self.keep(out);
-            self.texts.push(text);
-        }
-        if let Some(err) = child.stderr.take() {
-            let text = self.keep(err);
-            self.texts.push(text);
+        for (text, stream) in self.texts.iter_mut().zip([&mut child.stdout, &mut child.stderr]) {
+            if let Some(stream) = stream.take() {
+                rustix::fs::fcntl_setfl(&stream, rustix::fs::OFlags::NONBLOCK).map_err(Error::new)?;
+                text.stream = Some(stream);
+            }
+            text.take(self.show);
         }
         if self.late || self.is_stuck {
             return Ok(());
         }
         if self.started.elapsed() >= self.timeout {
             self.late = true;
-            Self::end(child);
+            child.kill();
         } else if self.looked.elapsed() >= self.looks {
             self.looked = Instant::now();
             if self.stuck.is_stuck(child.id(), units) {
                 self.is_stuck = true;
-                Self::end(child);
+                child.kill();
             }
         }
         Ok(())

@@ -3,7 +3,9 @@
 //! Runs are made in turns that [`crate::dpor`] says, until none is left. Two executions differ if a read of some thread saw
 //! something else: another value where the recording has values, otherwise another write. What forbids to say that these are all is collected, and named.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
+
+use foldhash::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use mayhap_record::{Operation, TurnStep};
@@ -164,10 +166,10 @@ fn several_wait(steps: &[TurnStep]) -> bool {
 
 /// What distinguishes executions: what the reads of each thread saw. A read that only repeats the one before it counts once.
 pub fn key(steps: &[TurnStep]) -> u64 {
-    let mut written: HashMap<u64, (u32, u32)> = HashMap::new();
-    let mut writes: HashMap<u32, u32> = HashMap::new();
+    let mut written: HashMap<u64, (u32, u32)> = HashMap::default();
+    let mut writes: HashMap<u32, u32> = HashMap::default();
     let mut seen: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
-    let mut last: HashMap<u32, (u32, u64)> = HashMap::new();
+    let mut last: HashMap<u32, (u32, u64)> = HashMap::default();
     for step in steps {
         for operation in &step.operations {
             let thread = step.thread;

@@ -5,16 +5,19 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::PathBuf;
-use std::process::Stdio;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mayhap_explore::{Explorer, Faults, Next, Outcome, Tried, run};
+use mayhap_record::Start;
 use mayhap_replay::fixed_addresses;
 
 use super::Stdin;
 use super::elsewhere::{Elsewhere, There};
+use super::servers::Servers;
 use crate::Error;
 
 /// Results that wait to be chosen, for each thread.
@@ -41,11 +44,36 @@ pub struct Runs {
     pub folder: PathBuf,
     /// A folder with libraries that the program needs and the machine may lack.
     pub libraries: Option<PathBuf>,
+    /// What forks runs where that makes no difference; without, each is a new process.
+    pub servers: Option<Arc<Servers>>,
 }
 
 impl Runs {
-    /// Makes a run; no two at the same time have the same number.
-    pub fn make(&self, next: &Next, limit: Duration, number: usize) -> Result<Tried, Error> {
+    /// Makes a run.
+    pub fn make(&self, next: &Next, limit: Duration) -> Result<Tried, Error> {
+        let in_turns = matches!(next, Next::Turns(..));
+        let attempt = match next {
+            Next::Drawn(attempt) | Next::Turns(_, attempt) => *attempt,
+        };
+        let servers = self.servers.as_ref().filter(|_| self.fixed || in_turns);
+        if let Some(servers) = servers
+            && let Some(server) = servers.take(in_turns, &self.program[0], &self.runtime, || self.command(next))?
+        {
+            let (command, _turns) = self.command(next)?;
+            let start = Start::Forked(&server, command, self.stdin.open()?.into());
+            if let Ok(tried) = run::run(start, attempt, self.inputs, &self.folder, limit) {
+                servers.give_back(in_turns, server);
+                return Ok(tried);
+            }
+            // The server has come to an end, by a signal to all processes of the terminal for example.
+        }
+        let (mut command, _turns) = self.command(next)?;
+        command.stdin(self.stdin.again()?).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Ok(run::run(Start::New(command), attempt, self.inputs, &self.folder, limit)?)
+    }
+
+    /// The command of a run, and a file that must stay open until the run is over.
+    fn command(&self, next: &Next) -> Result<(Command, Option<File>), Error> {
         let fixed = self.fixed || matches!(next, Next::Turns(..));
         let program = if fixed { fixed_addresses::fixed(&self.program) } else { self.program.clone() };
         let mut command = mayhap_record::command(&program, &self.runtime)?;
@@ -55,16 +83,11 @@ impl Runs {
             let all = std::env::split_paths(&found).chain([libraries.clone()]);
             command.env(LIBRARY_PATH, std::env::join_paths(all).map_err(Error::new)?);
         }
-        command.stdin(self.stdin.again()?).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let attempt = match next {
-            Next::Drawn(attempt) => attempt,
-            Next::Turns(turns, attempt) => {
-                // Names of equal length: the environment decides where the stack begins.
-                run::follow(&mut command, turns, self.faults, &self.folder.join(format!("turns{number:03}")))?;
-                attempt
-            }
+        let turns = match next {
+            Next::Turns(turns, _) => Some(run::follow(&mut command, turns, self.faults)?),
+            Next::Drawn(_) => None,
         };
-        Ok(run::run(command, *attempt, self.inputs, &self.folder, limit)?)
+        Ok((command, turns))
     }
 }
 
@@ -108,9 +131,8 @@ pub(super) fn with<T>(
     let (alike, state, changed) = (Mutex::default(), Mutex::default(), Condvar::new());
     let ahead = Ahead { runs, elsewhere, alike, limit, threads, state, changed };
     std::thread::scope(|scope| {
-        for number in 1..=threads {
-            let ahead = &ahead;
-            scope.spawn(move || ahead.serve(number));
+        for _ in 0..threads {
+            scope.spawn(|| ahead.serve());
         }
         // Also if the work panics, the threads must end.
         let _end = End(&ahead);
@@ -163,14 +185,14 @@ impl Ahead<'_> {
             if !state.running.contains(next) {
                 state.wanted.retain(|wanted| wanted != next);
                 drop(state);
-                return self.make_here(next, 0);
+                return self.make_here(next);
             }
             state = self.wait(state);
         }
     }
 
     /// Makes wanted runs until the end.
-    fn serve(&self, number: usize) {
+    fn serve(&self) {
         let mut state = self.lock();
         while !state.ends {
             let room = state.done.len() < 2 * self.threads * WAITING;
@@ -180,7 +202,7 @@ impl Ahead<'_> {
             };
             state.running.insert(next.clone());
             drop(state);
-            let made = self.make_anywhere(&next, number);
+            let made = self.make_anywhere(&next);
             state = self.lock();
             state.running.remove(&next);
             state.done.insert(next, made);
@@ -188,22 +210,22 @@ impl Ahead<'_> {
         }
     }
 
-    fn make_here(&self, next: &Next, number: usize) -> Result<Made, Error> {
-        Ok(Made::Here(Box::new(self.runs.make(next, self.limit, number)?)))
+    fn make_here(&self, next: &Next) -> Result<Made, Error> {
+        Ok(Made::Here(Box::new(self.runs.make(next, self.limit)?)))
     }
 
     /// Makes a run elsewhere. One that failed is made here, since all of it is looked at; so is one of a machine whose runs differ.
-    fn make_anywhere(&self, next: &Next, number: usize) -> Result<Made, Error> {
-        let Some(elsewhere) = self.elsewhere else { return self.make_here(next, number) };
+    fn make_anywhere(&self, next: &Next) -> Result<Made, Error> {
+        let Some(elsewhere) = self.elsewhere else { return self.make_here(next) };
         let Some(There { outcome, machine }) = elsewhere.make(next, self.limit)? else {
-            return self.make_here(next, number);
+            return self.make_here(next);
         };
         let known = self.alike.lock().unwrap_or_else(PoisonError::into_inner).get(&machine).copied();
         match (next, known) {
             (Next::Drawn(_), _) | (_, Some(true)) => Ok(Made::Elsewhere(Box::new(outcome))),
-            (_, Some(false)) => self.make_here(next, number),
+            (_, Some(false)) => self.make_here(next),
             (_, None) => {
-                let here = self.runs.make(next, self.limit, number)?;
+                let here = self.runs.make(next, self.limit)?;
                 let is_alike = Explorer::outcome(next, &here)? == outcome;
                 self.alike.lock().unwrap_or_else(PoisonError::into_inner).insert(machine, is_alike);
                 Ok(Made::Here(Box::new(here)))

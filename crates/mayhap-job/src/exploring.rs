@@ -129,6 +129,7 @@ impl Work<'_> {
             done
         })?;
         (self.tell)(Stage::Exploring { schedules: progress.runs, failures: progress.failures });
+        self.notes.extend(progress.outputs.note().filter(|_| !exploring.resume));
         let mut exploration = Exploration {
             schedules: progress.runs,
             failures: progress.failures,
@@ -218,6 +219,12 @@ impl Work<'_> {
         // A program that ends because a call failed has noticed.
         let noticed = |failed: &Failed| outcome.has_faults() && matches!(failed, Failed::Code(..));
         let failed = Failed::beyond(&tried, recorded).filter(|failed| !noticed(failed));
+        // What a recorded run printed that was taken over is not known any more.
+        if let Some(output) =
+            recorded.output.as_ref().filter(|_| tried.capture.status.success() && !outcome.has_faults())
+        {
+            progress.outputs.add(output, &tried.printed);
+        }
         if let Some(failed) = &failed {
             progress.failures += 1;
             (self.tell)(Stage::Exploring { schedules: progress.runs, failures: progress.failures });
@@ -281,12 +288,13 @@ impl Work<'_> {
             faults: self.faults(),
             folder: self.job.folder.clone(),
             libraries: elsewhere.map(|elsewhere| elsewhere.libraries()),
+            servers: Some(Arc::clone(&self.servers)),
         })
     }
 
     /// Makes one run under a schedule.
     pub(super) fn attempt(&mut self, attempt: Attempt, limit: Duration) -> Result<Tried, Error> {
-        self.runs()?.make(&Next::Drawn(attempt), limit, 0)
+        self.runs()?.make(&Next::Drawn(attempt), limit)
     }
 
     /// The same in turns, with addresses that are the same in every run.
@@ -296,7 +304,7 @@ impl Work<'_> {
         attempt: Attempt,
         limit: Duration,
     ) -> Result<Tried, Error> {
-        self.runs()?.make(&Next::Turns(turns.to_vec(), attempt), limit, 0)
+        self.runs()?.make(&Next::Turns(turns.to_vec(), attempt), limit)
     }
 
     /// A replayed finding had this effect already.
@@ -367,7 +375,7 @@ impl Work<'_> {
             Next::Drawn(attempt) => Some(again(&self.job.program, &drawn(*attempt))),
             Next::Turns(turns, _) if self.job.keep => {
                 let file = self.job.folder.join(format!("explored{nth}.turns"));
-                run::follow(&mut self.command()?, turns, self.faults(), &file)?;
+                std::fs::write(&file, run::contents(turns, self.faults())).map_err(|error| Error::at(&file, error))?;
                 Some(again(&self.job.program, &format!("--turns {}", suggest::shell_word(&file))))
             }
             Next::Turns(..) => self.job.again.clone(),

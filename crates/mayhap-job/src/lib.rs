@@ -24,6 +24,7 @@ mod observed;
 mod output;
 mod progress;
 mod resuming;
+mod servers;
 mod stdin;
 pub mod suggest;
 mod trouble;
@@ -50,6 +51,7 @@ use error::NOT_INSTRUMENTED;
 pub use exploring::Exploring;
 pub use interrupt::Interrupt;
 use mayhap_explore::{Failure as Failed, Watch};
+pub use servers::Servers;
 pub use stdin::{KEPT, Stdin};
 
 use mayhap_analyse::{self as predict, Prediction, predict};
@@ -133,6 +135,10 @@ pub enum Stage<'a> {
     Predicting,
     /// A trace has been analysed.
     Predicted {
+        /// The trace.
+        trace: &'a Trace,
+        /// Where it is.
+        path: &'a Path,
         /// What came of it.
         prediction: &'a Prediction,
         /// The findings that are new.
@@ -200,6 +206,8 @@ struct Work<'a> {
     /// Fingerprints of known findings and of what turned out to be the same, since they were last asked for.
     also: Vec<[String; 2]>,
     notes: Vec<String>,
+    /// What forks runs.
+    servers: Arc<Servers>,
 }
 
 /// A trace to be analysed, with what its run came to.
@@ -229,6 +237,7 @@ impl Job {
             observed: Vec::new(),
             harmful: HashMap::new(),
             first: None,
+            servers: Arc::default(),
             exploration: None,
             explored: Vec::new(),
             also: Vec::new(),
@@ -379,7 +388,7 @@ impl Work<'_> {
         let mut part = suggest::report(path, known, &options, &prediction, steps);
         let found = std::mem::take(&mut part.findings);
         let new: Vec<_> = found.into_iter().filter(|f| self.known.insert(f.fingerprint.clone())).collect();
-        (self.tell)(Stage::Predicted { prediction: &prediction, new: &new });
+        (self.tell)(Stage::Predicted { trace, path, prediction: &prediction, new: &new });
         self.merge(part);
         let replays = Replays { path, execution: &execution, prediction: &prediction, recording };
         self.replay_all(&replays, new, round, next)?;

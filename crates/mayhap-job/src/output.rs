@@ -32,6 +32,43 @@ impl Work<'_> {
     }
 }
 
+/// What explored runs that ended well printed, compared with the recorded run.
+#[derive(Default)]
+pub(super) struct Outputs {
+    alike: u64,
+    others: u64,
+    /// The first line that is other in one of them.
+    first: Option<String>,
+}
+
+impl Outputs {
+    /// Compares what a run printed.
+    pub(super) fn add(&mut self, recorded: &Printed, printed: &Printed) {
+        let (expected, found) = (lines(recorded), lines(printed));
+        if expected == found {
+            self.alike += 1;
+            return;
+        }
+        self.others += 1;
+        self.first.get_or_insert_with(|| {
+            let only_in = |these: &[String], those: &[String]| {
+                these.iter().find(|line| !those.contains(line)).map_or("nothing".into(), |line| format!("`{line}`"))
+            };
+            format!("{} instead of {}", only_in(&found, &expected), only_in(&expected, &found))
+        });
+    }
+
+    /// What to say of runs that printed something else; nothing if the program prints now this, now that.
+    pub(super) fn note(&self) -> Option<String> {
+        let (others, all) = (self.others, self.others + self.alike);
+        let first = self.first.as_ref().filter(|_| others * RARE <= all)?;
+        Some(format!("the program printed other lines in {others} of {all} explored runs that ended well: {first}"))
+    }
+}
+
+/// Of so many runs, at most one may print other lines for that to be remarkable.
+const RARE: u64 = 2;
+
 /// The lines of both streams, in an order of their own, without what differs from run to run by itself.
 fn lines(printed: &Printed) -> Vec<String> {
     let (out, err) = (String::from_utf8_lossy(&printed.out), String::from_utf8_lossy(&printed.err));

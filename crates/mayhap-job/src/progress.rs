@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::curve::Curve;
 use super::following::Elsewhere;
+use super::output::Outputs;
 
 /// What is done so far.
 pub(super) struct Progress {
@@ -23,13 +24,15 @@ pub(super) struct Progress {
     pub(super) curve: Curve,
     /// Runs that went where no other had been.
     pub(super) elsewhere: Elsewhere,
+    pub(super) outputs: Outputs,
 }
 
 impl Progress {
     /// Nothing is done yet.
     pub(super) fn new(limit: Duration) -> Progress {
         let (started, alike, curve) = (Instant::now(), HashMap::new(), Curve::default());
-        Progress { started, before: 0.0, limit, runs: 0, failures: 0, alike, curve, elsewhere: Elsewhere::default() }
+        let (elsewhere, outputs) = (Elsewhere::default(), Outputs::default());
+        Progress { started, before: 0.0, limit, runs: 0, failures: 0, alike, curve, elsewhere, outputs }
     }
 
     /// All that was spent.

@@ -128,10 +128,13 @@ impl Stdin {
 
     /// The same input for another run.
     pub fn again(&self) -> Result<Stdio, Error> {
-        match self.reopen() {
-            None => Ok(Stdio::null()),
-            Some(file) => file.map(Stdio::from).map_err(|error| Error::new(format_args!("standard input: {error}"))),
-        }
+        self.open().map(Stdio::from)
+    }
+
+    /// The same as a file.
+    pub(super) fn open(&self) -> Result<File, Error> {
+        let file = self.reopen().unwrap_or_else(|| File::open("/dev/null"));
+        file.map_err(|error| Error::new(format_args!("standard input: {error}")))
     }
 
     /// The input from where the first run had it; nothing of a terminal.

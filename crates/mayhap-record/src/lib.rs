@@ -21,7 +21,9 @@ mod session;
 mod sharing;
 mod turn_steps;
 
-pub use capture::file::{build_of, is_unfinished, units};
+pub use capture::file::{build_of, is_unfinished, program_file, units};
+pub use capture::fork_server::ForkServer;
+pub use capture::process::{Output, Process, Start};
 pub use capture::program::{Monitor, Unwatched, agent_option, command};
 pub use capture::stuck::StuckWatch;
 pub use error::Error;

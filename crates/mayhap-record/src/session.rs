@@ -12,6 +12,7 @@ use mayhap_wire::ring::state;
 use crate::Error;
 use crate::capture::ending::Ending;
 use crate::capture::file::{self, Kept, Opened, build_of};
+use crate::capture::process::Start;
 use crate::capture::program::{Monitor, Unwatched, command, drive};
 use crate::capture::recorder::Recorder;
 use crate::capture::store::Store;
@@ -62,7 +63,7 @@ pub fn record_as(
     if !options.finish
         && let Some(mut file) = file::Writer::create(output, options.limits.max_size)?
     {
-        let (status, ring) = drive(command, options, &mut Unwatched, &mut |units| file.take(units))?;
+        let (status, ring) = drive(Start::New(command), options, &mut Unwatched, &mut |units| file.take(units))?;
         let run = ended(status);
         return match file.complete(&ring, status, &run, &options.limits, output)? {
             Kept::InFile(events, ending) => Ok(Recording { status, events, notes: ending.notes() }),
@@ -82,12 +83,12 @@ pub fn record_as(
 
 /// Runs a program and takes what it records; `folder` is for what is kept until the trace is made.
 pub fn execute(
-    command: Command,
+    start: Start<'_>,
     options: &Options,
     folder: &Path,
     monitor: &mut dyn Monitor,
 ) -> Result<Capture, Error> {
-    capture(command, options, folder, monitor, None)
+    capture(start, options, folder, monitor, None)
 }
 
 /// The same where a trace will be made: that begins while the program runs.
@@ -97,11 +98,11 @@ pub fn execute_for_trace(
     folder: &Path,
     monitor: &mut dyn Monitor,
 ) -> Result<Capture, Error> {
-    capture(command, options, folder, monitor, Some(Ahead::start()))
+    capture(Start::New(command), options, folder, monitor, Some(Ahead::start()))
 }
 
 fn capture(
-    command: Command,
+    start: Start<'_>,
     options: &Options,
     folder: &Path,
     monitor: &mut dyn Monitor,
@@ -109,7 +110,7 @@ fn capture(
 ) -> Result<Capture, Error> {
     let mut recorder = Recorder::temporary(folder, options.limits.max_size);
     let mut look = |block: &[u32]| ahead.iter().for_each(|ahead| ahead.take(block));
-    let (status, ring) = drive(command, options, monitor, &mut |units| recorder.take_and(units, &mut look))?;
+    let (status, ring) = drive(start, options, monitor, &mut |units| recorder.take_and(units, &mut look))?;
     let begun = ahead.and_then(Ahead::finish);
     let ending = Ending::of(status, &ring, recorder.store());
     let (modules, locks_taken) = (recorder.modules().to_vec(), recorder.locks_taken());

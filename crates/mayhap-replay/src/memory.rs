@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 
 use mayhap_symbols::{Place, Symbols, function_name};
 use mayhap_trace::attachments::steps::Steps;
-use mayhap_wire::judgement::{Judgement, MAGIC, STACK, Stack, error, usage};
+use mayhap_wire::judgement::{Judgement, MAGIC, PATH_LENGTH, STACK, Stack, error, usage};
 use serde::{Deserialize, Serialize};
 
 /// Memory in which the runtime describes the first error that it finds.
@@ -131,9 +131,10 @@ impl Judge {
         Ok(Judge { file })
     }
 
-    /// How the program finds it.
+    /// How the program finds it; always of the same length, since what the environment takes decides where the stack begins.
     pub fn path(&self) -> String {
-        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
+        let path = format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd());
+        format!("{path:/>PATH_LENGTH$}")
     }
 
     fn word(&self, at: usize) -> io::Result<u32> {

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ use crate::outcome::{Effect, Outcome};
 use crate::plan::Plan;
 use crate::stall::Stall;
 use mayhap_record::Error;
-use mayhap_record::{self as record, Capture, Monitor};
+use mayhap_record::{self as record, Capture, Monitor, Process, Start};
 use mayhap_symbols::{Place, Symbols};
 use mayhap_trace::Trace;
 use mayhap_trace::attachments::Run;
@@ -141,7 +141,7 @@ pub fn replay(program: &[OsString], steps: &Steps, plan: &Plan, mut options: Opt
         root: None,
     };
     let mut watch = Watch::new(&image, steps, plan, &options, &mut readers);
-    let taken = record::execute(command, &recording, &std::env::temp_dir(), &mut watch)?;
+    let taken = record::execute(Start::New(command), &recording, &std::env::temp_dir(), &mut watch)?;
     let (stalled, ended, process) = (watch.stalled.take(), watch.ended, watch.process);
     let printed = options.capture.then(|| printed(readers, process));
     let symbols = taken.symbols();
@@ -236,11 +236,10 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn end(&mut self, child: &mut Child, why: Ended) {
+    fn end(&mut self, child: &mut Process<'_>, why: Ended) {
         if self.ended.is_none() {
             self.ended = Some(why);
-            // It may have ended by itself in the meantime.
-            let _ = child.kill();
+            child.kill();
         }
     }
 
@@ -288,7 +287,7 @@ impl<'a> Watch<'a> {
 }
 
 impl Monitor for Watch<'_> {
-    fn look(&mut self, child: &mut Child, words: u64) -> Result<(), Error> {
+    fn look(&mut self, child: &mut Process<'_>, words: u64) -> Result<(), Error> {
         self.process = child.id();
         if let Some(out) = child.stdout.take() {
             self.readers.push(keep(out, std::io::sink()));

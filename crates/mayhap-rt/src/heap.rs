@@ -47,6 +47,8 @@ core::arch::global_asm!(
 /// C++ allocation, so that a block's place is where the program says `new`.
 mod cxx {
     use super::*;
+    #[cfg(not(feature = "archive"))]
+    use crate::real::Real;
     use crate::real::real;
 
     #[expect(non_snake_case, reason = "the names that C++ gives them")]
@@ -77,23 +79,65 @@ mod cxx {
         _ZdaPvmSt11align_val_t => delete_array_aligned;
     }
 
-    /// Without memory the library's own function decides: it calls the new-handler and throws.
+    /// The function that C++ code has set to be called when there is no memory, by the library's function that returns it.
+    #[cfg(not(feature = "archive"))]
+    fn new_handler() -> Option<extern "C-unwind" fn()> {
+        static GET: Real = Real::new(c"_ZSt15get_new_handlerv");
+        #[used]
+        #[unsafe(link_section = "mayhap_reals")]
+        static LISTED: &Real = &GET;
+        let get = GET.known();
+        // SAFETY: the library's function of this name has this type; a pointer to a function is null where there is none.
+        unsafe {
+            let get: Option<extern "C" fn() -> Option<extern "C-unwind" fn()>> = core::mem::transmute(get);
+            get.and_then(|get| get())
+        }
+    }
+
+    #[cfg(feature = "archive")]
+    fn new_handler() -> Option<extern "C-unwind" fn()> {
+        None
+    }
+
+    /// More than any block can have: the library's own function calls no handler but throws, since there is none.
+    const IMPOSSIBLE: usize = isize::MAX as usize;
+
+    /// A block of `new`. Without memory the library's own function decides: it calls the new-handler and throws.
+    unsafe fn block(family: Family, alignment: usize, bytes: size_t) -> Block {
+        let is_aligned = matches!(family, Family::NewAligned | Family::NewArrayAligned);
+        let call = || match is_aligned {
+            // SAFETY: no precondition.
+            true => unsafe { __libc_memalign(alignment, bytes) },
+            // SAFETY: no precondition.
+            false => unsafe { __libc_malloc(bytes) },
+        };
+        let (block, wanted) = match unless_refused(family, alignment, bytes, true, call) {
+            Some(block) => (block, bytes),
+            None => match new_handler() {
+                Some(handler) => {
+                    handler();
+                    (unless_refused(family, alignment, bytes, false, call).unwrap_or(core::ptr::null_mut()), bytes)
+                }
+                None => (core::ptr::null_mut(), IMPOSSIBLE),
+            },
+        };
+        match (block.is_null(), is_aligned) {
+            (false, _) => block,
+            // SAFETY: no precondition.
+            (true, true) => unsafe { libc_real::_ZnwmSt11align_val_t(wanted, alignment) },
+            // SAFETY: no precondition.
+            (true, false) => unsafe { libc_real::_Znwm(wanted) },
+        }
+    }
+
     unsafe extern "C-unwind" fn new(bytes: size_t) -> Block {
         // SAFETY: no precondition.
-        match born(Family::New, SMALLEST, bytes, || unsafe { __libc_malloc(bytes) }) {
-            // SAFETY: no precondition.
-            block if block.is_null() => unsafe { libc_real::_Znwm(bytes) },
-            block => block,
-        }
+        unsafe { block(Family::New, SMALLEST, bytes) }
     }
 
     unsafe extern "C-unwind" fn new_array(bytes: size_t) -> Block {
         // SAFETY: no precondition.
-        match born(Family::NewArray, SMALLEST, bytes, || unsafe { __libc_malloc(bytes) }) {
-            // SAFETY: no precondition.
-            block if block.is_null() => unsafe { libc_real::_Znwm(bytes) },
-            block => block,
-        }
+        unsafe { block(Family::NewArray, SMALLEST, bytes) }
     }
 
     unsafe extern "C" fn new_or_null(bytes: size_t) -> Block {
@@ -108,20 +152,12 @@ mod cxx {
 
     unsafe extern "C-unwind" fn new_aligned(bytes: size_t, alignment: size_t) -> Block {
         // SAFETY: no precondition.
-        match born(Family::NewAligned, alignment, bytes, || unsafe { __libc_memalign(alignment, bytes) }) {
-            // SAFETY: no precondition.
-            block if block.is_null() => unsafe { libc_real::_ZnwmSt11align_val_t(bytes, alignment) },
-            block => block,
-        }
+        unsafe { block(Family::NewAligned, alignment, bytes) }
     }
 
     unsafe extern "C-unwind" fn new_array_aligned(bytes: size_t, alignment: size_t) -> Block {
         // SAFETY: no precondition.
-        match born(Family::NewArrayAligned, alignment, bytes, || unsafe { __libc_memalign(alignment, bytes) }) {
-            // SAFETY: no precondition.
-            block if block.is_null() => unsafe { libc_real::_ZnwmSt11align_val_t(bytes, alignment) },
-            block => block,
-        }
+        unsafe { block(Family::NewArrayAligned, alignment, bytes) }
     }
 
     unsafe extern "C" fn delete(block: Block) {
@@ -160,22 +196,39 @@ pub(crate) unsafe fn untracked_free(block: Block) {
 /// The alignment of a block for which none was asked.
 const SMALLEST: usize = 16;
 
+/// No block can have more bytes: that such an allocation fails need not be chosen.
+const LARGEST: usize = isize::MAX as usize / 2;
+
 /// Calls the allocator and records the block. A size of 0 still gives a separate block.
 #[inline]
 fn born(family: Family, alignment: usize, bytes: usize, call: impl FnOnce() -> Block) -> Block {
-    let pc = tls::caller();
-    let Some(hook) = Hook::enter_outermost() else { return call() };
-    if family == Family::C && hook.choose(choice::ALLOCATION, 2, false) != 0 {
+    unless_refused(family, alignment, bytes, true, call).unwrap_or_else(|| {
         // SAFETY: the calling thread's own errno.
         unsafe { *libc::__errno_location() = libc::ENOMEM };
-        return core::ptr::null_mut();
+        core::ptr::null_mut()
+    })
+}
+
+/// The same; `None` if it was chosen that the allocation fails, where it `may`.
+#[inline]
+fn unless_refused(
+    family: Family,
+    alignment: usize,
+    bytes: usize,
+    may: bool,
+    call: impl FnOnce() -> Block,
+) -> Option<Block> {
+    let pc = tls::caller();
+    let Some(hook) = Hook::enter_outermost() else { return Some(call()) };
+    if may && bytes < LARGEST && hook.choose(choice::ALLOCATION, 2, false) != 0 {
+        return None;
     }
     let apart = if judge::is_active() { judge::allocate(alignment, bytes, family, pc) } else { core::ptr::null_mut() };
     let block = if apart.is_null() { call() } else { apart };
     if !block.is_null() {
         hook.record(Tag::Alloc, pc, &[block as u64, bytes as u64]);
     }
-    block
+    Some(block)
 }
 
 unsafe extern "C" fn allocate(bytes: size_t) -> Block {
@@ -235,6 +288,11 @@ unsafe extern "C" fn reallocate(block: Block, bytes: size_t) -> Block {
         // SAFETY: the caller's own block.
         return unsafe { __libc_realloc(block, bytes) };
     };
+    if bytes > 0 && bytes < LARGEST && hook.choose(choice::ALLOCATION, 2, false) != 0 {
+        // SAFETY: the calling thread's own errno.
+        unsafe { *libc::__errno_location() = libc::ENOMEM };
+        return core::ptr::null_mut();
+    }
     // SAFETY: the caller's own block; the old size only bounds what was copied.
     let (old, moved) = unsafe { (malloc_usable_size(block), __libc_realloc(block, bytes)) };
     if !moved.is_null() {
@@ -258,7 +316,11 @@ unsafe fn moved(block: Block, old: usize, bytes: size_t, pc: u64) -> Block {
     let hook = Hook::enter_outermost();
     let fails = hook.as_ref().is_some_and(|hook| bytes > 0 && hook.choose(choice::ALLOCATION, 2, false) != 0);
     let new = match bytes {
-        _ if fails => core::ptr::null_mut(),
+        _ if fails => {
+            // SAFETY: the calling thread's own errno.
+            unsafe { *libc::__errno_location() = libc::ENOMEM };
+            core::ptr::null_mut()
+        }
         0 => core::ptr::null_mut(),
         _ => match judge::allocate(SMALLEST, bytes, Family::C, pc) {
             // SAFETY: no precondition.

@@ -4,6 +4,8 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use mayhap_wire::ring::{ENVIRONMENT, TURNS_ENVIRONMENT};
 
+#[cfg(not(feature = "archive"))]
+use crate::fork_server;
 use crate::hook::{self, Hook};
 use crate::{
     channels, conditions, inline_hooks, judge, linger, modules, opaque_calls, process, real, replay, ring, sched, sys,
@@ -23,7 +25,7 @@ static CONSTRUCTOR: extern "C" fn() = start;
 static DESTRUCTOR: extern "C" fn() = process::finished;
 
 unsafe extern "C" {
-    static environ: *const *const libc::c_char;
+    static environ: *const *mut libc::c_char;
 }
 
 /// Every instrumented file's constructor calls this.
@@ -52,11 +54,18 @@ extern "C" fn init(caller: u64) {
         }
         return;
     }
-    if !open_ring() {
+    let ring = variable(ENVIRONMENT);
+    if ring.is_null() {
         return;
     }
     real::find_all();
     load_unwinder();
+    // What came before is the same in every run, and all that follows is a run's own.
+    #[cfg(not(feature = "archive"))]
+    fork_server::serve(variable(mayhap_wire::fork_server::ENVIRONMENT));
+    if !open_ring(ring) {
+        return;
+    }
     open_schedule();
     sys::register_barrier();
     process::prepare();
@@ -117,12 +126,8 @@ fn open_schedule() {
     }
 }
 
-/// Maps the ring that the environment names, if it does.
-fn open_ring() -> bool {
-    let path = variable(ENVIRONMENT);
-    if path.is_null() {
-        return false;
-    }
+/// Maps the ring that the environment names, if it can.
+fn open_ring(path: *const libc::c_char) -> bool {
     // SAFETY: the path ends in zero.
     unsafe {
         let file = sys::call(libc::SYS_open, [path as usize, (libc::O_RDWR | libc::O_CLOEXEC) as usize, 0, 0, 0, 0]);

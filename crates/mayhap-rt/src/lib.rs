@@ -47,6 +47,8 @@ mod file_words;
 #[cfg(not(feature = "archive"))]
 mod foreign;
 #[cfg(not(feature = "archive"))]
+mod fork_server;
+#[cfg(not(feature = "archive"))]
 mod glib;
 mod heap;
 mod hook;

@@ -67,6 +67,11 @@ mod looked_up {
             if found.is_null() { self.find() } else { found }
         }
 
+        /// Returns the function's address, null if there was none when the program started.
+        pub(crate) fn known(&self) -> *mut c_void {
+            self.found.load(Ordering::Relaxed)
+        }
+
         fn look_up(&self) -> *mut c_void {
             // SAFETY: names end in zero; the loader does not call back.
             unsafe {

@@ -3,7 +3,9 @@
 use std::fs::File;
 use std::path::Path;
 
-use object::{Object, ObjectSymbol, ReadCache};
+use object::elf::DT_NEEDED;
+use object::read::elf::{Dyn, ElfFile64};
+use object::{Endianness, Object, ObjectSymbol, ReadCache};
 
 /// What the linker put into a file to tell it from others.
 pub fn build_id(path: &Path) -> Option<Vec<u8>> {
@@ -11,6 +13,21 @@ pub fn build_id(path: &Path) -> Option<Vec<u8>> {
     let cache = ReadCache::new(&mut file);
     let parsed = object::File::parse(&cache).ok()?;
     Some(parsed.build_id().ok()??.to_vec())
+}
+
+/// The names of the libraries that the loader loads because the file itself says so.
+pub fn needed_libraries(path: &Path) -> Vec<String> {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let names = || {
+        let file = ElfFile64::<Endianness>::parse(&*bytes).ok()?;
+        let (endian, sections) = (file.endian(), file.elf_section_table());
+        let (entries, link) = sections.dynamic(endian, &*bytes).ok()??;
+        let texts = sections.strings(endian, &*bytes, link).ok()?;
+        let needed = entries.iter().filter(|entry| entry.tag(endian) == DT_NEEDED);
+        let names = needed.filter_map(|entry| entry.string(endian, texts).ok());
+        Some(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+    };
+    names().unwrap_or_default()
 }
 
 /// How a program is linked with a library of OpenMP.

@@ -11,6 +11,8 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"mayhapJ1");
 
 /// The environment variable that names the memory to the program.
 pub const ENVIRONMENT: &str = "MAYHAP_JUDGEMENT";
+/// How long the path in it is: as long as that of any descriptor of any process.
+pub const PATH_LENGTH: usize = 32;
 
 /// How deep a stack is shown.
 pub const STACK: usize = 32;

@@ -16,6 +16,7 @@ pub mod call_frame;
 pub mod channel;
 pub mod events;
 pub mod fast_path;
+pub mod fork_server;
 pub mod frame;
 pub mod inline_assembly;
 pub mod judgement;

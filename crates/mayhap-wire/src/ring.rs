@@ -42,6 +42,8 @@ pub const MAX_FRAMES: usize = 1 << 15;
 
 /// The environment variable that names the ring to the program.
 pub const ENVIRONMENT: &str = "MAYHAP_RING";
+/// How long the path in it is: as long as that of any descriptor of any process.
+pub const PATH_LENGTH: usize = 32;
 
 /// The first page of the ring. Writer and reader use separate cache lines.
 #[repr(C, align(64))]

@@ -13,7 +13,8 @@ use serde_json::Value;
 fn compile(folder: &Path, file: &str, is_fixed: bool) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(file);
     let fixed = if is_fixed { &["-DFIXED"][..] } else { &[] };
-    let words = ["cc", "-g", "-O1", "-pthread", "-o", "program", path.to_str().unwrap()];
+    let compiler = if file.ends_with(".c") { "cc" } else { "c++" };
+    let words = [compiler, "-g", "-O1", "-pthread", "-o", "program", path.to_str().unwrap()];
     let run = common::mayhap_in(folder, &[&words[..], fixed].concat());
     assert_eq!(run.code, Some(0), "{file}: {}", run.stderr);
 }
@@ -31,12 +32,15 @@ fn messages(document: &Value) -> Vec<String> {
 }
 
 /// Programs, what is asked for, and what is said of the failure.
-const CHOICES: [(&str, &[&str], &str); 5] = [
-    ("other_waiter_first", &[], "A notify wakes another thread than the one that has waited longest."),
-    ("allocation_unchecked", &["--faults", "malloc"], "An allocation fails."),
-    ("time_limit_ignored", &[], "The time limit of a wait is reached."),
-    ("wait_once", &["--faults", "wakeup"], "A wait on a condition ends though no thread has notified it."),
-    ("notified_after_the_end", &[], "Use after free"),
+const CHOICES: [(&str, &[&str], &str); 8] = [
+    ("other_waiter_first.c", &[], "A notify wakes another thread than the one that has waited longest."),
+    ("allocation_unchecked.c", &["--faults", "malloc"], "An allocation fails."),
+    ("grown_unchecked.c", &["--faults", "malloc"], "An allocation fails."),
+    ("thrown_with_lock.cpp", &["--faults", "malloc"], "An allocation fails."),
+    ("handler_frees_nothing.cpp", &["--faults", "malloc"], "An allocation fails."),
+    ("time_limit_ignored.c", &[], "The time limit of a wait is reached."),
+    ("wait_once.c", &["--faults", "wakeup"], "A wait on a condition ends though no thread has notified it."),
+    ("notified_after_the_end.c", &[], "Use after free"),
 ];
 
 #[test]
@@ -44,10 +48,10 @@ fn what_else_than_the_order_decides_is_explored() {
     let folder = tempfile::tempdir().unwrap();
     for (name, asked, said) in CHOICES {
         let options = [&["--strategy", "rf", "--max-schedules", "60"], asked].concat();
-        compile(folder.path(), &format!("explore_choices/{name}.c"), false);
+        compile(folder.path(), &format!("explore_choices/{name}"), false);
         let found = messages(&explore(folder.path(), &options));
         assert!(found.iter().any(|message| message.contains(said)), "{name}: {found:?}");
-        compile(folder.path(), &format!("explore_choices/{name}.c"), true);
+        compile(folder.path(), &format!("explore_choices/{name}"), true);
         let document = explore(folder.path(), &options);
         assert_eq!(messages(&document), [] as [String; 0], "{name}: its fix");
         assert_eq!(document["exploration"]["open"], 0, "{name}: its fix");

@@ -82,15 +82,18 @@ impl Identity {
     }
 }
 
-/// A text that differs between builds of a program; the program is looked for as a shell would.
-pub fn build_of(program: &OsStr) -> Option<String> {
+/// The file of a program, which is looked for as a shell would.
+pub fn program_file(program: &OsStr) -> Option<PathBuf> {
     let path = Path::new(program);
-    let path = if program.as_encoded_bytes().contains(&b'/') {
-        path.to_path_buf()
-    } else {
-        std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(path)).find(|path| path.is_file())?
-    };
-    Some(match Identity::of(&path)? {
+    if program.as_encoded_bytes().contains(&b'/') {
+        return Some(path.to_path_buf());
+    }
+    std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(path)).find(|path| path.is_file())
+}
+
+/// A text that differs between builds of a program.
+pub fn build_of(program: &OsStr) -> Option<String> {
+    Some(match Identity::of(&program_file(program)?)? {
         Identity::Build(id) => id.iter().map(|byte| format!("{byte:02x}")).collect(),
         Identity::Seen(bytes, changed) => {
             let since = changed.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok()).unwrap_or_default();

@@ -3,7 +3,9 @@
 pub(crate) mod deltas;
 pub(crate) mod ending;
 pub(crate) mod file;
+pub(crate) mod fork_server;
 pub(crate) mod packing;
+pub(crate) mod process;
 pub(crate) mod program;
 pub(crate) mod recorder;
 pub(crate) mod ring;

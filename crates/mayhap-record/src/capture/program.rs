@@ -1,22 +1,22 @@
 //! Runs the program and takes what it records.
 
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mayhap_wire::ring::{ENVIRONMENT, UNITS, state};
-use mayhap_wire::schedule;
+use mayhap_wire::{fork_server, schedule};
 use rustix::event::{PollFd, PollFlags};
-use rustix::process::{Pid, PidfdFlags};
 use rustix::time::Timespec;
 use signal_hook::SigId;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use crate::Error;
+use crate::capture::process::{Process, Start};
 use crate::capture::ring::Ring;
 use crate::options::Options;
 
@@ -30,7 +30,7 @@ const NAP: Duration = Duration::from_millis(2);
 /// Looks after a program while it runs.
 pub trait Monitor {
     /// Called every few milliseconds, and when the program has ended; `units` counts what it has recorded so far.
-    fn look(&mut self, child: &mut Child, units: u64) -> Result<(), Error>;
+    fn look(&mut self, child: &mut Process<'_>, units: u64) -> Result<(), Error>;
 
     /// Called before that once the runtime has found that no thread can go on.
     fn nothing_runs(&mut self) {}
@@ -43,7 +43,7 @@ pub trait Monitor {
 pub struct Unwatched;
 
 impl Monitor for Unwatched {
-    fn look(&mut self, _child: &mut Child, _units: u64) -> Result<(), Error> {
+    fn look(&mut self, _child: &mut Process<'_>, _units: u64) -> Result<(), Error> {
         Ok(())
     }
 }
@@ -86,31 +86,27 @@ pub fn command(program: &[OsString], runtime: &Path) -> Result<Command, Error> {
     command.env("LD_LIBRARY_PATH", libraries);
     // No schedule, in as many bytes as one takes.
     command.env(schedule::ENVIRONMENT, "/".repeat(schedule::PATH_LENGTH));
+    command.env(fork_server::ENVIRONMENT, fork_server::RUNS);
     Ok(command)
 }
 
 /// Runs a program and hands on what it records.
 pub(crate) fn drive(
-    mut command: Command,
+    mut start: Start<'_>,
     options: &Options,
     monitor: &mut dyn Monitor,
     take: &mut dyn FnMut(&[u32]),
 ) -> Result<(ExitStatus, Ring), Error> {
     let mut ring = Ring::create(UNITS, options)
         .map_err(|error| Error::new(format_args!("cannot create shared memory for the recording: {error}")))?;
-    command.env(ENVIRONMENT, ring.path());
-    let child = command.spawn();
-    let name = PathBuf::from(command.get_program());
-    // Ends of pipes that the program has are closed here with the command.
-    drop(command);
-    let child = child.map_err(|error| Error::cannot_run(&name, &error))?;
-    let status = drain(child, &mut ring, monitor, take)?;
+    start.command().env(ENVIRONMENT, ring.path());
+    let status = drain(start.spawn()?, &mut ring, monitor, take)?;
     Ok((status, ring))
 }
 
 /// Takes units until the program has ended and all were taken.
 fn drain(
-    mut child: Child,
+    mut child: Process<'_>,
     ring: &mut Ring,
     monitor: &mut dyn Monitor,
     take: &mut dyn FnMut(&[u32]),
@@ -121,8 +117,6 @@ fn drain(
     let mut nap = Duration::from_micros(50);
     let mut ended = None;
     let mut count = 0;
-    // Old kernels do not tell.
-    let exit = rustix::process::pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).ok();
     loop {
         // First the state, then what was written before it.
         if ended.is_none() {
@@ -152,7 +146,7 @@ fn drain(
             return Ok(status);
         }
         nap = if took { Duration::from_micros(50) } else { (nap * 2).min(NAP) };
-        match &exit {
+        match child.exit() {
             Some(exit) if ended.is_none() => wait_for(exit, nap),
             _ => std::thread::sleep(nap),
         }
@@ -160,10 +154,10 @@ fn drain(
 }
 
 /// Waits for a process to end, so long at most.
-fn wait_for(process: &OwnedFd, longest: Duration) {
+fn wait_for(process: BorrowedFd<'_>, longest: Duration) {
     let timeout = Timespec { tv_sec: 0, tv_nsec: longest.subsec_nanos().into() };
     // Whether it ended, or a signal came, is looked at next.
-    let _ = rustix::event::poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&timeout));
+    let _ = rustix::event::poll(&mut [PollFd::from_borrowed_fd(process, PollFlags::IN)], Some(&timeout));
 }
 
 /// Whether a process that is not the program's first one still writes. Its number may be that of another process, if the
@@ -209,7 +203,7 @@ impl Signals {
     }
 
     /// Passes signals on that were meant for the recorder alone; those of the terminal reach the program anyway.
-    fn forward(&self, child: &Child) {
+    fn forward(&self, child: &Process<'_>) {
         for (signal, flag, _) in &self.caught {
             let once = flag.swap(0, Ordering::Relaxed) != 0;
             if once

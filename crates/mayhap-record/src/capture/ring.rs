@@ -7,12 +7,9 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use mayhap_wire::ring::{DATA_OFFSET, HEAD_INVALID, MAGIC, offset};
+use mayhap_wire::ring::{DATA_OFFSET, HEAD_INVALID, MAGIC, PATH_LENGTH, offset};
 
 use crate::options::Options;
-
-/// As long as the path of any process and file.
-const PATH_LENGTH: usize = 32;
 
 /// A ring in memory shared with the program.
 pub(crate) struct Ring {

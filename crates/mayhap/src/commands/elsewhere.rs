@@ -165,11 +165,12 @@ pub(super) fn work() -> Result<Exit, Failure> {
         faults: start.faults,
         folder: temporary.path().to_path_buf(),
         libraries: Some(here.to_path_buf()),
+        servers: Some(std::sync::Arc::default()),
     };
     let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_string();
     for line in lines {
         let asked: Entry<Rest> = Entry::from_bytes(line?.as_bytes()).map_err(Failure::new)?;
-        let tried = runs.make(&asked.made, Duration::from_secs_f64(start.seconds), 0)?;
+        let tried = runs.make(&asked.made, Duration::from_secs_f64(start.seconds))?;
         let ended_well = tried.capture.status.success() && !tried.late && !tried.is_stuck && tried.misuse.is_none();
         let outcome = Explorer::outcome(&asked.made, &tried)?;
         let rest = Rest { ended_well, machine: machine.clone() };

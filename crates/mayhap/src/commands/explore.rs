@@ -128,7 +128,7 @@ enum How {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum Fault {
-    /// malloc, calloc, realloc and their like return no memory
+    /// malloc, calloc, realloc and their like return no memory, new throws std::bad_alloc
     Malloc,
     /// Waits with a time limit reach it, however long it is; limits of up to 150 ms on conditions are always tried
     Timeout,

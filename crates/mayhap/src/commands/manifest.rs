@@ -97,11 +97,12 @@ fn repeat(manifest: &Manifest) -> Result<Result<usize, String>, Failure> {
         faults: manifest.faults,
         folder: folder.path().to_path_buf(),
         libraries: None,
+        servers: Some(std::sync::Arc::default()),
     };
     let limit = std::time::Duration::from_secs_f64(TIMEOUT);
     for (number, steps) in closure::unfold(manifest).unwrap_or_default().iter().enumerate() {
         let turns = turns_of(steps);
-        let outcome = Outcome::in_turns(&runs.make(&Next::Turns(turns, IN_TURNS), limit, 0)?)?;
+        let outcome = Outcome::in_turns(&runs.make(&Next::Turns(turns, IN_TURNS), limit)?)?;
         if let Some(unseen) = outcome.unseen.first() {
             return Ok(Err(format!("run {number}: {unseen}")));
         }

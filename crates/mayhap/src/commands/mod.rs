@@ -34,6 +34,7 @@ pub mod record;
 mod refutation;
 pub mod replay;
 pub mod report;
+mod ruled_out;
 pub mod run;
 pub mod stats;
 pub mod suite;

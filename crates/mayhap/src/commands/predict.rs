@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use mayhap_detect::candidates::Limits;
 use mayhap_predict::Rung;
-use mayhap_report::places::short;
-use mayhap_report::{Report, counted};
+use mayhap_report::Report;
 use mayhap_trace::validate::Repaired;
-use mayhap_trace::{EventId, Trace, format};
+use mayhap_trace::{Trace, format};
 use mayhap_witness::Kind;
 
 use super::check::EngineArgs;
 use super::generate::count;
 use super::nondeterminism::{self, ReadsJson};
+use super::ruled_out;
 use crate::input::{Loaded, TraceArgs, doubts};
 use crate::options::Environment;
 use crate::output::Format;
 use crate::reporting::ReportArgs;
 use crate::table::Align::{Left, Right};
-use crate::table::{Table, grouped, shortened};
+use crate::table::{Table, grouped};
 use crate::{Exit, Failure, notes};
 use mayhap_analyse::{Options, Prediction, predict};
 use mayhap_job::suggest::{self, replay_command};
@@ -170,7 +170,8 @@ impl Args {
         }
         let exit = self.report.finish(out, report, prediction.tally.unknown > 0)?;
         if self.explain && self.report.format == Format::Text {
-            print_ruled_out(out, &self.trace.trace, loaded.execution.trace(), &options, &prediction)?;
+            let see = |target: &_| Some(suggest::question(&self.trace.trace, target, options.model, false));
+            ruled_out::print(out, loaded.execution.trace(), &prediction, &see)?;
         }
         if self.stats && self.report.format == Format::Text {
             print_stats(out, &prediction)?;
@@ -292,35 +293,6 @@ fn report(
         report.nondeterminism = Some(serde_json::to_value(reads).map_err(Failure::new)?);
     }
     Ok(report)
-}
-
-/// The maximum length of a name in a list of candidates.
-const NAME: usize = 60;
-
-/// Lists what the run does not imply, and why.
-fn print_ruled_out(
-    out: &mut dyn Write,
-    path: &Path,
-    trace: &Trace,
-    options: &Options,
-    prediction: &Prediction,
-) -> io::Result<()> {
-    writeln!(out, "\nNot implied by this run: {}", counted(prediction.tally.all_refuted(), "candidate"))?;
-    for ruled_out in &prediction.ruled_out {
-        let place = |event: EventId| {
-            let event = trace.event(event);
-            let thread = shortened(trace.tables().threads.get(event.thread.index()), NAME);
-            match trace.tables().location(event.location) {
-                Some(location) => format!("{thread} at {}", shortened(&short(location), NAME)),
-                None => thread,
-            }
-        };
-        let events: Vec<String> = ruled_out.target.events().into_iter().map(place).collect();
-        writeln!(out, "  {} ({})", ruled_out.kind.name(), events.join("; "))?;
-        writeln!(out, "    why  {}", ruled_out.reason)?;
-        writeln!(out, "    see  {}", suggest::question(path, &ruled_out.target, options.model, false))?;
-    }
-    Ok(())
 }
 
 fn print_stats(out: &mut dyn Write, prediction: &Prediction) -> io::Result<()> {

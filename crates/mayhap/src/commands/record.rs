@@ -16,6 +16,7 @@ use crate::{Exit, Failure};
 use mayhap_instrument::runtime;
 use mayhap_job::{KEPT, Stdin};
 use mayhap_record::{self as record, Limits, Options};
+use mayhap_replay::fixed_addresses;
 
 /// Run a program once and save its trace
 ///
@@ -189,7 +190,14 @@ impl Args {
         let folder = tempfile::tempdir()
             .map_err(|error| Failure::new(format_args!("cannot create a temporary folder: {error}")))?;
         let stdin = Stdin::look(folder.path())?;
-        let mut command = record::command(&self.program, &runtime::folder()?)?;
+        // Where the seed or a list decides the order, addresses are the same in every run, too.
+        let fixes = options.schedule != Schedule::Free || self.turns.is_some();
+        let is_there = record::program_file(&self.program[0]).is_some_and(|file| file.is_file());
+        let program = match fixes && is_there && fixed_addresses::can_be_fixed() {
+            true => fixed_addresses::fixed(&self.program),
+            false => self.program.clone(),
+        };
+        let mut command = record::command(&program, &runtime::folder()?)?;
         command.stdin(stdin.only()?);
         if let Some(turns) = &self.turns {
             let turns = turns.canonicalize().map_err(|error| Failure::at(turns, error))?;

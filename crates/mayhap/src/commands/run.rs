@@ -17,14 +17,16 @@ use super::arguments::{compiler_of, misplaced, unknown_option};
 use super::check::EngineArgs;
 use super::predict::KindName;
 use super::record::{How, InputArgs, LingerArgs};
+use super::ruled_out;
 use crate::files::Contents;
 use crate::notes::note;
 use crate::options::Environment;
+use crate::output::Format;
 use crate::reporting::ReportArgs;
 use crate::table::grouped;
 use crate::{Exit, Failure};
 use mayhap_analyse as predict;
-use mayhap_job::suggest::shell_word;
+use mayhap_job::suggest::{self, shell_word};
 use mayhap_job::{Exploring, Job, Stage};
 use mayhap_replay::session::effect_and_outcome;
 
@@ -118,6 +120,10 @@ pub struct Args {
     #[command(flatten)]
     engine: EngineArgs,
 
+    /// Also list what the recorded runs do not imply, each with the reason
+    #[arg(long)]
+    explain: bool,
+
     #[command(flatten)]
     report: ReportArgs,
 
@@ -170,9 +176,16 @@ impl Args {
             explore: Exploring::for_seconds(self.explore),
         };
         let terminal = std::io::stderr().is_terminal();
+        let mut explained = Vec::new();
         let mut done = job.run(&mut |stage| {
             if terminal {
                 progress(&stage);
+            }
+            if let Stage::Predicted { trace, path, prediction, .. } = stage {
+                let model = self.engine.model(trace);
+                let see = |target: &_| self.keep.is_some().then(|| suggest::question(path, target, model, false));
+                // Memory takes all that is written.
+                let _ = ruled_out::print(&mut explained, trace, prediction, &see);
             }
         })?;
         if self.keep.is_none() {
@@ -185,6 +198,9 @@ impl Args {
             done.report.of_test(test);
         }
         let exit = self.report.finish(out, done.report, done.undecided)?;
+        if self.explain && self.report.format == Format::Text {
+            out.write_all(&explained)?;
+        }
         Ok(if done.interrupted && exit != Exit::Found { Exit::Interrupted } else { exit })
     }
 }
@@ -225,7 +241,7 @@ pub(super) fn progress(stage: &Stage<'_>) {
             format!("recorded {} events of {} threads", grouped(trace.len() as u64), grouped(threads))
         }
         Stage::Predicting => "looking for bugs in other interleavings".into(),
-        Stage::Predicted { prediction, new } => {
+        Stage::Predicted { prediction, new, .. } => {
             format!("{} candidates, {} new findings", grouped(prediction.tally.candidates), new.len())
         }
         Stage::Replaying { finding } => format!("replaying: {}", finding.title),
