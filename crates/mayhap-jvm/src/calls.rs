@@ -307,6 +307,7 @@ impl Here {
             self.order(pending.word);
             return (self.runtime.outside)();
         }
+        counts.store(SINGLE, Ordering::Relaxed);
         self.branch();
         match name {
             "acquire" | "acquireUninterruptibly" => {
@@ -324,7 +325,6 @@ impl Here {
             "drainPermits" => self.not_seen("a semaphore's permits are drained"),
             _ => self.order(pending.word),
         }
-        counts.store(SINGLE, Ordering::Relaxed);
     }
 
     /// Says once for each reason that something is not seen: then nothing is proven.

@@ -137,8 +137,12 @@ unsafe extern "C" fn announce(pc: u64, address: u64, writes: bool, is_branched: 
     }
 }
 
-/// The thread is about to do an atomic operation, and keeps the token until [`atomic_end`].
+/// The thread is about to do an atomic operation, and keeps the token until [`atomic_end`] and on: where the agent announces an operation before the
+/// program does it, no other thread may come in between. So others get their turn before the operation.
 extern "C" fn atomic_begin(pc: u64, address: u64) {
+    if let Some(hook) = Hook::enter() {
+        hook.sync_point();
+    }
     drop(Hook::enter_for(Tag::Atomic, pc, address));
 }
 
@@ -150,7 +154,6 @@ extern "C" fn atomic_end(pc: u64, address: u64, kind: u32, form: u32, found: u64
     replay::check_atomic(hook.thread(), kind as u8, pc, address);
     let word = form.in_word(atomic_word(kind, mayhap_wire::ring::order::SEQ_CST, 8));
     hook.record(Tag::Atomic, pc, &[address, word, found, written]);
-    hook.sync_point();
 }
 
 /// Writes a record of two words.
