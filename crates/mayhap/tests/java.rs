@@ -182,6 +182,31 @@ fn virtual_threads_are_said_to_be_unseen() {
     assert!(wrong.is_empty() && said.contains("virtual threads are not supported"), "{wrong:?} {said}");
 }
 
+/// Takes about a minute: it runs where `MAYHAP_CASES` or `CI` is set.
+#[test]
+fn maven_shows_which_test_has_the_race() {
+    if rounds().is_none() && std::env::var_os("CI").is_none() || !needs::tool("mvn", "maven") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/maven");
+    for file in ["pom.xml", "src/main/java/shop/Till.java", "src/test/java/shop/TillTest.java"] {
+        let place = folder.path().join(file);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::copy(sample.join(file), place).unwrap();
+    }
+    let plain = Command::new("mvn").args(["-q", "-B", "test"]).current_dir(folder.path()).status().unwrap();
+    if !plain.success() {
+        return needs::missing("Maven cannot build the sample: it does not reach its registry");
+    }
+    let agent = mayhap_in(folder.path(), &["java", "--agent"]).stdout;
+    let option = format!("-DargLine={}", agent.trim_end());
+    let run = mayhap_in(folder.path(), &["run", "--explore", "0", "--", "mvn", "-q", "-B", "test", &option]);
+    assert_eq!(run.code, Some(1), "{}{}", run.stdout, run.stderr);
+    assert!(run.stdout.contains("shop.TillTest.sellsToTwoCustomers(TillTest.java:"), "{}", run.stdout);
+    assert!(!run.stdout.contains("greetsTwoCustomers") && !run.stdout.contains("sellsOnce"), "{}", run.stdout);
+}
+
 #[test]
 fn a_deadlock_of_monitors_is_forced() {
     let Some(folder) = compiled() else { return };
