@@ -5,13 +5,14 @@ use std::ffi::CString;
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::class::file::{ClassFile, of_natives};
+use crate::class::file::{ClassFile, flag, of_natives};
 use crate::jvm::{CAPABILITIES, Callbacks, Jni, Jvmti, Ref, event};
 use crate::objects::JVMTI;
-use crate::rewrite::{self, HOOKS, Place};
+use crate::places::Place;
+use crate::rewrite::{self, HOOKS};
 use crate::runtime;
 use crate::shadow::{self, EXTRA};
-use crate::{calls, classes, hooks, library};
+use crate::{arguments, callbacks, calls, classes, conditions, hooks, library};
 
 const JVMTI_VERSION: c_int = 0x3001_0000;
 const OK: c_int = 0;
@@ -62,6 +63,7 @@ unsafe extern "C" fn Agent_OnLoad(vm: Vm, options: *const c_char, _reserved: *mu
         (event::THREAD_START, thread_starts as *const c_void),
         (event::THREAD_END, thread_ends as *const c_void),
         (event::CLASS_FILE_LOAD, loads as *const c_void),
+        (event::CLASS_PREPARE, is_prepared as *const c_void),
         (event::GC_START, collects as *const c_void),
         (event::GC_FINISH, collected as *const c_void),
     ] {
@@ -97,12 +99,13 @@ extern "C" fn initialised(jvmti: Jvmti, jni: Jni, _thread: Ref) {
         return;
     }
     READY.store(true, Ordering::Release);
-    for number in [event::CLASS_FILE_LOAD, event::THREAD_START, event::THREAD_END] {
+    for number in [event::CLASS_FILE_LOAD, event::CLASS_PREPARE, event::THREAD_START, event::THREAD_END] {
         jvmti.set_event_mode(1, number, core::ptr::null_mut());
     }
     if REWRITES_ALL.load(Ordering::Relaxed) {
         return;
     }
+    keep_outputs(jni);
     let mut found = Vec::new();
     for class in library::with_entries() {
         let Ok(name) = CString::new(class) else { continue };
@@ -119,6 +122,28 @@ extern "C" fn initialised(jvmti: Jvmti, jni: Jni, _thread: Ref) {
     }
 }
 
+/// Keeps the machine's own streams for output.
+fn keep_outputs(jni: Jni) {
+    let system = jni.find_class(c"java/lang/System".as_ptr());
+    for (place, name) in calls::STANDARD.iter().zip([c"out", c"err"]) {
+        let field = jni.static_field_id(system, name.as_ptr(), c"Ljava/io/PrintStream;".as_ptr());
+        let stream = if field.is_null() { field } else { jni.static_object(system, field) };
+        if !stream.is_null() {
+            place.store(jni.global(stream), Ordering::Release);
+        }
+    }
+    jni.take_exception();
+}
+
+/// A class is ready: its fields can be asked for.
+extern "C" fn is_prepared(jvmti: Jvmti, jni: Jni, _thread: Ref, class: Ref) {
+    if runtime::get().is_some()
+        && let Some(known) = classes::named(&jvmti.class_name(class)).filter(|known| !known.is_library)
+    {
+        known.has_mirror(jni.global(class));
+    }
+}
+
 fn define_hooks(jni: Jni) -> bool {
     let Some(bytes) = of_natives(HOOKS, &natives()) else { return false };
     let Ok(name) = CString::new(HOOKS) else { return false };
@@ -131,7 +156,9 @@ fn define_hooks(jni: Jni) -> bool {
 
 /// All native methods of the class with the hooks. The machine finds them in this library by their names.
 fn natives() -> Vec<(&'static str, &'static str)> {
-    let listed = hooks::NATIVES.iter().chain(calls::NATIVES).chain(calls::TIMED).copied();
+    let listed = hooks::NATIVES.iter().chain(calls::NATIVES).chain(arguments::NATIVES);
+    let listed = listed.chain(conditions::NATIVES).chain(conditions::TIMED);
+    let listed = listed.chain(callbacks::NATIVES).chain(callbacks::BRACKETS).chain(callbacks::CAUGHT).copied();
     listed.chain([("out", "()V")]).collect()
 }
 
@@ -208,17 +235,32 @@ fn rewritten(bytes: &[u8], is_library: bool) -> Option<Vec<u8>> {
         places.push((number, place));
         number
     };
+    if is_library && library::entries_of(&file.name).any(|entry| !file.methods.iter().any(|own| own.name == entry)) {
+        not_seen(&format!(
+            "this version of Java has another {} than those that are known",
+            file.name.replace('/', ".")
+        ));
+    }
+    if !is_library && file.methods.iter().any(|method| method.flags & flag::NATIVE != 0) {
+        not_seen(&format!("{} has native methods", file.name.replace('/', ".")));
+    }
     let mut skipped = Vec::new();
     let out = match is_library {
         true => rewrite::library_class(&mut file, &mut number)?,
         false => rewrite::class(&mut file, &mut number, &mut skipped)?,
     };
     if !skipped.is_empty() {
-        eprintln!("mayhap: not recorded, since they would become too long: {} of {}", skipped.join(", "), file.name);
-        if let Some(runtime) = runtime::get() {
-            (runtime.unseen)();
-        }
+        let class = file.name.replace('/', ".");
+        not_seen(&format!("methods of {class} would become too long with hooks ({})", skipped.join(", ")));
     }
     classes::enter(&file, bytes, places)?;
     Some(out)
+}
+
+/// Something will not be seen: then nothing is proven.
+fn not_seen(what: &str) {
+    if let Some(runtime) = runtime::get() {
+        (runtime.unseen)();
+        eprintln!("mayhap: {what}: this is not recorded, so findings of this run are at most suspected");
+    }
 }

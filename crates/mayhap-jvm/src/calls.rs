@@ -1,14 +1,17 @@
 //! Calls of Java's library that synchronise, as what they mean: one hook before the call, one after it.
 
 use core::ffi::{CStr, c_void};
-use std::cell::RefCell;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, OnceLock};
 
-use crate::hooks::{LOAD, SECOND, STORE, UPDATE, Waited, here, natives};
-use crate::jvm::{Jni, Ref, Value};
+use crate::hooks::{LOAD, STORE, UPDATE, WRITE, here, natives};
+use crate::jvm::{Jni, Ref};
 use crate::library::{self, Kind};
 use crate::objects::Here;
+use crate::pending::{self, Pending, begin, ended, whole};
+use crate::places::What;
+use crate::position;
 use crate::runtime::how;
 use crate::shadow::{self, EXTRA, FIELDS, ORDER};
 
@@ -19,46 +22,21 @@ const PLAIN: u32 = 0;
 const EXCHANGE: u32 = 1;
 const COMPARE: u32 = 2;
 
-/// A call under way.
-#[derive(Clone, Copy)]
-struct Pending {
-    pc: u64,
-    block: u64,
-    kind: Kind,
-    /// What an atomic variable held before.
-    found: u64,
-    /// A lock that was tried was free.
-    got: bool,
-    /// The object; of an atomic variable a reference that lasts as long as the call.
-    object: Ref,
-}
+/// A word of a semaphore's block says how it is used.
+const COUNTS: u64 = FIELDS + 40;
+const SINGLE: u64 = 1;
+const ORDERED: u64 = 2;
 
-thread_local! { static PENDING: RefCell<Vec<Pending>> = const { RefCell::new(Vec::new()) }; }
+/// The machine's own streams for output: references that last.
+pub(crate) static STANDARD: [AtomicPtr<c_void>; 2] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 2];
 
-/// How deep calls may be nested before those that ended by exceptions are forgotten.
-const DEEPEST: usize = 256;
-
-fn begin(pending: Pending) {
-    PENDING.with_borrow_mut(|all| {
-        if all.len() >= DEEPEST {
-            all.clear();
-        }
-        all.push(pending);
-    });
-}
-
-/// The call that was begun at this place. Those inside it that ended by exceptions are forgotten.
-fn ended(pc: u64) -> Option<Pending> {
-    PENDING.with_borrow_mut(|all| {
-        let at = all.iter().rposition(|pending| pending.pc == pc)?;
-        let found = all[at];
-        all.truncate(at);
-        Some(found)
-    })
+thread_local! {
+    /// The time limit of the call that comes next, in nanoseconds.
+    static LIMIT: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
 /// What stands for everything that has no object of its own.
-fn anything(here: Here) -> u64 {
+pub(crate) fn anything(here: Here) -> u64 {
     static BLOCK: OnceLock<u64> = OnceLock::new();
     *BLOCK.get_or_init(|| {
         let block = shadow::block(64).unwrap_or(0);
@@ -70,66 +48,122 @@ fn anything(here: Here) -> u64 {
 impl Here {
     fn before_call(self, object: Ref, argument: Ref) {
         let Some(block) = self.block(object) else { return };
-        let (meta, name) = (self.meta(object), self.site.method());
-        let mut pending = Pending { pc: self.at(), block, kind: meta.kind, found: 0, got: false, object };
-        match meta.kind {
-            Kind::Own | Kind::Silent | Kind::Executor => (self.runtime.outside)(),
+        let (kind, name) = (self.kind_here(object), self.site.method());
+        let (level, word) = (position::level(), whole(block) + ORDER);
+        if self.site.method_class().ends_with("/misc/Unsafe") {
+            self.not_seen("memory is accessed through Unsafe");
+        }
+        let mut pending = Pending { pc: self.at(), block, kind, found: 0, got: false, object, level, word, name };
+        let limit = if self.takes_nothing() { None } else { LIMIT.replace(None) };
+        match kind {
+            // What it calls is the program's own.
+            Kind::Own if !library::is_library(self.site.method_class()) => {
+                begin(pending);
+                return (self.runtime.call)(self.at(), position::stack());
+            }
+            Kind::Own | Kind::Silent | Kind::Executor => {}
             Kind::Delegate => {
                 let executor = self.part(object, c"e", c"Ljava/util/concurrent/ExecutorService;");
                 pending.block = self.block(executor).unwrap_or(block);
-                (self.runtime.outside)();
             }
             Kind::Thread => self.before_thread(object, block, name),
-            Kind::Lock => self.before_lock(&mut pending, name),
-            Kind::ReadLock | Kind::WriteLock => self.before_rw(&mut pending, name),
-            Kind::Condition | Kind::Future => (self.runtime.outside)(),
-            Kind::Semaphore => self.before_semaphore(block, name),
+            Kind::Lock => self.before_lock(&mut pending, name, limit),
+            Kind::ReadLock | Kind::WriteLock => self.before_rw(&mut pending, name, limit),
+            Kind::Condition | Kind::Future => {}
+            Kind::Semaphore => self.before_semaphore(&mut pending, name, limit),
             Kind::Atomic => {
                 self.branch();
                 (self.runtime.atomic_begin)(self.at(), block + FIELDS);
                 pending.found = self.atomic_value(object);
                 pending.object = self.jni.global(object);
             }
-            Kind::Plain => self.contents(block, name),
+            Kind::Plain => {
+                self.contents(block, self.only_reads());
+                if self.site.method_class().starts_with("java/util/stream/") && self.is_parallel(object) {
+                    pending.word = anything(self) + ORDER;
+                    pending.kind = Kind::Ordered;
+                    self.order(pending.word);
+                }
+            }
             Kind::Synchronized => {
                 self.enter(block);
-                self.contents(block, name);
+                self.contents(block, self.only_reads());
                 self.exit(block);
             }
-            Kind::Ordered => {
-                self.order(block + ORDER);
-                (self.runtime.outside)();
+            Kind::Output if self.is_standard_output(object) => pending.kind = Kind::Silent,
+            Kind::Handle => self.before_handle(&mut pending, object, argument),
+            Kind::Ordered if self.is_reflection() => self.before_reflection(&mut pending, object, argument),
+            Kind::Ordered => self.order(pending.word),
+            Kind::Anything | Kind::Output => {
+                // A task for a pool.
+                if !argument.is_null() && self.meta(argument).kind == Kind::Future {
+                    self.block(argument).into_iter().for_each(|task| self.done(task));
+                }
+                pending.word = anything(self) + ORDER;
+                pending.kind = Kind::Ordered;
+                self.order(pending.word);
             }
         }
-        if !argument.is_null()
-            && self.meta(argument).kind == Kind::Plain
-            && meta.kind != Kind::Ordered
-            && let Some(other) = self.block(argument)
-            && name.ends_with("All")
-        {
-            (self.runtime.access)(self.site.pc + SECOND, other + FIELDS, false, false);
-        }
+        let keeps_turn = pending.kind != Kind::Ordered
+            && matches!(kind, Kind::Plain | Kind::Synchronized | Kind::Atomic | Kind::Handle | Kind::Lock)
+            || matches!(kind, Kind::ReadLock | Kind::WriteLock | Kind::Semaphore | Kind::Thread)
+            || pending.kind == Kind::Handle;
         begin(pending);
+        position::goes_outside();
+        if !keeps_turn {
+            (self.runtime.outside)();
+        }
+    }
+
+    /// What an object is to the method that is called here: a method of the program's own may do anything.
+    fn kind_here(self, object: Ref) -> Kind {
+        let meta = self.meta(object);
+        let is_own = meta.class.is_some_and(|class| class.declares(self.site.method()));
+        if is_own { Kind::Own } else { meta.kind }
+    }
+
+    /// Whether the called method of a collection only looks.
+    fn only_reads(self) -> bool {
+        library::only_reads(self.site.method()) || self.site.method_class().starts_with("java/util/stream/")
     }
 
     /// The contents of an object of the library are read or written.
-    fn contents(self, block: u64, name: &str) {
-        let whole = shadow::word(block + EXTRA).load(Ordering::Relaxed);
-        self.touch(if whole == 0 { block } else { whole }, !library::only_reads(name));
+    pub(crate) fn contents(self, block: u64, only_reads: bool) {
+        self.touch(whole(block), !only_reads, if only_reads { 0 } else { WRITE });
     }
 
-    fn touch(self, block: u64, writes: bool) {
+    fn touch(self, block: u64, writes: bool, place: u64) {
         let address = block + FIELDS;
-        (self.runtime.access)(self.site.pc, address, writes, self.site.branched);
+        (self.runtime.access)(self.site.pc + place, address, writes, self.site.branched);
         if writes {
             // No two states are known to be the same.
             shadow::word(address).fetch_add(1, Ordering::Relaxed);
         }
     }
 
+    fn is_parallel(self, stream: Ref) -> bool {
+        let class = self.jni.class_of(stream);
+        let method = self.jni.method_id(class, c"isParallel".as_ptr(), c"()Z".as_ptr());
+        self.jni.delete_local(class);
+        if method.is_null() {
+            self.jni.take_exception();
+            return false;
+        }
+        self.jni.call_boolean(stream, method, core::ptr::null()) != 0
+    }
+
+    /// Whether the object is what the machine started with as its output or its output for errors.
+    fn is_standard_output(self, object: Ref) -> bool {
+        STANDARD.iter().any(|known| {
+            let known = known.load(Ordering::Acquire);
+            !known.is_null() && self.jni.is_same(known, object) != 0
+        })
+    }
+
     fn before_thread(self, thread: Ref, block: u64, name: &str) {
         let child = shadow::word(block + EXTRA).load(Ordering::Acquire);
         match name {
+            "isInterrupted" => self.order(block + ORDER),
             "start" => self.starts(thread),
             "join" if child != 0 && self.takes_nothing() => {
                 self.branch();
@@ -140,22 +174,39 @@ impl Here {
     }
 
     fn takes_nothing(self) -> bool {
-        matches!(&self.site.what, crate::rewrite::What::Call(member) if member.descriptor.starts_with("()"))
+        matches!(&self.site.what, What::Call(member) if member.descriptor.starts_with("()"))
     }
 
-    fn before_lock(self, pending: &mut Pending, name: &str) {
+    fn before_lock(self, pending: &mut Pending, name: &str, limit: Option<u64>) {
         let Some(sync) = self.sync_of(pending.object, Kind::Lock) else { return };
         pending.block = sync;
         match name {
             "lock" | "lockInterruptibly" => self.enter(sync),
             "unlock" => self.exit(sync),
             "tryLock" => {
-                pending.got = self.try_enter(sync);
+                pending.got = self.try_for(limit, &|| self.try_enter(sync));
                 if !pending.got && !self.takes_nothing() {
                     (self.runtime.outside)();
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Tries until it works or the time of the call is over: a thread that got the program's lock before its shadow would be in the way of another.
+    fn try_for(self, limit: Option<u64>, attempt: &dyn Fn() -> bool) -> bool {
+        let started = std::time::Instant::now();
+        let mut pause = 200;
+        loop {
+            if attempt() {
+                return true;
+            }
+            if limit.is_none_or(|limit| started.elapsed().as_nanos() >= limit.into()) {
+                return false;
+            }
+            (self.runtime.outside)();
+            std::thread::sleep(std::time::Duration::from_micros(pause));
+            pause = (2 * pause).min(20_000);
         }
     }
 
@@ -172,8 +223,9 @@ impl Here {
         got
     }
 
-    /// Reader-writer locks: their state has a lock of its own after the block's.
-    fn before_rw(self, pending: &mut Pending, name: &str) {
+    /// Reader-writer locks: their state has a lock of its own after the block's. A thread that has the lock for writing and takes it for reading, too, keeps
+    /// it for writing until it has given up both.
+    fn before_rw(self, pending: &mut Pending, name: &str, limit: Option<u64>) {
         let Some(sync) = self.sync_of(pending.object, pending.kind) else { return };
         pending.block = sync;
         let lock = (sync + FIELDS) as *mut c_void;
@@ -181,35 +233,46 @@ impl Here {
         self.branch();
         match name {
             "lock" | "lockInterruptibly" => {
-                if !(writes && self.again(sync)) {
-                    (self.runtime.lock)(pc, if writes { how::WRITE_LOCK } else { how::READ_LOCK }, lock);
-                    if writes {
-                        self.owns(sync, 1);
-                    }
-                }
+                self.lock_rw(sync, writes);
                 pending.got = true;
             }
             "tryLock" => {
-                pending.got = writes && self.again(sync)
-                    || (self.runtime.lock)(pc, if writes { how::TRY_WRITE } else { how::TRY_READ }, lock) == 0;
+                let how = if writes { how::TRY_WRITE } else { how::TRY_READ };
+                pending.got = self.again(sync) || self.try_for(limit, &|| (self.runtime.lock)(pc, how, lock) == 0);
                 if pending.got && writes && !self.is_owner(sync) {
                     self.owns(sync, 1);
                 }
-            }
-            "unlock" => {
-                let (owner, count) = shadow::owner(sync);
-                if writes && self.is_owner(sync) {
-                    let left = count.load(Ordering::Relaxed) - 1;
-                    count.store(left, Ordering::Relaxed);
-                    if left > 0 {
-                        return;
-                    }
-                    owner.store(0, Ordering::Relaxed);
+                if !pending.got && !self.takes_nothing() {
+                    (self.runtime.outside)();
                 }
-                (self.runtime.lock)(pc, how::RW_UNLOCK, lock);
             }
+            "unlock" => self.unlock_rw(sync),
             _ => {}
         }
+    }
+
+    fn lock_rw(self, sync: u64, writes: bool) {
+        if self.again(sync) {
+            return;
+        }
+        let lock = (sync + FIELDS) as *mut c_void;
+        (self.runtime.lock)(self.at(), if writes { how::WRITE_LOCK } else { how::READ_LOCK }, lock);
+        if writes {
+            self.owns(sync, 1);
+        }
+    }
+
+    fn unlock_rw(self, sync: u64) {
+        let (owner, count) = shadow::owner(sync);
+        if self.is_owner(sync) {
+            let left = count.load(Ordering::Relaxed) - 1;
+            count.store(left, Ordering::Relaxed);
+            if left > 0 {
+                return;
+            }
+            owner.store(0, Ordering::Relaxed);
+        }
+        (self.runtime.lock)(self.at(), how::RW_UNLOCK, (sync + FIELDS) as *mut c_void);
     }
 
     /// The thread takes a lock again that it has.
@@ -221,24 +284,57 @@ impl Here {
         has
     }
 
-    fn before_semaphore(self, block: u64, name: &str) {
+    /// Semaphores: once a thread takes or gives several permits at once, what is done with the semaphore only keeps its order.
+    fn before_semaphore(self, pending: &mut Pending, name: &str, limit: Option<u64>) {
+        let block = pending.block;
         let semaphore = (block + FIELDS) as *mut c_void;
+        let counts = shadow::word(block + COUNTS);
+        let is_single = match &self.site.what {
+            What::Call(member) => !member.descriptor.starts_with("(I") && name != "drainPermits",
+            _ => false,
+        };
+        let state = counts.load(Ordering::Relaxed);
+        if state == ORDERED || !is_single && name.contains("cquire") || !is_single && name.contains("elease") {
+            if state == SINGLE {
+                // Threads may wait where the permits are not counted any more.
+                self.not_seen("a semaphore is used for one permit and for several at once");
+                for _ in 0..64 {
+                    (self.runtime.semaphore)(self.at(), 3, semaphore, 0);
+                }
+            }
+            counts.store(ORDERED, Ordering::Relaxed);
+            pending.kind = Kind::Ordered;
+            self.order(pending.word);
+            return (self.runtime.outside)();
+        }
+        counts.store(SINGLE, Ordering::Relaxed);
         self.branch();
         match name {
-            "acquire" | "acquireUninterruptibly" if self.takes_nothing() => {
+            "acquire" | "acquireUninterruptibly" => {
                 (self.runtime.semaphore)(self.at(), 1, semaphore, 0);
             }
-            "release" if self.takes_nothing() => {
+            "release" => {
                 (self.runtime.semaphore)(self.at(), 3, semaphore, 0);
             }
-            "tryAcquire" if self.takes_nothing() => {
-                (self.runtime.semaphore)(self.at(), 2, semaphore, 0);
+            "tryAcquire" => {
+                pending.got = self.try_for(limit, &|| (self.runtime.semaphore)(self.at(), 2, semaphore, 0) == 0);
+                if !pending.got && !self.takes_nothing() {
+                    (self.runtime.outside)();
+                }
             }
-            // How many is not known here: what threads do keeps its order.
-            _ => {
-                self.order(block + ORDER);
-                (self.runtime.outside)();
-            }
+            "drainPermits" => self.not_seen("a semaphore's permits are drained"),
+            _ => self.order(pending.word),
+        }
+    }
+
+    /// Says once for each reason that something is not seen: then nothing is proven.
+    pub(crate) fn not_seen(self, what: &'static str) {
+        static SAID: Mutex<Vec<&str>> = Mutex::new(Vec::new());
+        (self.runtime.unseen)();
+        let mut said = SAID.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if !said.contains(&what) {
+            said.push(what);
+            eprintln!("mayhap: {what}: this is not recorded, so findings of this run are at most suspected");
         }
     }
 
@@ -266,53 +362,146 @@ impl Here {
             Kind::Thread if child != 0 => match name {
                 "start" => (self.runtime.forked)(child as *const c_void),
                 "join" if self.takes_nothing() => {}
+                "isInterrupted" => self.order(pending.block + ORDER),
                 _ => drop((self.runtime.joined)(self.at(), child as *const c_void)),
             },
             Kind::Lock if name == "tryLock" => self.after_try(&pending, result),
+            Kind::ReadLock | Kind::WriteLock if name == "tryLock" => self.after_try(&pending, result),
             Kind::Lock | Kind::ReadLock | Kind::WriteLock => drop(self.block(returned)),
+            Kind::Own => (self.runtime.returned)(self.at()),
             Kind::Atomic => self.after_atomic(&pending, name, result),
+            Kind::Handle => self.after_handle(&pending, name, result),
             Kind::Future if matches!(result, None | Some(1)) => self.seen(pending.block),
-            Kind::Plain if !returned.is_null() && self.meta(returned).kind == Kind::Plain => {
-                self.is_view(pending.block, returned, name)
+            Kind::Plain | Kind::Synchronized => self.returns(&pending, returned, name),
+            Kind::Ordered => {
+                self.order(pending.word);
+                self.returns(&pending, returned, name);
+                if !returned.is_null() && self.meta(returned).kind == Kind::Future {
+                    self.block(returned).into_iter().for_each(|future| self.seen(future));
+                }
             }
-            Kind::Ordered => self.order(pending.block + ORDER),
             // The last worker is gone, and all tasks are done.
             Kind::Executor | Kind::Delegate if matches!(name, "awaitTermination" | "isTerminated" | "close") => {
                 self.order(pending.block + ORDER);
             }
-            Kind::Semaphore if !self.takes_nothing() || name == "drainPermits" => self.order(pending.block + ORDER),
+            Kind::Executor | Kind::Delegate if name == "invokeAll" && !returned.is_null() => self.seen_all(returned),
+            Kind::Executor | Kind::Delegate if name.ends_with("Count") || name == "getPoolSize" => {
+                self.not_seen("a program asks an executor how many tasks it has");
+            }
+            Kind::Semaphore if name == "tryAcquire" && !pending.got && result == Some(1) => {
+                (self.runtime.semaphore)(self.at(), 1, (pending.block + FIELDS) as *mut c_void, 0);
+            }
+            Kind::Semaphore if name == "tryAcquire" && pending.got && result == Some(0) => {
+                (self.runtime.semaphore)(self.at(), 3, (pending.block + FIELDS) as *mut c_void, 0);
+            }
             _ => {}
         }
     }
 
+    /// All tasks in a list are done.
+    fn seen_all(self, list: Ref) {
+        let all =
+            self.jni.call_object(list, self.method(list, c"toArray", c"()[Ljava/lang/Object;"), core::ptr::null());
+        if self.jni.take_exception().is_null() && !all.is_null() {
+            for index in 0..self.jni.array_length(all) {
+                let task = self.jni.element(all, index);
+                self.block(task).into_iter().for_each(|task| self.seen(task));
+                self.jni.delete_local(task);
+            }
+        }
+    }
+
+    /// The calls into the library at the present level have ended by an exception.
+    pub(crate) fn ended_by_exception(self) {
+        let last = pending::abandoned();
+        self.order(self.thread_block() + ORDER);
+        let Some(pending) = last else { return };
+        let name = pending.name;
+        match pending.kind {
+            Kind::Ordered => self.order(pending.word),
+            Kind::Future => self.seen(pending.block),
+            Kind::Lock if name.starts_with("lock") || pending.got => self.exit(pending.block),
+            Kind::ReadLock | Kind::WriteLock if pending.got => self.unlock_rw(pending.block),
+            Kind::Semaphore if name == "acquire" || pending.got => {
+                (self.runtime.semaphore)(self.at(), 3, (pending.block + FIELDS) as *mut c_void, 0);
+            }
+            Kind::Atomic => {
+                self.jni.delete_global(pending.object);
+                (self.runtime.atomic_end)(
+                    pending.pc,
+                    pending.block + FIELDS,
+                    LOAD,
+                    PLAIN,
+                    pending.found,
+                    pending.found,
+                );
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn nanoseconds(self, time: i64, unit: Ref) -> u64 {
+        let to_nanos = self.method(unit, c"toNanos", c"(J)J");
+        let argument = [time as u64];
+        self.jni.call_long(unit, to_nanos, argument.as_ptr().cast()).max(0) as u64
+    }
+
+    fn has_limit(self, time: i64, unit: Ref) {
+        if !unit.is_null() {
+            LIMIT.set(Some(self.nanoseconds(time, unit)));
+        }
+    }
+
+    /// A static method of the library is called that may hand something from one thread to another.
+    fn before_static(self) {
+        self.say_virtual();
+        let of_thread = self.site.method_class() == "java/lang/Thread";
+        let block = if of_thread { self.thread_block() } else { anything(self) };
+        let (level, word, name) = (position::level(), block + ORDER, self.site.method());
+        let object = core::ptr::null_mut();
+        let pending =
+            Pending { pc: self.at(), block, kind: Kind::Ordered, found: 0, got: false, object, level, word, name };
+        self.order(word);
+        begin(pending);
+        position::goes_outside();
+        (self.runtime.outside)();
+    }
+
     /// Says once that virtual threads are not recorded, if the call makes any.
     fn say_virtual(self) {
-        static SAID: AtomicBool = AtomicBool::new(false);
-        if library::is_virtual(self.site.method()) && !SAID.swap(true, Ordering::Relaxed) {
-            eprintln!(
-                "mayhap: virtual threads are not supported: what they do is not recorded, so nothing is proven of this run"
-            );
-            (self.runtime.unseen)();
+        if library::is_virtual(self.site.method()) {
+            self.not_seen("virtual threads are not supported");
         }
     }
 
     /// Iterators and views show what another object holds.
-    fn is_view(self, block: u64, returned: Ref, name: &str) {
-        let views =
-            ["iterator", "listIterator", "descendingIterator", "keySet", "values", "entrySet", "subList", "stream"];
-        if views.contains(&name)
-            && let Some(view) = self.block(returned)
+    fn returns(self, pending: &Pending, returned: Ref, name: &str) {
+        if returned.is_null() {
+            return;
+        }
+        let meta = self.meta(returned);
+        let is_stream = self.site.method_class().starts_with("java/util/stream/");
+        let shows = library::returns_view(name) || is_stream || meta.is_entry;
+        if matches!(meta.kind, Kind::Plain | Kind::Ordered | Kind::Synchronized) && shows {
+            self.is_view(pending.block, returned);
+        }
+    }
+
+    pub(crate) fn is_view(self, block: u64, view: Ref) {
+        if let Some(view) = self.block(view)
+            && whole(block) != view
         {
-            let whole = shadow::word(block + EXTRA).load(Ordering::Relaxed);
-            shadow::word(view + EXTRA).store(if whole == 0 { block } else { whole }, Ordering::Relaxed);
+            shadow::word(view + EXTRA).store(whole(block), Ordering::Relaxed);
         }
     }
 
     fn after_try(self, pending: &Pending, result: Option<i64>) {
         match (pending.got, result) {
             // It waited for the lock and got it.
-            (false, Some(1)) => self.enter(pending.block),
-            (true, Some(0)) => self.exit(pending.block),
+            (false, Some(1)) if pending.kind == Kind::Lock => self.enter(pending.block),
+            (false, Some(1)) => self.lock_rw(pending.block, pending.kind == Kind::WriteLock),
+            (true, Some(0)) if pending.kind == Kind::Lock => self.exit(pending.block),
+            (true, Some(0)) => self.unlock_rw(pending.block),
             _ => {}
         }
     }
@@ -333,73 +522,14 @@ impl Here {
         (self.runtime.atomic_end)(self.at(), address, kind, form, pending.found, written);
         shadow::word(address).store(written, Ordering::Relaxed);
     }
-
-    /// `Condition.await`: says how it ended.
-    fn await_condition(self, condition: Ref, limit: Option<u64>) -> Waited {
-        let sync = self.part(condition, c"this$0", c"Ljava/util/concurrent/locks/AbstractQueuedSynchronizer;");
-        let (Some(block), Some(lock)) = (self.block(condition), self.block(sync)) else { return Waited::Woken };
-        if !self.is_owner(lock) {
-            let method = self.method(condition, c"signal", c"()V");
-            // The library's own method throws what a thread without the lock must get.
-            self.jni.call_void(condition, method, core::ptr::null());
-            return Waited::Woken;
-        }
-        let state = self.method(sync, c"getState", c"()I");
-        let argument = [u64::from(self.jni.call_int(sync, state, core::ptr::null()).unsigned_abs())];
-        let arguments = argument.as_ptr().cast::<Value>();
-        self.jni.call_boolean(sync, self.method(sync, c"release", c"(I)Z"), arguments);
-        let waited = self.wait_on(block, lock, limit);
-        self.jni.call_void(sync, self.method(sync, c"acquire", c"(I)V"), arguments);
-        if waited == Waited::Interrupted {
-            self.throw_interrupted(condition);
-        }
-        waited
-    }
-
-    fn signal(self, condition: Ref, all: bool) {
-        let Some(block) = self.block(condition) else { return };
-        self.branch();
-        (self.runtime.notify)(self.at(), shadow::condition(block), all);
-        // Throws if the thread does not have the lock; no thread waits there.
-        let method = self.method(condition, c"signal", c"()V");
-        self.jni.call_void(condition, method, core::ptr::null());
-    }
-}
-
-#[unsafe(export_name = "Java_java_lang_Mayhap_awaitJL")]
-extern "C" fn await_time(jni: Jni, _class: Class, condition: Ref, time: i64, unit: Ref, site: i32) -> u8 {
-    let Some(here) = here(jni, site) else { return 1 };
-    let to_nanos = here.method(unit, c"toNanos", c"(J)J");
-    let argument = [time as u64];
-    let nanos = here.jni.call_long(unit, to_nanos, argument.as_ptr().cast());
-    u8::from(here.await_condition(condition, Some(nanos.max(0) as u64)) == Waited::Woken)
-}
-
-#[unsafe(export_name = "Java_java_lang_Mayhap_awaitNanosJ")]
-extern "C" fn await_nanos(jni: Jni, _class: Class, condition: Ref, time: i64, site: i32) -> i64 {
-    let Some(here) = here(jni, site) else { return 0 };
-    let started = std::time::Instant::now();
-    here.await_condition(condition, Some(time.max(0) as u64));
-    time - i64::try_from(started.elapsed().as_nanos()).unwrap_or(i64::MAX)
 }
 
 natives! { NATIVES:
+    limit "limit" "(JLjava/lang/Object;I)V" (time: i64, unit: Ref, site: i32), site, |here| here.has_limit(time, unit);
     before "before" "(Ljava/lang/Object;Ljava/lang/Object;I)V" (object: Ref, argument: Ref, site: i32), site, |here| here.before_call(object, argument);
-    before_static "beforeStatic" "(I)V" (site: i32), site, |here| {
-        here.say_virtual();
-        here.order(anything(here) + ORDER);
-        (here.runtime.outside)();
-        begin(Pending { pc: here.at(), block: anything(here), kind: Kind::Ordered, found: 0, got: false, object: core::ptr::null_mut() });
-    };
+    before_static "beforeStatic" "(I)V" (site: i32), site, |here| here.before_static();
     after "after" "(I)V" (site: i32), site, |here| here.after_call(None, core::ptr::null_mut());
     after_int "afterI" "(II)V" (result: i32, site: i32), site, |here| here.after_call(Some(result.into()), core::ptr::null_mut());
     after_long "afterJ" "(JI)V" (result: i64, site: i32), site, |here| here.after_call(Some(result), core::ptr::null_mut());
     after_object "afterL" "(Ljava/lang/Object;I)V" (result: Ref, site: i32), site, |here| here.after_call(None, result);
-    await_ "await" "(Ljava/lang/Object;I)V" (condition: Ref, site: i32), site, |here| _ = here.await_condition(condition, None);
-    signal "signal" "(Ljava/lang/Object;I)V" (condition: Ref, site: i32), site, |here| here.signal(condition, false);
-    signal_all "signalAll" "(Ljava/lang/Object;I)V" (condition: Ref, site: i32), site, |here| here.signal(condition, true);
 }
-
-/// The native methods that return how a wait ended.
-pub(crate) static TIMED: &[(&str, &str)] =
-    &[("awaitJL", "(Ljava/lang/Object;JLjava/lang/Object;I)Z"), ("awaitNanosJ", "(Ljava/lang/Object;JI)J")];

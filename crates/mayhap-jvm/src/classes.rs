@@ -1,6 +1,7 @@
 //! The program's classes: where their places, static fields and objects' fields lie in the shadow memory, and a file with the names of all that.
 
-use std::collections::HashMap;
+use core::ffi::c_void;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hasher};
 use std::path::PathBuf;
@@ -9,22 +10,31 @@ use std::sync::{LazyLock, OnceLock, RwLock};
 
 use crate::class::file::{ClassFile, flag};
 use crate::class::pool::Member;
-use crate::rewrite::{Place, What, simple};
+use crate::jvm::Ref;
+use crate::library;
+use crate::places::{Place, What, simple};
 use crate::runtime::{self, Runtime};
 use crate::shadow::{self, FIELDS};
 
 /// A field of a class.
-struct Field {
-    name: String,
-    is_static: bool,
+pub(crate) struct Field {
+    pub(crate) name: String,
+    pub(crate) descriptor: String,
+    pub(crate) is_static: bool,
     flags: u16,
+    /// Its number in the machine, once it was asked for.
+    pub(crate) id: AtomicPtr<c_void>,
 }
 
 /// A class whose code has hooks.
 pub(crate) struct Class {
     pub(crate) name: String,
+    /// It belongs to a library: only a few of its methods have hooks.
+    pub(crate) is_library: bool,
     superclass: String,
     fields: Vec<Field>,
+    /// The names of its methods.
+    methods: HashSet<String>,
     /// Package and file, as paths have them.
     source: String,
     digest: u64,
@@ -38,6 +48,8 @@ pub(crate) struct Class {
     pub(crate) has_initialiser: bool,
     pub(crate) is_initialised: AtomicBool,
     is_known: AtomicBool,
+    /// The class's own object, once it is ready.
+    mirror: AtomicPtr<c_void>,
     /// Bytes of fields that superclasses have.
     inherited: OnceLock<u64>,
 }
@@ -53,6 +65,15 @@ pub(crate) enum Resolved {
     },
 }
 
+/// A field by its name.
+pub(crate) struct FoundField {
+    pub(crate) class: &'static Class,
+    pub(crate) field: &'static Field,
+    /// From the object's block on, or for a static field in memory.
+    pub(crate) offset: u64,
+    pub(crate) is_volatile: bool,
+}
+
 /// A place in the code.
 pub(crate) struct Site {
     pub(crate) pc: u64,
@@ -60,6 +81,8 @@ pub(crate) struct Site {
     pub(crate) class: &'static Class,
     pub(crate) what: What,
     resolved: AtomicU64,
+    /// The field, and the class that declares it.
+    found: OnceLock<(&'static Class, &'static Field)>,
 }
 
 static CLASSES: LazyLock<RwLock<HashMap<String, &'static Class>>> = LazyLock::new(Default::default);
@@ -93,7 +116,13 @@ pub(crate) fn enter(file: &ClassFile<'_>, bytes: &[u8], places: Vec<(u32, Place)
     let fields: Vec<Field> = file
         .fields
         .iter()
-        .map(|field| Field { name: field.name.clone(), is_static: field.flags & flag::STATIC != 0, flags: field.flags })
+        .map(|field| Field {
+            name: field.name.clone(),
+            descriptor: field.descriptor.clone(),
+            is_static: field.flags & flag::STATIC != 0,
+            flags: field.flags,
+            id: AtomicPtr::default(),
+        })
         .collect();
     let statics = fields.iter().filter(|field| field.is_static).count() as u64;
     let code = FIELDS + 8 * statics;
@@ -104,8 +133,10 @@ pub(crate) fn enter(file: &ClassFile<'_>, bytes: &[u8], places: Vec<(u32, Place)
     let source = if package.is_empty() { source } else { format!("{package}/{source}") };
     let class: &'static Class = Box::leak(Box::new(Class {
         name: file.name.clone(),
+        is_library: library::is_library(&file.name),
         superclass: file.superclass.clone(),
         fields,
+        methods: file.methods.iter().map(|method| method.name.clone()).collect(),
         source,
         digest: hasher.finish(),
         base,
@@ -115,11 +146,19 @@ pub(crate) fn enter(file: &ClassFile<'_>, bytes: &[u8], places: Vec<(u32, Place)
         has_initialiser: file.methods.iter().any(|method| method.name == "<clinit>"),
         is_initialised: AtomicBool::new(false),
         is_known: AtomicBool::new(false),
+        mirror: AtomicPtr::default(),
         inherited: OnceLock::new(),
     }));
     for (index, (number, place)) in places.into_iter().enumerate() {
         let pc = base + code + 8 + 4 * index as u64;
-        let site = Site { pc, branched: place.branched, class, what: place.what, resolved: AtomicU64::new(0) };
+        let site = Site {
+            pc,
+            branched: place.branched,
+            class,
+            what: place.what,
+            resolved: AtomicU64::new(0),
+            found: OnceLock::new(),
+        };
         SITES.get(number as usize)?.store(Box::leak(Box::new(site)), Ordering::Release);
     }
     CLASSES.write().ok()?.insert(file.name.clone(), class);
@@ -133,12 +172,55 @@ impl Class {
     }
 
     fn inherited(&self) -> u64 {
-        *self.inherited.get_or_init(|| named(&self.superclass).map_or(0, Class::bytes))
+        // What stands for an object of the library takes room before the fields.
+        let of_library = if matches!(self.superclass.as_str(), "" | "java/lang/Object") { 0 } else { 64 };
+        *self.inherited.get_or_init(|| self.extends().map_or(of_library, Class::bytes))
     }
 
     /// The bytes that the fields of an object take.
     pub(crate) fn bytes(&self) -> u64 {
         self.inherited() + 8 * self.fields.iter().filter(|field| !field.is_static).count() as u64
+    }
+
+    /// The class's own object; null while it is not known.
+    pub(crate) fn mirror(&self) -> Ref {
+        self.mirror.load(Ordering::Acquire)
+    }
+
+    /// The class's own object is this one; the reference lasts.
+    pub(crate) fn has_mirror(&self, mirror: Ref) {
+        self.mirror.store(mirror, Ordering::Release);
+    }
+
+    /// Whether it or a class with hooks that it extends has a method of this name.
+    pub(crate) fn declares(&self, method: &str) -> bool {
+        self.methods.contains(method) || self.extends().is_some_and(|class| class.declares(method))
+    }
+
+    /// Whether it extends a class of the library other than `Object`.
+    pub(crate) fn extends_library(&self) -> bool {
+        match self.extends() {
+            Some(class) => class.extends_library(),
+            None => self.superclass != "java/lang/Object",
+        }
+    }
+
+    /// The class that it extends, if that has hooks.
+    pub(crate) fn extends(&self) -> Option<&'static Class> {
+        named(&self.superclass).filter(|class| !class.is_library)
+    }
+
+    /// A field of the class or of one that it extends: who declares it, where it lies, and whether it is volatile; `None` if it never changes.
+    pub(crate) fn field(&'static self, name: &str, is_static: bool) -> Option<FoundField> {
+        let mut next = Some(self);
+        while let Some(class) = next {
+            if let Some((offset, field)) = class.find(name, is_static) {
+                let is_volatile = field.flags & flag::VOLATILE != 0;
+                return (field.flags & flag::FINAL == 0).then_some(FoundField { class, field, offset, is_volatile });
+            }
+            next = class.extends();
+        }
+        None
     }
 
     fn find(&self, name: &str, is_static: bool) -> Option<(u64, &Field)> {
@@ -241,6 +323,7 @@ impl Site {
                     _ => 2,
                 };
                 found = offset << 2 | kind;
+                let _ = self.found.set((class, field));
                 if is_static && let Some(runtime) = runtime::get() {
                     class.make_known(runtime);
                 }
@@ -252,6 +335,11 @@ impl Site {
         found
     }
 
+    /// The field of this place once [`Self::field`] has found it, and the class that declares it.
+    pub(crate) fn found(&self) -> Option<(&'static Class, &'static Field)> {
+        self.found.get().copied()
+    }
+
     /// The class that a static field belongs to, as the code names it.
     pub(crate) fn owner(&self) -> Option<&'static Class> {
         match &self.what {
@@ -261,9 +349,17 @@ impl Site {
     }
 
     /// The method that is called here.
-    pub(crate) fn method(&self) -> &str {
+    pub(crate) fn method(&'static self) -> &'static str {
         match &self.what {
             What::Call(member) => &member.name,
+            _ => "",
+        }
+    }
+
+    /// The class of that method, as the code names it.
+    pub(crate) fn method_class(&'static self) -> &'static str {
+        match &self.what {
+            What::Call(member) => &member.class,
             _ => "",
         }
     }

@@ -18,6 +18,22 @@ pub(crate) fn argument_types(descriptor: &str) -> Option<Vec<char>> {
     Some(types)
 }
 
+/// The types of the arguments as the descriptor has them.
+pub(crate) fn argument_texts(descriptor: &str) -> Option<Vec<String>> {
+    let mut rest = descriptor.strip_prefix('(')?.split(')').next()?;
+    let mut texts = Vec::new();
+    while !rest.is_empty() {
+        let dimensions = rest.len() - rest.trim_start_matches('[').len();
+        let length = match rest[dimensions..].chars().next()? {
+            'L' => rest.find(';')? + 1,
+            _ => dimensions + 1,
+        };
+        texts.push(rest[..length].to_owned());
+        rest = &rest[length..];
+    }
+    Some(texts)
+}
+
 /// The type of the result.
 pub(crate) fn return_type(descriptor: &str) -> char {
     match descriptor.split(')').nth(1).and_then(|text| text.chars().next()) {
@@ -51,6 +67,7 @@ mod tests {
     fn descriptors_are_read() {
         assert_eq!(argument_types("(I[JLjava/lang/String;[[La;D)V").unwrap(), ['I', 'L', 'L', 'L', 'D']);
         assert_eq!((return_type("()V"), return_type("()[I"), return_type("(J)La;")), ('V', 'L', 'L'));
+        assert_eq!(argument_texts("(I[JLa/B;[[La;)V").unwrap(), ["I", "[J", "La/B;", "[[La;"]);
         let slots = Slots::of(&['J', 'I'], 3).unwrap();
         assert_eq!((slots.each, slots.end), (vec![3, 5], 6));
     }

@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use mayhap_wire::ring::Tag;
 
-use crate::classes::{self, Resolved};
+use crate::classes::{self, Class as OwnClass, Resolved};
 use crate::jvm::{Jni, Ref, Value};
 use crate::objects::{Here, JVMTI};
 use crate::runtime::{self, how};
 use crate::shadow::{self, EXTRA, FIELDS, ORDER};
+use crate::{pending, position};
 
 /// Kinds and forms of atomic operations, by the numbers of the runtime.
 pub(crate) const LOAD: u32 = 0;
@@ -25,6 +26,9 @@ pub(crate) fn here(jni: Jni, site: i32) -> Option<Here> {
     let (runtime, jvmti, site) = (runtime::get()?, *JVMTI.get()?, classes::site(site)?);
     if !(runtime.is_recording)() {
         return None;
+    }
+    if !site.class.is_library {
+        position::is_inside();
     }
     site.class.make_known(runtime);
     let here = Here { jni, jvmti, runtime, site };
@@ -48,8 +52,8 @@ pub(crate) fn me() -> u32 {
 /// A place of the runtime does one thing. Those of a hook are apart: its access, anything else, and the branch before.
 const OTHER: u64 = 1;
 const BRANCH: u64 = 2;
-/// A second access.
-pub(crate) const SECOND: u64 = 3;
+/// Where a place reads, too, it writes here.
+pub(crate) const WRITE: u64 = 3;
 
 impl Here {
     /// The place of what is no plain access.
@@ -86,37 +90,62 @@ impl Here {
         if let Resolved::At { offset, is_volatile } = self.site.field(false)
             && let Some(block) = self.block(object)
         {
+            if written.is_none()
+                && let Some((class, field)) = self.site.found()
+                && let Some(real) = self.real_field(field, class.mirror(), object)
+            {
+                self.takes_over(block, block + offset, real, is_volatile);
+            }
             self.access(block + offset, is_volatile, written);
         }
     }
 
     fn static_field(self, written: Option<u64>) {
-        self.sees_initialised();
+        if let Some(class) = self.site.owner() {
+            self.sees_initialised(class);
+        }
         if let Resolved::At { offset, is_volatile } = self.site.field(true) {
+            if written.is_none()
+                && let Some((class, field)) = self.site.found()
+                && let Some(real) = self.real_field(field, class.mirror(), core::ptr::null_mut())
+            {
+                self.takes_over(class.base, offset, real, is_volatile);
+            }
             self.access(offset, is_volatile, written);
         }
     }
 
-    /// What a class's initialiser did comes before what other threads do with its static fields.
-    fn sees_initialised(self) {
+    /// What the initialisers of a class and of those that it extends did comes before what other threads do with it.
+    fn sees_initialised(self, class: &'static OwnClass) {
         thread_local! { static SEEN: RefCell<HashSet<u64>> = RefCell::default(); }
-        let Some(class) = self.site.owner() else { return };
-        if class.has_initialiser
-            && class.is_initialised.load(Ordering::Acquire)
-            && SEEN.with_borrow_mut(|seen| seen.insert(class.base))
-        {
-            class.make_known(self.runtime);
-            (self.runtime.record)(self.at(), Tag::OnceSeen as u32, class.base + ORDER, 0);
+        let mut next = Some(class);
+        while let Some(class) = next {
+            let is_done = !class.has_initialiser || class.is_initialised.load(Ordering::Acquire);
+            let is_new = is_done && SEEN.with_borrow_mut(|seen| seen.insert(class.base));
+            if is_new && class.has_initialiser {
+                class.make_known(self.runtime);
+                (self.runtime.record)(self.at(), Tag::OnceSeen as u32, class.base + ORDER, 0);
+            }
+            next = if is_new || !is_done { class.extends() } else { None };
         }
     }
 
+    /// A static method or a constructor of the place's class runs.
+    pub(crate) fn sees_own_initialised(self) {
+        self.sees_initialised(self.site.class);
+    }
+
     /// An access to an element; one that does not exist is none.
-    fn element(self, array: Ref, index: i32, written: Option<u64>) {
+    fn element(self, array: Ref, index: i32, written: Option<u64>, kind: u8) {
         if array.is_null() || index < 0 || index >= self.jni.array_length(array) {
             return;
         }
         if let Some(block) = self.block(array) {
-            self.access(block + FIELDS + 8 * index as u64, false, written);
+            let address = block + FIELDS + 8 * index as u64;
+            if written.is_none() {
+                self.takes_over(block, address, self.real_element(array, kind, index), false);
+            }
+            self.access(address, false, written);
         }
     }
 
@@ -170,10 +199,12 @@ impl Here {
         (self.runtime.atomic_begin)(self.at(), address);
         let found = shadow::word(address).fetch_add(1, Ordering::Relaxed);
         (self.runtime.atomic_end)(self.at(), address, UPDATE, 0, found, found + 1);
+        // What the library decides by it is not seen.
+        (self.runtime.branched)(self.site.pc + BRANCH);
     }
 
     /// Something is handed over by this object.
-    fn done(self, block: u64) {
+    pub(crate) fn done(self, block: u64) {
         shadow::word(block + ORDER).store(1, Ordering::Release);
         (self.runtime.record)(self.at(), Tag::OnceDone as u32, block + ORDER, 0);
     }
@@ -227,7 +258,15 @@ impl Here {
     }
 
     /// The block of the calling thread's own object.
-    fn thread_block(self) -> u64 {
+    pub(crate) fn thread_block(self) -> u64 {
+        thread_local! { static BLOCK: Cell<u64> = const { Cell::new(0) }; }
+        if BLOCK.get() == 0 {
+            BLOCK.set(self.find_thread_block());
+        }
+        BLOCK.get()
+    }
+
+    fn find_thread_block(self) -> u64 {
         let class = self.jni.find_class(c"java/lang/Thread".as_ptr());
         let method = self.jni.static_method_id(class, c"currentThread".as_ptr(), c"()Ljava/lang/Thread;".as_ptr());
         let thread = self.jni.call_static_object(class, method, core::ptr::null());
@@ -269,6 +308,7 @@ impl Here {
 
     /// The machine's own wait throws what an interrupted thread must get.
     pub(crate) fn throw_interrupted(self, object: Ref) {
+        self.order(self.thread_block() + ORDER);
         let method = self.method(object, c"wait", c"(JI)V");
         let was_owned = self.holds(object);
         if !was_owned {
@@ -372,12 +412,19 @@ natives! { NATIVES:
     static_object "putStaticL" "(Ljava/lang/Object;I)V" (value: Ref, site: i32), site, |here| here.static_field(Some(here.value(value)));
     static_long "putStaticJ" "(JI)V" (value: i64, site: i32), site, |here| here.static_field(Some(value as u64));
     static_double "putStaticD" "(DI)V" (value: f64, site: i32), site, |here| here.static_field(Some(value.to_bits()));
-    load "load" "(Ljava/lang/Object;II)V" (array: Ref, index: i32, site: i32), site, |here| here.element(array, index, None);
-    store_int "storeI" "(ILjava/lang/Object;II)I" (value: i32, array: Ref, index: i32, site: i32) -> value: i32, site, |here| here.element(array, index, Some(value as u32 as u64));
-    store_long "storeJ" "(JLjava/lang/Object;II)J" (value: i64, array: Ref, index: i32, site: i32) -> value: i64, site, |here| here.element(array, index, Some(value as u64));
-    store_float "storeF" "(FLjava/lang/Object;II)F" (value: f32, array: Ref, index: i32, site: i32) -> value: f32, site, |here| here.element(array, index, Some(value.to_bits().into()));
-    store_double "storeD" "(DLjava/lang/Object;II)D" (value: f64, array: Ref, index: i32, site: i32) -> value: f64, site, |here| here.element(array, index, Some(value.to_bits()));
-    store_object "storeL" "(Ljava/lang/Object;Ljava/lang/Object;II)Ljava/lang/Object;" (value: Ref, array: Ref, index: i32, site: i32) -> value: Ref, site, |here| here.element(array, index, Some(here.value(value)));
+    load_int "loadI" "(Ljava/lang/Object;II)V" (array: Ref, index: i32, site: i32), site, |here| here.element(array, index, None, b'I');
+    load_long "loadJ" "(Ljava/lang/Object;II)V" (array: Ref, index: i32, site: i32), site, |here| here.element(array, index, None, b'J');
+    load_float "loadF" "(Ljava/lang/Object;II)V" (array: Ref, index: i32, site: i32), site, |here| here.element(array, index, None, b'F');
+    load_double "loadD" "(Ljava/lang/Object;II)V" (array: Ref, index: i32, site: i32), site, |here| here.element(array, index, None, b'D');
+    load_object "loadL" "(Ljava/lang/Object;II)V" (array: Ref, index: i32, site: i32), site, |here| here.element(array, index, None, b'L');
+    load_byte "loadB" "(Ljava/lang/Object;II)V" (array: Ref, index: i32, site: i32), site, |here| here.element(array, index, None, b'B');
+    load_char "loadC" "(Ljava/lang/Object;II)V" (array: Ref, index: i32, site: i32), site, |here| here.element(array, index, None, b'C');
+    load_short "loadS" "(Ljava/lang/Object;II)V" (array: Ref, index: i32, site: i32), site, |here| here.element(array, index, None, b'S');
+    store_int "storeI" "(ILjava/lang/Object;II)I" (value: i32, array: Ref, index: i32, site: i32) -> value: i32, site, |here| here.element(array, index, Some(value as u32 as u64), 0);
+    store_long "storeJ" "(JLjava/lang/Object;II)J" (value: i64, array: Ref, index: i32, site: i32) -> value: i64, site, |here| here.element(array, index, Some(value as u64), 0);
+    store_float "storeF" "(FLjava/lang/Object;II)F" (value: f32, array: Ref, index: i32, site: i32) -> value: f32, site, |here| here.element(array, index, Some(value.to_bits().into()), 0);
+    store_double "storeD" "(DLjava/lang/Object;II)D" (value: f64, array: Ref, index: i32, site: i32) -> value: f64, site, |here| here.element(array, index, Some(value.to_bits()), 0);
+    store_object "storeL" "(Ljava/lang/Object;Ljava/lang/Object;II)Ljava/lang/Object;" (value: Ref, array: Ref, index: i32, site: i32) -> value: Ref, site, |here| here.element(array, index, Some(here.value(value)), 0);
     alloc "alloc" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| here.allocated(object);
     enter "enter" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| if let Some(block) = here.block(object) { here.enter(block) };
     exit "exit" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| if let Some(block) = here.block(object) { here.exit(block) };
@@ -396,7 +443,7 @@ natives! { NATIVES:
 
 impl Here {
     fn allocated(self, object: Ref) {
-        if self.block(object).is_some() && self.jvmti.tag(object) != 0 && self.is_nested(object) {
+        if !object.is_null() && self.fresh_block(object).is_some() && self.is_nested(object) {
             self.elements(object, 2);
         }
     }
@@ -419,6 +466,7 @@ impl Here {
     /// A thread is about to be interrupted. If it waits, it must wake up.
     fn interrupts(self, thread: Ref) {
         let Some(block) = self.block(thread) else { return };
+        self.order(block + ORDER);
         let waiter = locked(|waiters| {
             let found = waiters.iter_mut().find(|waiter| waiter.thread == block)?;
             found.interrupted = true;
@@ -432,7 +480,8 @@ impl Here {
 
 #[unsafe(export_name = "Java_java_lang_Mayhap_out")]
 extern "C" fn out(_jni: Jni, _class: Class) {
-    if let Some(runtime) = runtime::get() {
+    position::goes_outside();
+    if let Some(runtime) = runtime::get().filter(|_| !pending::is_in_atomic()) {
         (runtime.outside)();
     }
 }

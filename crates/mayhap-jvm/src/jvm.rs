@@ -52,21 +52,48 @@ impl Jni {
         21 global(object: Ref) -> Ref;
         22 delete_global(object: Ref);
         23 delete_local(object: Ref);
+        24 is_same(object: Ref, other: Ref) -> u8;
         31 class_of(object: Ref) -> Ref;
         33 method_id(class: Ref, name: *const c_char, descriptor: *const c_char) -> Ref;
+        36 call_object(object: Ref, method: Ref, arguments: *const Value) -> Ref;
         39 call_boolean(object: Ref, method: Ref, arguments: *const Value) -> u8;
         51 call_int(object: Ref, method: Ref, arguments: *const Value) -> i32;
         54 call_long(object: Ref, method: Ref, arguments: *const Value) -> i64;
         63 call_void(object: Ref, method: Ref, arguments: *const Value);
         94 field_id(class: Ref, name: *const c_char, descriptor: *const c_char) -> Ref;
         95 object_field(object: Ref, field: Ref) -> Ref;
+        96 boolean_field(object: Ref, field: Ref) -> u8;
+        97 byte_field(object: Ref, field: Ref) -> i8;
+        98 char_field(object: Ref, field: Ref) -> u16;
+        99 short_field(object: Ref, field: Ref) -> i16;
         100 int_field(object: Ref, field: Ref) -> i32;
         101 long_field(object: Ref, field: Ref) -> i64;
+        102 float_field(object: Ref, field: Ref) -> f32;
+        103 double_field(object: Ref, field: Ref) -> f64;
         113 static_method_id(class: Ref, name: *const c_char, descriptor: *const c_char) -> Ref;
         116 call_static_object(class: Ref, method: Ref, arguments: *const Value) -> Ref;
         119 call_static_boolean(class: Ref, method: Ref, arguments: *const Value) -> u8;
+        144 static_field_id(class: Ref, name: *const c_char, descriptor: *const c_char) -> Ref;
+        145 static_object(class: Ref, field: Ref) -> Ref;
+        146 static_boolean(class: Ref, field: Ref) -> u8;
+        147 static_byte(class: Ref, field: Ref) -> i8;
+        148 static_char(class: Ref, field: Ref) -> u16;
+        149 static_short(class: Ref, field: Ref) -> i16;
+        150 static_int(class: Ref, field: Ref) -> i32;
+        151 static_long(class: Ref, field: Ref) -> i64;
+        152 static_float(class: Ref, field: Ref) -> f32;
+        153 static_double(class: Ref, field: Ref) -> f64;
+        169 text(text: Ref, is_copy: *mut u8) -> *const c_char;
+        170 release_text(text: Ref, bytes: *const c_char);
         171 array_length(array: Ref) -> i32;
         173 element(array: Ref, index: i32) -> Ref;
+        200 bytes(array: Ref, start: i32, count: i32, out: *mut i8);
+        201 chars(array: Ref, start: i32, count: i32, out: *mut u16);
+        202 shorts(array: Ref, start: i32, count: i32, out: *mut i16);
+        203 ints(array: Ref, start: i32, count: i32, out: *mut i32);
+        204 longs(array: Ref, start: i32, count: i32, out: *mut i64);
+        205 floats(array: Ref, start: i32, count: i32, out: *mut f32);
+        206 doubles(array: Ref, start: i32, count: i32, out: *mut f64);
         217 monitor_enter(object: Ref) -> i32;
         218 monitor_exit(object: Ref) -> i32;
     }
@@ -88,6 +115,14 @@ impl Jni {
     }
 }
 
+/// A frame of a thread's stack: its method, and where it is in that.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct FrameInfo {
+    pub(crate) method: Ref,
+    place: i64,
+}
+
 /// The tool interface.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
@@ -104,6 +139,8 @@ impl Jvmti {
         45 allocate(bytes: i64, place: *mut *mut u8) -> i32;
         46 deallocate(place: *mut u8) -> i32;
         47 class_signature(class: Ref, signature: *mut *mut c_char, generic: *mut *mut c_char) -> i32;
+        64 declaring_class(method: Ref, class: *mut Ref) -> i32;
+        103 stack_trace(thread: Ref, start: i32, most: i32, frames: *mut FrameInfo, count: *mut i32) -> i32;
         105 get_tag(object: Ref, tag: *mut i64) -> i32;
         106 set_tag(object: Ref, tag: i64) -> i32;
         121 set_callbacks(callbacks: *const Callbacks, bytes: i32) -> i32;
@@ -115,6 +152,25 @@ impl Jvmti {
         let mut tag = 0;
         self.get_tag(object, &mut tag);
         tag
+    }
+
+    /// The names of the classes whose methods the calling thread is in, innermost first, and at most so many.
+    pub(crate) fn classes_on_stack<const MOST: usize>(self, jni: Jni) -> Vec<String> {
+        let mut frames = [FrameInfo { method: core::ptr::null_mut(), place: 0 }; MOST];
+        let mut count = 0;
+        if self.stack_trace(core::ptr::null_mut(), 0, MOST as i32, frames.as_mut_ptr(), &mut count) != 0 {
+            return Vec::new();
+        }
+        let name = |frame: &FrameInfo| {
+            let mut class = core::ptr::null_mut();
+            if self.declaring_class(frame.method, &mut class) != 0 {
+                return String::new();
+            }
+            let name = self.class_name(class);
+            jni.delete_local(class);
+            name
+        };
+        frames.iter().take(usize::try_from(count).unwrap_or(0)).map(name).collect()
     }
 
     /// The name of a class, as class files have it.
@@ -140,6 +196,7 @@ pub(crate) mod event {
     pub(crate) const THREAD_START: i32 = 52;
     pub(crate) const THREAD_END: i32 = 53;
     pub(crate) const CLASS_FILE_LOAD: i32 = 54;
+    pub(crate) const CLASS_PREPARE: i32 = 56;
     pub(crate) const GC_START: i32 = 81;
     pub(crate) const GC_FINISH: i32 = 82;
 }

@@ -11,14 +11,23 @@
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 mod agent;
+mod arguments;
+mod callbacks;
 mod calls;
 mod class;
 mod classes;
+mod conditions;
 mod descriptors;
+mod handles;
 mod hooks;
 mod jvm;
 mod library;
 mod objects;
+mod pending;
+mod places;
+mod position;
+mod real;
+mod references;
 mod rewrite;
 mod runtime;
 mod shadow;

@@ -37,12 +37,8 @@ const LIBRARY: [&str; 17] = [
 ];
 
 /// Classes without a state that threads could share, or with none that changes.
-const PURE: [&str; 40] = [
-    "java/lang/Object",
+const PURE: [&str; 36] = [
     "java/lang/String",
-    "java/lang/StringBuilder",
-    "java/lang/AbstractStringBuilder",
-    "java/lang/CharSequence",
     "java/lang/Math",
     "java/lang/StrictMath",
     "java/lang/Boolean",
@@ -81,19 +77,28 @@ const PURE: [&str; 40] = [
 ];
 
 /// Classes whose methods hand nothing from one thread to another, though they may wait.
-const SILENT: [&str; 12] = [
-    "java/io/PrintStream",
-    "java/io/PrintWriter",
-    "java/io/OutputStream",
-    "java/io/Writer",
+const SILENT: [&str; 7] = [
     "java/lang/System",
     "java/lang/Runtime",
     "java/lang/Class",
     "java/lang/ClassLoader",
     "java/lang/AutoCloseable",
     "java/util/logging/Logger",
-    "java/nio/file/Path",
     "java/util/Locale",
+];
+
+/// Beginnings of the names of classes whose static methods hand nothing from one thread to another.
+const SILENT_STATICS: [&str; 10] = [
+    "java/lang/",
+    "java/util/regex/",
+    "java/util/function/",
+    "java/util/concurrent/Executors",
+    "java/util/concurrent/atomic/",
+    "java/text/",
+    "java/time/",
+    "java/math/",
+    "java/nio/charset/",
+    "java/nio/file/Path",
 ];
 
 /// Whether the class is part of a library that is not rewritten.
@@ -101,17 +106,30 @@ pub(crate) fn is_library(class: &str) -> bool {
     LIBRARY.iter().any(|begin| class.starts_with(begin))
 }
 
-/// Whether the name is one by which libraries call the program's code.
-pub(crate) fn is_called_by_library(method: &str) -> bool {
-    let names = ["run", "call", "main", "accept", "apply", "get", "test", "compare", "compute", "exec", "applyAsInt"];
-    method.starts_with("lambda$") || names.contains(&method)
-}
-
 fn is_of_thread(method: &Member) -> bool {
     matches!(
         (method.name.as_str(), method.descriptor.as_str()),
-        ("start" | "join" | "interrupt", "()V") | ("join", "(J)V" | "(JI)V") | ("isAlive", "()Z")
+        ("start" | "join" | "interrupt", "()V")
+            | ("join", "(J)V" | "(JI)V")
+            | ("isAlive" | "isInterrupted", "()Z")
+            | ("getState", "()Ljava/lang/Thread$State;")
     )
+}
+
+/// Whether a call goes to code of the program, straight or through an interface whose methods are most often lambdas.
+pub(crate) fn has_frame(method: &Member) -> bool {
+    let class = method.class.as_str();
+    !is_library(class) && !class.starts_with('[')
+        || matches!(class, "java/lang/Runnable" | "java/util/concurrent/Callable" | "java/util/Comparator")
+        || class.starts_with("java/util/function/")
+}
+
+/// Types whose objects have nothing that changes, as descriptors have them.
+pub(crate) fn is_inert(descriptor: &str) -> bool {
+    let name = descriptor.trim_start_matches('L').trim_end_matches(';');
+    descriptor.len() == 1
+        || name.starts_with("java/util/function/")
+        || matches!(name, "java/lang/String" | "java/lang/Class" | "java/util/concurrent/TimeUnit" | "java/util/Locale")
 }
 
 /// What becomes of a call of this method.
@@ -134,7 +152,14 @@ pub(crate) fn call(is_static: bool, method: &Member) -> Call {
         }
     }
     if !is_library(class) && !class.starts_with('[') {
-        return if !is_static && is_of_thread(method) { Call::Watched } else { Call::Own };
+        let is_inherited = is_static && name == "invokeAll" || !is_static && is_of_thread(method);
+        return if is_inherited { Call::Watched } else { Call::Own };
+    }
+    if class == "java/util/Arrays" {
+        return if name.starts_with("parallel") { Call::Watched } else { Call::Own };
+    }
+    if class == "java/lang/Object" && !matches!(name, "toString" | "equals" | "hashCode") {
+        return Call::Own;
     }
     if PURE.contains(&class) || class.starts_with("java/util/function/") || class.starts_with('[') {
         return Call::Own;
@@ -143,15 +168,17 @@ pub(crate) fn call(is_static: bool, method: &Member) -> Call {
         return Call::Watched;
     }
     if class == "java/lang/Thread" {
-        return if is_of_thread(method) { Call::Watched } else { Call::Outside { returns_object: false } };
+        let watched = is_of_thread(method) || name == "interrupted";
+        return if watched { Call::Watched } else { Call::Outside { returns_object: false } };
     }
+    let is_static_of_collections =
+        is_static && class.starts_with("java/util/") && !class["java/util/".len()..].contains('/');
     let returns_object =
-        matches!(class, "java/util/Collections" | "java/util/concurrent/Executors") && method.descriptor.contains(")L");
-    if SILENT.contains(&class) || returns_object {
+        method.descriptor.contains(")L") && (is_static_of_collections || class == "java/util/concurrent/Executors");
+    if SILENT.contains(&class) || returns_object || is_static_of_collections {
         return Call::Outside { returns_object };
     }
-    match is_static {
-        true if class.starts_with("java/util/concurrent/") => Call::Watched,
+    match is_static && SILENT_STATICS.iter().any(|begin| class.starts_with(begin)) {
         true => Call::Outside { returns_object: false },
         false => Call::Watched,
     }
@@ -170,18 +197,22 @@ pub(crate) struct Entry {
 }
 
 /// The methods of the library that call a hook: class, name, hook, local variable.
-const ENTRIES: [(&str, &str, &str, u8); 12] = [
+const ENTRIES: [(&str, &str, &str, u8); 16] = [
     ("java/lang/Thread", "start", "starts", 0),
     ("java/lang/Thread", "interrupt", "interrupts", 0),
     ("java/util/concurrent/ThreadPoolExecutor", "execute", "done", 1),
-    ("java/util/concurrent/ThreadPoolExecutor", "beforeExecute", "seen", 2),
+    ("java/util/concurrent/ThreadPoolExecutor", "beforeExecute", "taken", 2),
     ("java/util/concurrent/ThreadPoolExecutor", "processWorkerExit", "order", 0),
     ("java/util/concurrent/ScheduledThreadPoolExecutor", "delayedExecute", "done", 1),
+    ("java/util/concurrent/FutureTask", "set", "done", 0),
+    ("java/util/concurrent/FutureTask", "setException", "done", 0),
     ("java/util/concurrent/FutureTask", "finishCompletion", "done", 0),
     ("java/util/concurrent/FutureTask", "report", "seen", 0),
     ("java/util/concurrent/ForkJoinTask", "fork", "done", 0),
-    ("java/util/concurrent/ForkJoinTask", "doExec", "seen", 0),
-    ("java/util/concurrent/ForkJoinTask", "setDone", "done", 0),
+    ("java/util/concurrent/ForkJoinTask", "doExec", "taken", 0),
+    ("java/util/concurrent/ForkJoinTask", "setDone", "finished", 0),
+    ("java/util/concurrent/ForkJoinTask", "trySetThrown", "finished", 0),
+    ("java/util/concurrent/ForkJoinTask", "trySetCancelled", "finished", 0),
     ("java/util/concurrent/ForkJoinPool", "execute", "done", 1),
 ];
 
@@ -192,9 +223,26 @@ pub(crate) fn with_entries() -> Vec<&'static str> {
     classes
 }
 
+/// What a method calls when it is entered. `ForkJoinPool` is given other objects than tasks, too.
 pub(crate) fn entry(class: &str, name: &str, _descriptor: &str) -> Option<Entry> {
     let found = ENTRIES.iter().find(|(other, method, ..)| *other == class && *method == name)?;
     Some(Entry { hook: found.2, local: found.3 })
+}
+
+/// The methods of a class that call a hook.
+pub(crate) fn entries_of(class: &str) -> impl Iterator<Item = &'static str> {
+    ENTRIES.iter().filter(move |(other, ..)| *other == class).map(|(_, method, ..)| *method)
+}
+
+/// Whether what is done by a task is known to those who wait for it: it is the program's own, or one that they ask for its result.
+pub(crate) fn is_known_task(class: &str) -> bool {
+    !is_library(class)
+        || matches!(
+            class,
+            "java/util/concurrent/FutureTask"
+                | "java/util/concurrent/ScheduledThreadPoolExecutor$ScheduledFutureTask"
+                | "java/util/concurrent/ExecutorCompletionService$QueueingFuture"
+        )
 }
 
 /// What objects of the library are to threads.
@@ -221,13 +269,27 @@ pub(crate) enum Kind {
     Synchronized,
     /// It is safe for threads; what it does keeps its order.
     Ordered,
+    /// It may hand something to a thread that uses another object, or be used by threads of the library: what is done with all of these keeps its order.
+    Anything,
+    /// A stream for output: nothing comes back from the machine's own.
+    Output,
+    /// `VarHandle`.
+    Handle,
     /// Nothing that threads share.
     Silent,
 }
 
 /// Classes of the library by name.
-const KINDS: [(&str, Kind); 34] = [
+const KINDS: [(&str, Kind); 45] = [
     ("java/lang/Thread", Kind::Thread),
+    ("java/lang/String", Kind::Silent),
+    ("java/lang/StringBuilder", Kind::Plain),
+    ("java/lang/invoke/VarHandle", Kind::Handle),
+    ("java/util/Timer", Kind::Anything),
+    ("java/util/Scanner", Kind::Anything),
+    ("java/util/Formatter", Kind::Anything),
+    ("java/util/concurrent/CompletableFuture", Kind::Anything),
+    ("java/util/concurrent/SubmissionPublisher", Kind::Anything),
     ("java/util/concurrent/locks/ReentrantLock", Kind::Lock),
     ("java/util/concurrent/locks/ReentrantReadWriteLock$ReadLock", Kind::ReadLock),
     ("java/util/concurrent/locks/ReentrantReadWriteLock$WriteLock", Kind::WriteLock),
@@ -240,9 +302,10 @@ const KINDS: [(&str, Kind); 34] = [
     ("java/util/concurrent/atomic/AtomicReference", Kind::Atomic),
     ("java/util/concurrent/FutureTask", Kind::Future),
     ("java/util/concurrent/ForkJoinTask", Kind::Future),
+    ("java/util/concurrent/CountedCompleter", Kind::Anything),
     ("java/util/concurrent/ThreadPoolExecutor", Kind::Executor),
     ("java/util/concurrent/Executors$DelegatedExecutorService", Kind::Delegate),
-    ("java/util/concurrent/ForkJoinPool", Kind::Silent),
+    ("java/util/concurrent/ForkJoinPool", Kind::Anything),
     ("java/util/ArrayList", Kind::Plain),
     ("java/util/AbstractList", Kind::Plain),
     ("java/util/HashMap", Kind::Plain),
@@ -252,6 +315,7 @@ const KINDS: [(&str, Kind); 34] = [
     ("java/util/ArrayDeque", Kind::Plain),
     ("java/util/LinkedList", Kind::Plain),
     ("java/util/PriorityQueue", Kind::Plain),
+    ("java/util/AbstractCollection", Kind::Plain),
     ("java/util/TreeMap", Kind::Plain),
     ("java/util/BitSet", Kind::Plain),
     ("java/util/Vector", Kind::Synchronized),
@@ -259,63 +323,195 @@ const KINDS: [(&str, Kind); 34] = [
     ("java/lang/StringBuffer", Kind::Synchronized),
     ("java/util/Collections$SynchronizedCollection", Kind::Synchronized),
     ("java/util/Collections$SynchronizedMap", Kind::Synchronized),
-    ("java/io/PrintStream", Kind::Silent),
+    ("java/io/PrintStream", Kind::Output),
+    ("java/io/PrintWriter", Kind::Output),
     ("java/lang/Object", Kind::Own),
 ];
 
-/// What objects of a class are, if its own name says so.
-pub(crate) fn kind_of(class: &str) -> Option<Kind> {
-    // Lists and the like that never change.
-    if class.starts_with("java/util/ImmutableCollections") {
-        return Some(Kind::Silent);
+/// Beginnings of the names of classes each of whose objects is apart from the others.
+const APART: [&str; 10] = [
+    "java/util/",
+    "java/text/",
+    "java/time/",
+    "java/math/",
+    "java/security/",
+    "java/lang/ref/",
+    "java/lang/reflect/",
+    "java/lang/invoke/",
+    "java/nio/file/attribute/",
+    "java/nio/Heap",
+];
+
+/// Classes whose objects, and those of the classes inside them, have to do with others.
+const TOGETHER: [&str; 3] =
+    ["java/util/concurrent/CompletableFuture", "java/util/concurrent/SubmissionPublisher", "java/util/zip/"];
+
+/// What objects of a class of the library are: its own name comes first, those of the classes that it extends follow. `Own` if no name says anything.
+pub(crate) fn kind_of(names: &[&str]) -> Kind {
+    let Some(class) = names.first() else { return Kind::Own };
+    // Lists and the like that never change, and boxes of values.
+    if class.starts_with("java/util/ImmutableCollections") || PURE.contains(class) {
+        return Kind::Silent;
     }
-    let found = KINDS.iter().find(|(name, _)| *name == class).map(|(_, kind)| *kind);
-    match found {
-        Some(Kind::Own) if class != "java/lang/Object" => None,
-        Some(kind) => Some(kind),
-        None if class.starts_with("java/util/concurrent/") => Some(Kind::Ordered),
+    let is_concurrent = class.starts_with("java/util/concurrent/");
+    let exact = |name: &&str| KINDS.iter().find(|(known, _)| known == name).map(|(_, kind)| *kind);
+    let mut inherited = names[1..].iter().filter_map(exact);
+    // What concurrent collections extend says nothing of them.
+    let inherited = inherited.find(|kind| *kind != Kind::Own && !(is_concurrent && *kind == Kind::Plain));
+    let by_name = || match () {
+        () if TOGETHER.iter().any(|begin| class.starts_with(begin)) => Kind::Anything,
+        () if is_concurrent => Kind::Ordered,
         // Iterators and views.
-        None if class.starts_with("java/util/") && class.contains('$') => Some(Kind::Plain),
-        None => None,
-    }
+        () if class.starts_with("java/util/") && class.contains('$') => Kind::Plain,
+        () => Kind::Own,
+    };
+    exact(class).or(inherited).unwrap_or_else(by_name)
 }
 
-/// Whether a method only looks.
+/// What objects of a class of the library are whose superclasses say nothing.
+pub(crate) fn other_kind(class: &str) -> Kind {
+    if APART.iter().any(|begin| class.starts_with(begin)) { Kind::Ordered } else { Kind::Anything }
+}
+
+/// Whether a method of a collection only looks.
 pub(crate) fn only_reads(method: &str) -> bool {
-    const NAMES: [&str; 30] = [
+    const BEGINS: [&str; 31] = [
         "get",
-        "getFirst",
-        "getLast",
         "size",
         "isEmpty",
         "contains",
-        "containsKey",
-        "containsValue",
-        "containsAll",
         "indexOf",
         "lastIndexOf",
         "iterator",
         "listIterator",
-        "descendingIterator",
+        "descending",
         "keySet",
         "values",
         "entrySet",
+        "navigableKeySet",
         "toArray",
         "peek",
-        "peekFirst",
-        "peekLast",
         "element",
         "first",
         "last",
-        "hashCode",
+        "floor",
+        "ceiling",
+        "higher",
+        "lower",
+        "head",
+        "tail",
+        "sub",
+        "has",
+        "next",
+        "previous",
+        "spliterator",
+        "stream",
+        "parallelStream",
+    ];
+    const NAMES: [&str; 21] = [
         "equals",
         "toString",
-        "hasNext",
-        "getOrDefault",
         "length",
+        "charAt",
+        "compareTo",
+        "chars",
+        "codePointAt",
+        "capacity",
+        "cardinality",
+        "intersects",
+        "comparator",
+        "forEach",
+        "clone",
+        "keys",
+        "elements",
+        "isPresent",
+        "copyInto",
+        "estimateSize",
+        "tryAdvance",
+        "forEachRemaining",
+        "toByteArray",
     ];
-    NAMES.contains(&method)
-        || matches!(method, "next" | "nextInt" | "stream" | "subList" | "getKey" | "getValue" | "forEach")
+    BEGINS.iter().any(|begin| method.starts_with(begin)) || NAMES.contains(&method)
+}
+
+/// Whether what a method returns shows what the object holds.
+pub(crate) fn returns_view(method: &str) -> bool {
+    const BEGINS: [&str; 9] =
+        ["descending", "navigableKeySet", "head", "tail", "sub", "unmodifiable", "synchronized", "checked", "stream"];
+    const NAMES: [&str; 9] = [
+        "iterator",
+        "listIterator",
+        "keySet",
+        "values",
+        "entrySet",
+        "spliterator",
+        "parallelStream",
+        "keys",
+        "elements",
+    ];
+    BEGINS.iter().any(|begin| method.starts_with(begin)) || NAMES.contains(&method)
+}
+
+/// Whether a class's objects are parts of a map: they show and change what that holds.
+pub(crate) fn is_entry(class: &str) -> bool {
+    class.starts_with("java/util/")
+        && !class.contains("/AbstractMap$Simple")
+        && class.rsplit('$').next().is_some_and(|last| last.ends_with("Entry") || last.ends_with("Node"))
+}
+
+/// What a method of the library does with the contents of a collection that is handed to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum OnArgument {
+    Reads,
+    Writes,
+    /// What it returns shows them.
+    Shows,
+}
+
+pub(crate) fn on_argument(class: &str, method: &str) -> Option<OnArgument> {
+    const WRITES: [&str; 8] = ["sort", "shuffle", "reverse", "swap", "fill", "rotate", "drainTo", "replaceAll"];
+    const READS: [&str; 12] = [
+        "<init>",
+        "equals",
+        "append",
+        "insert",
+        "join",
+        "valueOf",
+        "print",
+        "println",
+        "hash",
+        "copyOf",
+        "deepToString",
+        "invokeAll",
+    ];
+    let of_collections = class == "java/util/Collections";
+    if WRITES.contains(&method) || of_collections && matches!(method, "addAll" | "copy") {
+        return Some(OnArgument::Writes);
+    }
+    if of_collections && returns_view(method) {
+        return Some(OnArgument::Shows);
+    }
+    (READS.contains(&method) || method.ends_with("All") || of_collections).then_some(OnArgument::Reads)
+}
+
+/// What a method of the library does with the elements of an array that is handed to it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnArray {
+    Reads,
+    /// It may change some.
+    Fills,
+    /// It sets all.
+    Sets,
+}
+
+pub(crate) fn on_array(class: &str, method: &str) -> OnArray {
+    const FILLS: [&str; 7] = ["read", "get", "nextBytes", "readFully", "readNBytes", "toArray", "drainTo"];
+    match (class, method) {
+        ("java/util/Arrays", "fill" | "setAll") => OnArray::Sets,
+        ("java/util/Arrays", _) => OnArray::Reads,
+        _ if FILLS.contains(&method) => OnArray::Fills,
+        _ => OnArray::Reads,
+    }
 }
 
 #[cfg(test)]
@@ -334,9 +530,27 @@ mod tests {
         assert_eq!(call(true, &member("java/lang/Math", "max", "(II)I")), Call::Own);
         assert_eq!(call(true, &member("java/lang/Thread", "sleep", "(J)V")), Call::Outside { returns_object: false });
         assert_eq!(call(false, &member("java/util/List", "add", "(Ljava/lang/Object;)Z")), Call::Watched);
-        assert_eq!(kind_of("java/util/concurrent/ConcurrentHashMap"), Some(Kind::Ordered));
-        assert_eq!(kind_of("java/util/ArrayList$Itr"), Some(Kind::Plain));
-        assert_eq!(kind_of("java/lang/Object"), Some(Kind::Own));
-        assert!(only_reads("size") && !only_reads("add"));
+        assert_eq!(kind_of(&["java/util/concurrent/ConcurrentHashMap", "java/util/AbstractMap"]), Kind::Ordered);
+        assert_eq!(kind_of(&["java/util/ArrayList$Itr", "java/lang/Object"]), Kind::Plain);
+        assert_eq!(
+            kind_of(&["java/util/Collections$SynchronizedSet", "java/util/Collections$SynchronizedCollection"]),
+            Kind::Synchronized
+        );
+        assert_eq!(
+            kind_of(&["java/util/concurrent/ForkJoinTask$AdaptedCallable", "java/util/concurrent/ForkJoinTask"]),
+            Kind::Future
+        );
+        assert_eq!(kind_of(&["java/util/concurrent/CompletableFuture$UniApply", "java/lang/Object"]), Kind::Anything);
+        assert_eq!((kind_of(&["java/lang/Object"]), kind_of(&["java/io/Reader"])), (Kind::Own, Kind::Own));
+        assert_eq!(
+            (other_kind("java/io/PipedReader"), other_kind("java/util/Random")),
+            (Kind::Anything, Kind::Ordered)
+        );
+        assert!(only_reads("size") && only_reads("floorKey") && !only_reads("add") && !only_reads("setLength"));
+        assert_eq!(on_argument("java/util/Collections", "max"), Some(OnArgument::Reads));
+        assert_eq!(on_argument("java/util/Collections", "unmodifiableList"), Some(OnArgument::Shows));
+        assert_eq!(on_argument("java/util/List", "addAll"), Some(OnArgument::Reads));
+        assert_eq!(on_argument("java/util/Map", "put"), None);
+        assert!(is_entry("java/util/HashMap$Node") && !is_entry("java/util/AbstractMap$SimpleEntry"));
     }
 }

@@ -16,9 +16,12 @@ pub(crate) static JVMTI: OnceLock<Jvmti> = OnceLock::new();
 /// What is known of the class of an object.
 pub(crate) struct Meta {
     pub(crate) kind: Kind,
-    class: Option<&'static Class>,
-    is_array: bool,
+    pub(crate) class: Option<&'static Class>,
+    /// The kind of the elements of an array.
+    pub(crate) elements: Option<u8>,
     is_class: bool,
+    /// It is a part of a map.
+    pub(crate) is_entry: bool,
 }
 
 /// Held while an object gets its tag.
@@ -41,7 +44,15 @@ impl Here {
             return None;
         }
         match self.jvmti.tag(object) {
-            0 => self.new_block(object),
+            0 => self.new_block(object, true),
+            tag => Some(tag as u64),
+        }
+    }
+
+    /// The block of an object that was made just now.
+    pub(crate) fn fresh_block(self, object: Ref) -> Option<u64> {
+        match self.jvmti.tag(object) {
+            0 => self.new_block(object, false),
             tag => Some(tag as u64),
         }
     }
@@ -62,11 +73,11 @@ impl Here {
             return unsafe { &*(known as *const Meta) };
         }
         let name = self.jvmti.class_name(class);
-        let own = classes::named(&name);
-        let is_array = name.starts_with('[');
-        let kind = if is_array { Kind::Own } else { self.kind(class, &name) };
-        let meta: &'static Meta =
-            Box::leak(Box::new(Meta { kind, class: own, is_array, is_class: name == "java/lang/Class" }));
+        let own = classes::named(&name).filter(|class| !class.is_library);
+        let elements = name.strip_prefix('[').and_then(|rest| rest.as_bytes().first().copied());
+        let kind = if elements.is_some() { Kind::Own } else { self.kind(class, &name) };
+        let (is_class, is_entry) = (name == "java/lang/Class", library::is_entry(&name));
+        let meta: &'static Meta = Box::leak(Box::new(Meta { kind, class: own, elements, is_class, is_entry }));
         let _guard = TAGGING.lock();
         let mut tag = self.jvmti.tag(class) as u64;
         if tag == 0 {
@@ -82,26 +93,24 @@ impl Here {
 
     fn kind(self, class: Ref, name: &str) -> Kind {
         let is_own = !library::is_library(name);
-        let mut kind = library::kind_of(name).filter(|_| !is_own);
+        let mut names = vec![name.to_owned()];
         let mut at = class;
-        while kind.is_none() {
+        loop {
             at = self.jni.superclass(at);
             if at.is_null() {
                 break;
             }
-            kind = library::kind_of(&self.jvmti.class_name(at));
+            names.push(self.jvmti.class_name(at));
         }
-        match kind {
-            // Its own methods have hooks, and may do more than those that they stand for.
-            Some(Kind::Plain | Kind::Synchronized | Kind::Ordered | Kind::Silent) | None if is_own => Kind::Own,
-            Some(Kind::Own) | None if !is_own => Kind::Ordered,
-            Some(kind) => kind,
-            None => Kind::Own,
+        let of_library: Vec<&str> = names.iter().map(String::as_str).filter(|name| library::is_library(name)).collect();
+        match library::kind_of(&of_library) {
+            Kind::Own if !is_own => library::other_kind(name),
+            kind => kind,
         }
     }
 
     #[cold]
-    fn new_block(self, object: Ref) -> Option<u64> {
+    fn new_block(self, object: Ref, is_late: bool) -> Option<u64> {
         let meta = self.meta(object);
         if meta.is_class {
             // The object is a class: what it stands for has a block already.
@@ -109,7 +118,7 @@ impl Here {
             return Some(self.jvmti.tag(object) as u64).filter(|&tag| tag != 0);
         }
         let bytes = match meta {
-            Meta { is_array: true, .. } => 8 * u64::try_from(self.jni.array_length(object)).unwrap_or(0),
+            Meta { elements: Some(_), .. } => 8 * u64::try_from(self.jni.array_length(object)).unwrap_or(0),
             Meta { class: Some(class), .. } => class.bytes(),
             _ => 64,
         };
@@ -131,6 +140,9 @@ impl Here {
             None => self.at(),
         };
         (self.runtime.record)(pc, Tag::Alloc as u32, block, FIELDS + bytes.max(8));
+        if is_late && meta.kind == Kind::Own {
+            self.is_late(block);
+        }
         self.parts(object, meta, block);
         Some(block)
     }
@@ -185,9 +197,14 @@ impl Here {
         if array.is_null() || depth == 0 {
             return;
         }
+        if let Some(block) = self.block(array) {
+            self.is_late(block);
+        }
         for index in 0..self.jni.array_length(array).min(4096) {
             let element = self.jni.element(array, index);
-            self.block(element);
+            if !element.is_null() {
+                self.fresh_block(element);
+            }
             self.elements(element, depth - 1);
             self.jni.delete_local(element);
         }

@@ -1,41 +1,22 @@
 //! What is inserted into the code of classes: calls of the static native methods of one class that the agent defines.
 
+mod invoke;
+
 use crate::class::code::{Code, Edit, Finally};
 use crate::class::file::{ClassFile, flag};
 use crate::class::instructions::{decides, may_throw, op, targets};
-use crate::class::pool::Member;
-use crate::descriptors::{Slots, argument_types, return_type};
-use crate::library::{self, Call};
+use crate::places::{Place, What, simple};
+use crate::{library, references};
 
 /// The class whose methods the inserted code calls. It lies in a package that every class may use.
 pub(crate) const HOOKS: &str = "java/lang/Mayhap";
-
-/// What a place in the code is about.
-#[derive(Debug)]
-pub(crate) enum What {
-    /// Nothing that has a name.
-    Plain,
-    Field(Member),
-    Call(Member),
-}
-
-/// A place in the code that calls a hook.
-#[derive(Debug)]
-pub(crate) struct Place {
-    pub(crate) method: String,
-    pub(crate) line: u16,
-    /// A value that was read before may have decided how the thread came here.
-    pub(crate) branched: bool,
-    /// It accesses a static field.
-    pub(crate) is_constant: bool,
-    pub(crate) what: What,
-}
 
 /// Gives each place its number.
 pub(crate) type Number<'a> = dyn FnMut(Place) -> u32 + 'a;
 
 /// Rewrites a class of the program; `None` where nothing is to change. Methods that would become too long stay as they are: `skipped` has them.
 pub(crate) fn class(file: &mut ClassFile<'_>, number: &mut Number<'_>, skipped: &mut Vec<String>) -> Option<Vec<u8>> {
+    references::wrap(file)?;
     let mut changed = Vec::new();
     for index in 0..file.methods.len() {
         let Some(contents) = file.methods[index].code() else { continue };
@@ -68,11 +49,6 @@ pub(crate) fn library_class(file: &mut ClassFile<'_>, number: &mut Number<'_>) -
         changed.push((index, file.methods[index].flags, rewritten));
     }
     if changed.is_empty() { None } else { file.with(&changed) }
-}
-
-/// The name of a class as the language writes it, without its package.
-pub(crate) fn simple(name: &str) -> &str {
-    name.rsplit('/').next().unwrap_or(name)
 }
 
 /// Instructions being written.
@@ -145,10 +121,19 @@ fn method(file: &mut ClassFile<'_>, index: usize, contents: &[u8], number: &mut 
     for handler in &code.handlers {
         labels[usize::from(handler[2])] = true;
     }
-    let shown = format!("{}.{name}", simple(&file.name));
+    let mut handlers = vec![false; code.bytes.len() + 1];
+    for handler in &code.handlers {
+        handlers[usize::from(handler[2])] = true;
+    }
+    let shown = format!("{}.{}", simple(&file.name), references::shown(&name));
     let is_static = flags & flag::STATIC != 0;
-    let synchronized = flags & flag::SYNCHRONIZED != 0 && (is_static || !stores_this(code.bytes, &starts));
-    let is_entry = library::is_called_by_library(&name);
+    let bracket = Bracket {
+        is_static,
+        is_synchronized: flags & flag::SYNCHRONIZED != 0 && (is_static || !stores_this(code.bytes, &starts)),
+        is_entered: is_called_by_library(file, index),
+    };
+    let sees_initialised = (is_static || name == "<init>") && may_have_initialiser(file);
+    let is_task = name == "beforeExecute" && file.methods[index].descriptor == BEFORE_EXECUTE;
     let major = file.major;
     let mut work = Work {
         file,
@@ -163,25 +148,78 @@ fn method(file: &mut ClassFile<'_>, index: usize, contents: &[u8], number: &mut 
         max_locals: code.max_locals,
         locals: code.max_locals,
     };
-    let entry = if synchronized { work.lock(is_static, true, 0)? } else { Vec::new() };
+    let mut entry = work.begin(&bracket)?;
+    if sees_initialised {
+        let site = work.place(0, What::Plain);
+        entry.extend(work.hook(&[], site, "initialises", "(I)V")?);
+    }
+    if is_task {
+        let site = work.place(0, What::Plain);
+        entry.extend(work.hook(&[op::ALOAD_0 + 2], site, "taken", "(Ljava/lang/Object;I)V")?);
+    }
     let mut edits = Vec::new();
     for &at in &starts {
         work.branched |= labels[at];
         let opcode = code.bytes[at];
         let mut edit = work.edit(code.bytes, at)?;
         if matches!(opcode, op::IRETURN..=op::RETURN) {
-            if synchronized {
-                edit.before.extend(work.lock(is_static, false, at)?);
+            if name == "<clinit>" {
+                let site = work.place(at, What::Plain);
+                edit.before.extend(work.hook(&[], site, "initialised", "(I)V")?);
             }
-            edit.before.extend(work.leave(&name, is_entry, at)?);
+            edit.before.extend(work.end(&bracket, at)?);
+        }
+        if handlers[at] {
+            let site = work.place(at, What::Plain);
+            let mut caught = work.hook(&[], site, "caught", "(I)V")?;
+            caught.append(&mut edit.before);
+            edit.before = caught;
         }
         work.branched |= decides(opcode) || may_throw(opcode);
         edits.push((at, edit));
     }
-    let finally = if synchronized { Some(work.finally(is_static)?) } else { None };
+    let finally = if bracket.has_end() { Some(work.finally(&bracket)?) } else { None };
     let locals = work.locals;
     let rewritten = code.with(&edits, &entry, locals, finally.as_ref(), major >= 50, &mut work.file.pool)?;
-    Some((if synchronized { flags & !flag::SYNCHRONIZED } else { flags }, rewritten))
+    Some((if bracket.is_synchronized { flags & !flag::SYNCHRONIZED } else { flags }, rewritten))
+}
+
+/// The method by which executors announce a task.
+const BEFORE_EXECUTE: &str = "(Ljava/lang/Thread;Ljava/lang/Runnable;)V";
+
+/// What a method does when it begins and, however it ends, undoes.
+struct Bracket {
+    is_static: bool,
+    /// It takes a lock.
+    is_synchronized: bool,
+    /// The library may call it.
+    is_entered: bool,
+}
+
+impl Bracket {
+    fn has_end(&self) -> bool {
+        self.is_synchronized || self.is_entered
+    }
+}
+
+/// Whether the library may call a method: what lambdas and references name, and what may stand for a method of another class.
+fn is_called_by_library(file: &ClassFile<'_>, index: usize) -> bool {
+    let method = &file.methods[index];
+    let name = method.name.as_str();
+    let is_named = name == "main"
+        || name.starts_with("lambda$")
+        || name.starts_with(references::PREFIX)
+        || ["toString", "equals", "hashCode", "compareTo", "finalize", "run", "call"].contains(&name);
+    let overrides = file.superclass != "java/lang/Object" || file.has_interfaces || file.is_interface;
+    let is_hidden = method.flags & (flag::STATIC | flag::PRIVATE) != 0;
+    let is_code = !name.starts_with('<');
+    is_code
+        && (is_named || overrides && !is_hidden || method.is_annotated() || file.refers_to(name, &method.descriptor))
+}
+
+/// Whether the class or one that it extends may have an initialiser.
+fn may_have_initialiser(file: &ClassFile<'_>) -> bool {
+    file.methods.iter().any(|method| method.name == "<clinit>") || !library::is_library(&file.superclass)
 }
 
 /// Whether the code puts something else where `this` is.
@@ -231,27 +269,40 @@ impl Work<'_, '_, '_> {
         Some(out)
     }
 
-    fn finally(&mut self, is_static: bool) -> Option<Finally> {
-        self.branched = true;
-        let mut code = self.lock(is_static, false, 0)?;
-        code.push(op::ATHROW);
-        let name = self.file.name.clone();
-        let locals = if is_static { Vec::new() } else { vec![self.file.pool.add_class(&name)?] };
-        Some(Finally { code, locals, thrown: self.file.pool.add_class("java/lang/Throwable")? })
+    /// The method begins.
+    fn begin(&mut self, bracket: &Bracket) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        if bracket.is_entered {
+            let site = self.place(0, What::Plain);
+            out = self.hook(&[], site, "entered", "(I)V")?;
+        }
+        if bracket.is_synchronized {
+            out.extend(self.lock(bracket.is_static, true, 0)?);
+        }
+        Some(out)
     }
 
-    /// The method returns.
-    fn leave(&mut self, name: &str, is_entry: bool, at: usize) -> Option<Vec<u8>> {
-        if name == "<clinit>" {
+    /// The method ends.
+    fn end(&mut self, bracket: &Bracket, at: usize) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        if bracket.is_synchronized {
+            out = self.lock(bracket.is_static, false, at)?;
+        }
+        if bracket.is_entered {
             let site = self.place(at, What::Plain);
-            return self.hook(&[], site, "initialised", "(I)V");
+            out.extend(self.hook(&[], site, "left", "(I)V")?);
         }
-        if is_entry {
-            let mut emit = Emit { file: self.file, out: Vec::new() };
-            emit.call("out", "()V")?;
-            return Some(emit.out);
-        }
-        Some(Vec::new())
+        Some(out)
+    }
+
+    fn finally(&mut self, bracket: &Bracket) -> Option<Finally> {
+        self.branched = true;
+        let mut code = self.end(bracket, 0)?;
+        code.push(op::ATHROW);
+        let name = self.file.name.clone();
+        let needs_this = bracket.is_synchronized && !bracket.is_static;
+        let locals = if needs_this { vec![self.file.pool.add_class(&name)?] } else { Vec::new() };
+        Some(Finally { code, locals, thrown: self.file.pool.add_class("java/lang/Throwable")? })
     }
 
     fn edit(&mut self, code: &[u8], at: usize) -> Option<Edit> {
@@ -260,7 +311,8 @@ impl Work<'_, '_, '_> {
             op::GETFIELD | op::PUTFIELD | op::GETSTATIC | op::PUTSTATIC => self.field(code, at),
             op::IALOAD..=op::SALOAD => {
                 let site = self.place(at, What::Plain);
-                let before = self.hook(&[op::DUP2], site, "load", "(Ljava/lang/Object;II)V")?;
+                let name = format!("load{}", &"IJFDLBCS"[usize::from(opcode - op::IALOAD)..][..1]);
+                let before = self.hook(&[op::DUP2], site, &name, "(Ljava/lang/Object;II)V")?;
                 Some(Edit { before, ..Edit::default() })
             }
             op::IASTORE..=op::SASTORE => self.array_store(opcode, at),
@@ -340,90 +392,6 @@ impl Work<'_, '_, '_> {
         let name = format!("store{}", &kind[..1]);
         let before = self.hook(&ops, site, &name, &format!("({kind}Ljava/lang/Object;II){kind}"))?;
         Some(Edit { before, ..Edit::default() })
-    }
-
-    fn invoke(&mut self, code: &[u8], at: usize) -> Option<Edit> {
-        let (opcode, method) = (code[at], self.file.pool.member(index(code, at))?);
-        if method.name == "<init>" {
-            return self.constructed(&method, at);
-        }
-        let mut edit = Edit::default();
-        match library::call(opcode == op::INVOKESTATIC, &method) {
-            Call::Own => {}
-            Call::Outside { returns_object } => {
-                let mut emit = Emit { file: self.file, out: Vec::new() };
-                emit.call("out", "()V")?;
-                edit.before = emit.out;
-                if returns_object {
-                    let site = self.place(at, What::Plain);
-                    edit.after = self.hook(&[op::DUP], site, "alloc", "(Ljava/lang/Object;I)V")?;
-                }
-            }
-            Call::Replaced(name) => {
-                let site = self.place(at, What::Call(method.clone()));
-                let erase = |kind: char| if kind == 'L' { "Ljava/lang/Object;".into() } else { kind.to_string() };
-                let arguments: String = argument_types(&method.descriptor)?.into_iter().map(erase).collect();
-                let descriptor = format!("(Ljava/lang/Object;{arguments}I){}", return_type(&method.descriptor));
-                let types: String = argument_types(&method.descriptor)?.into_iter().collect();
-                edit.instead = Some(self.hook(&[], site, &format!("{name}{types}"), &descriptor)?);
-            }
-            Call::Watched => {
-                let returns = return_type(&method.descriptor);
-                let arguments = argument_types(&method.descriptor)?;
-                let is_static = opcode == op::INVOKESTATIC;
-                let site = self.place(at, What::Call(method));
-                edit.before = if is_static {
-                    self.hook(&[], site, "beforeStatic", "(I)V")?
-                } else {
-                    self.receiver(&arguments, site)?
-                };
-                edit.after = match returns {
-                    'V' | 'F' | 'D' => self.hook(&[], site, "after", "(I)V")?,
-                    'J' => self.hook(&[op::DUP2], site, "afterJ", "(JI)V")?,
-                    'L' => self.hook(&[op::DUP], site, "afterL", "(Ljava/lang/Object;I)V")?,
-                    _ => self.hook(&[op::DUP], site, "afterI", "(II)V")?,
-                };
-            }
-        }
-        Some(edit)
-    }
-
-    /// Hands the object whose method is called, and the first reference among its arguments, to a hook.
-    fn receiver(&mut self, arguments: &[char], site: u32) -> Option<Vec<u8>> {
-        let slots = Slots::of(arguments, self.max_locals)?;
-        self.locals = self.locals.max(slots.end);
-        let mut emit = Emit { file: self.file, out: Vec::new() };
-        for (&kind, &slot) in arguments.iter().zip(&slots.each).rev() {
-            emit.local(op::ISTORE, kind, slot);
-        }
-        emit.ops(&[op::DUP]);
-        let first = arguments.iter().position(|&kind| kind == 'L');
-        match first {
-            Some(first) => emit.local(op::ILOAD, 'L', slots.each[first]),
-            // No object.
-            None => emit.ops(&[1]),
-        }
-        emit.site(site)?;
-        emit.call("before", "(Ljava/lang/Object;Ljava/lang/Object;I)V")?;
-        for (&kind, &slot) in arguments.iter().zip(&slots.each) {
-            emit.local(op::ILOAD, kind, slot);
-        }
-        Some(emit.out)
-    }
-
-    /// A constructor has run.
-    fn constructed(&mut self, method: &Member, at: usize) -> Option<Edit> {
-        let mut ops = None;
-        if self.fresh.last().is_some_and(|(class, _)| *class == method.class) {
-            ops = self.fresh.pop().filter(|(_, twice)| *twice).map(|_| op::DUP);
-        } else if self.is_constructor && !self.is_initialised {
-            self.is_initialised = true;
-            ops = Some(op::ALOAD_0);
-        }
-        let Some(ops) = ops else { return Some(Edit::default()) };
-        let site = self.place(at, What::Plain);
-        let after = self.hook(&[ops], site, "alloc", "(Ljava/lang/Object;I)V")?;
-        Some(Edit { after, ..Edit::default() })
     }
 }
 

@@ -33,6 +33,9 @@ pub(crate) struct Runtime {
     pub(crate) pause: extern "C" fn(on: bool),
     pub(crate) branched: extern "C" fn(pc: u64),
     pub(crate) unseen: extern "C" fn(),
+    pub(crate) call: extern "C" fn(pc: u64, stack: u64),
+    pub(crate) returned: extern "C" fn(pc: u64),
+    pub(crate) unwound: extern "C" fn(stack: u64),
 }
 
 /// How locks are used, by the numbers of the runtime.

@@ -91,6 +91,20 @@ pub fn short(location: &str) -> String {
     }
 }
 
+/// A place in a Java program as Java prints it: `shop.Account.deposit(Account.java:12)`.
+pub fn java_place(source: &Source) -> Option<String> {
+    let (function, file, line) = (source.function.as_ref()?, source.file.as_ref()?, source.line?);
+    let is_java = [".java", ".kt", ".scala", ".groovy", ".clj"].iter().any(|end| file.ends_with(end));
+    let sources =
+        ["src/main/java/", "src/test/java/", "src/main/kotlin/", "src/test/kotlin/", "src/main/scala/", "src/"];
+    let starts = |at: usize| at == 0 || file[..at].ends_with('/');
+    let end = |sources: &&str| file.find(*sources).filter(|&at| starts(at)).map(|at| at + sources.len());
+    let inside = sources.iter().find_map(end).map_or(file.as_str(), |at| &file[at..]);
+    let package =
+        inside.rsplit_once('/').map(|(package, _)| format!("{}.", package.replace('/', "."))).unwrap_or_default();
+    is_java.then(|| format!("{package}{function}({}:{line})", base_name(file)))
+}
+
 /// Returns the last part of a path.
 pub fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
@@ -267,6 +281,16 @@ mod tests {
     fn place(function: Option<&str>, file: &str, line: u32, column: Option<u32>) -> Option<Source> {
         let function = function.map(str::to_string);
         Some(Source { function, file: Some(file.to_string()), line: Some(line), column, inlined: false })
+    }
+
+    #[test]
+    fn java_places_are_as_java_prints_them() {
+        let java = |function, file| java_place(&place(Some(function), file, 12, None).unwrap());
+        let said = Some("shop.Account.deposit(Account.java:12)".to_string());
+        assert_eq!(java("Account.deposit", "shop/Account.java"), said);
+        assert_eq!(java("Account.deposit", "bank/src/main/java/shop/Account.java"), said);
+        assert_eq!(java("Main.main", "Main.java"), Some("Main.main(Main.java:12)".into()));
+        assert_eq!(java("main", "main.c"), None);
     }
 
     #[test]

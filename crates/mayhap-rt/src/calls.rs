@@ -124,8 +124,9 @@ fn push(thread: &Thread, depth: u32) {
     thread.own.unrecorded_frames.store(untold + 1, Ordering::Relaxed);
 }
 
+/// The thread enters a function that returns to `pc`.
 #[inline(always)]
-unsafe extern "C" fn enter(pc: u64, address: u64) {
+pub(crate) unsafe extern "C" fn enter(pc: u64, address: u64) {
     let Some(thread) = tls::active() else { return };
     let calls = &thread.calls;
     let depth = calls.depth.load(Ordering::Relaxed);
@@ -187,6 +188,27 @@ fn unwind(thread: &Thread, address: u64) {
     // The outermost frame is no function and is never reached.
     while calls.depth.load(Ordering::Relaxed) > 0 && (calls.top() <= address || !calls.is_on_stack(calls.top())) {
         pop(thread);
+    }
+}
+
+/// The calling thread leaves the innermost function that was called at `pc`, and those that this one had called.
+pub(crate) fn leave_call(pc: u64) {
+    let Some(thread) = tls::active() else { return };
+    let depth = thread.calls.depth.load(Ordering::Relaxed) as usize;
+    let is_there = |frame: usize| thread.calls.frames[frame].pc.load(Ordering::Relaxed) == pc;
+    let kept = match depth {
+        0..=MAX_FRAMES => (1..=depth).rev().find(|&frame| is_there(frame)).map(|frame| frame - 1),
+        _ => Some(depth - 1),
+    };
+    for _ in kept.unwrap_or(depth)..depth {
+        pop(thread);
+    }
+}
+
+/// The calling thread has left the functions that began at this stack pointer or below.
+pub(crate) fn leave_to(stack: u64) {
+    if let Some(thread) = tls::active() {
+        unwind(thread, stack);
     }
 }
 

@@ -13,7 +13,7 @@ use crate::hook::{self, Hook};
 use crate::replay::{self, Decision};
 use crate::sched::parking;
 use crate::thread::Thread;
-use crate::{access, conditions, locks, modules, ring, sched, sys, threads, tls, waits, watch};
+use crate::{access, calls, conditions, locks, modules, ring, sched, sys, threads, tls, waits, watch};
 
 type Object = *mut c_void;
 
@@ -40,6 +40,9 @@ pub(crate) struct Foreign {
     pause: extern "C" fn(on: bool),
     branched: extern "C" fn(pc: u64),
     unseen: extern "C" fn(),
+    call: extern "C" fn(pc: u64, stack: u64),
+    returned: extern "C" fn(pc: u64),
+    unwound: extern "C" fn(stack: u64),
 }
 
 static TABLE: Foreign = Foreign {
@@ -63,6 +66,9 @@ static TABLE: Foreign = Foreign {
     pause,
     branched,
     unseen,
+    call,
+    returned,
+    unwound,
 };
 
 /// The examinations, half a millisecond apart, after which a thread of a foreign machine that sleeps has done what it announced.
@@ -90,9 +96,25 @@ extern "C" fn pause(on: bool) {
     watch::PAUSED.store(on.into(), Ordering::Relaxed);
 }
 
-/// Some of the program's code has no hooks: what it does is not seen.
+/// Something that the program does is not seen.
 extern "C" fn unseen() {
-    ring::set_state(state::UNSEEN_ORDER);
+    ring::set_state(state::UNSEEN_JAVA);
+}
+
+/// The thread is about to call a function with hooks; `stack` is its stack pointer.
+extern "C" fn call(pc: u64, stack: u64) {
+    // SAFETY: the agent's own place, and the stack that the thread is on.
+    unsafe { calls::enter(pc, stack) }
+}
+
+/// The function that was called at this place has returned.
+extern "C" fn returned(pc: u64) {
+    calls::leave_call(pc);
+}
+
+/// An exception has ended the functions that began at this stack pointer or below.
+extern "C" fn unwound(stack: u64) {
+    calls::leave_to(stack);
 }
 
 /// A value that was read may have decided how the thread came here.
@@ -115,8 +137,12 @@ unsafe extern "C" fn announce(pc: u64, address: u64, writes: bool, is_branched: 
     }
 }
 
-/// The thread is about to do an atomic operation, and keeps the token until [`atomic_end`].
+/// The thread is about to do an atomic operation, and keeps the token until [`atomic_end`] and on: where the agent announces an operation before the
+/// program does it, no other thread may come in between. So others get their turn before the operation.
 extern "C" fn atomic_begin(pc: u64, address: u64) {
+    if let Some(hook) = Hook::enter() {
+        hook.sync_point();
+    }
     drop(Hook::enter_for(Tag::Atomic, pc, address));
 }
 
@@ -128,7 +154,6 @@ extern "C" fn atomic_end(pc: u64, address: u64, kind: u32, form: u32, found: u64
     replay::check_atomic(hook.thread(), kind as u8, pc, address);
     let word = form.in_word(atomic_word(kind, mayhap_wire::ring::order::SEQ_CST, 8));
     hook.record(Tag::Atomic, pc, &[address, word, found, written]);
-    hook.sync_point();
 }
 
 /// Writes a record of two words.

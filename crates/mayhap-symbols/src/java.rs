@@ -9,7 +9,9 @@
 //! | `c offset` | the place accesses a static field |
 //! | `f offset name` | a field of these objects, by where it lies in them |
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
 use std::sync::Arc;
 
 /// How the first line begins.
@@ -27,7 +29,21 @@ pub(crate) struct JavaNames {
     constant: HashSet<u64>,
     object: u64,
     fields: Arc<BTreeMap<u64, String>>,
+    /// The source files that were looked for, and the folder of sources that each lies in.
+    found: RefCell<HashMap<String, &'static str>>,
 }
+
+/// Where build tools have sources, from the folder of the project on; files are below by package.
+const SOURCES: [&str; 8] = [
+    "",
+    "src/main/java/",
+    "src/test/java/",
+    "src/",
+    "test/",
+    "src/main/kotlin/",
+    "src/test/kotlin/",
+    "src/main/scala/",
+];
 
 /// Where the parts of an object are.
 #[derive(Clone)]
@@ -82,6 +98,17 @@ impl JavaNames {
         found.map(|(method, line)| (method.as_str(), line.as_str()))
     }
 
+    /// File and line, from the folder on if the file lies there where build tools have sources.
+    pub(crate) fn in_folder(&self, line: &str, folder: Option<&Path>) -> String {
+        let (Some(folder), Some((file, _))) = (folder, line.rsplit_once(':')) else { return line.into() };
+        let mut found = self.found.borrow_mut();
+        let sources = found.entry(file.to_owned()).or_insert_with(|| {
+            let is_there = |sources: &&&str| folder.join(sources).join(file).is_file();
+            SOURCES.iter().find(is_there).copied().unwrap_or("")
+        });
+        format!("{sources}{line}")
+    }
+
     /// Whether no value that was read can have decided what the place accesses.
     pub(crate) fn is_constant(&self, offset: u64) -> bool {
         self.constant.contains(&offset)
@@ -115,5 +142,16 @@ mod tests {
         let array = names.layout(128).unwrap();
         assert_eq!((array.part(0), array.part(136)), (None, Some("[3]".into())));
         assert!(JavaNames::read(b"ELF").is_none());
+    }
+
+    #[test]
+    fn sources_are_found_where_build_tools_have_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let package = folder.path().join("src/test/java/a/b");
+        std::fs::create_dir_all(&package).unwrap();
+        std::fs::write(package.join("C.java"), "").unwrap();
+        let names = JavaNames::default();
+        assert_eq!(names.in_folder("a/b/C.java:3", Some(folder.path())), "src/test/java/a/b/C.java:3");
+        assert_eq!(names.in_folder("a/b/D.java:3", Some(folder.path())), "a/b/D.java:3");
     }
 }

@@ -135,7 +135,8 @@ impl Symbols {
     /// All functions that are inlined where `pc` returns to, innermost first.
     pub fn frames(&self, pc: u64) -> Vec<Place> {
         let found = self.module(pc).map(|loaded| (loaded, pc - loaded.module.base));
-        let mut places: Vec<Place> = found.and_then(|(loaded, offset)| loaded.java_place(offset)).into_iter().collect();
+        let mut places: Vec<Place> =
+            found.and_then(|(loaded, offset)| self.java_place(loaded, offset)).into_iter().collect();
         if let Some((Loaded { loader: Some(loader), .. }, offset)) = found
             && let Ok(mut frames) = loader.find_frames(offset.saturating_sub(1))
         {
@@ -184,8 +185,14 @@ impl Symbols {
         self.place_of(&self.modules[file], offset)
     }
 
+    fn java_place(&self, loaded: &Loaded, offset: u64) -> Option<Place> {
+        let java = loaded.java.as_ref()?;
+        let (function, line) = java.place(offset)?;
+        Some(Place { function: function.into(), line: java.in_folder(line, self.folder.as_deref()), column: None })
+    }
+
     fn place_of(&self, loaded: &Loaded, offset: u64) -> Place {
-        if let Some(place) = loaded.java_place(offset) {
+        if let Some(place) = self.java_place(loaded, offset) {
             return place;
         }
         let probe = offset.saturating_sub(1);
@@ -314,11 +321,6 @@ impl Loaded {
     }
 
     /// The place in a Java class.
-    fn java_place(&self, offset: u64) -> Option<Place> {
-        let (function, line) = self.java.as_ref()?.place(offset)?;
-        Some(Place { function: function.into(), line: line.into(), column: None })
-    }
-
     /// The function that an instruction belongs to.
     fn function(&self, pc: u64) -> Arc<Function> {
         let mut functions = self.functions.borrow_mut();

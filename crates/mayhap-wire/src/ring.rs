@@ -155,6 +155,8 @@ pub mod state {
     pub const LEFT_TURNS: u32 = 1 << 9;
     /// The kernel, or code without hooks, decided when a thread goes on.
     pub const KERNEL_DECIDED: u32 = 1 << 10;
+    /// A Java program synchronises or changes memory in a way that the agent in its virtual machine does not see.
+    pub const UNSEEN_JAVA: u32 = 1 << 11;
     /// The program reads the clock.
     pub const READS_CLOCK: u32 = 1 << 16;
     /// The program asks the kernel for random bytes.

@@ -1,14 +1,20 @@
 //! A class file as a whole: its parts are found, and those that change are put in the place of the others.
 
+use std::collections::HashSet;
+
 use super::pool::Pool;
 use super::{Bytes, put2, put4};
 
 /// Bits of access flags.
 pub(crate) mod flag {
+    pub(crate) const PRIVATE: u16 = 0x2;
     pub(crate) const STATIC: u16 = 0x8;
     pub(crate) const FINAL: u16 = 0x10;
     pub(crate) const SYNCHRONIZED: u16 = 0x20;
     pub(crate) const VOLATILE: u16 = 0x40;
+    pub(crate) const NATIVE: u16 = 0x100;
+    pub(crate) const INTERFACE: u16 = 0x200;
+    pub(crate) const SYNTHETIC: u16 = 0x1000;
 }
 
 /// A field or method.
@@ -25,6 +31,10 @@ impl<'a> Item<'a> {
     pub(crate) fn code(&self) -> Option<&'a [u8]> {
         self.attributes.iter().find(|(name, _, _)| name == "Code").map(|(_, _, contents)| *contents)
     }
+
+    pub(crate) fn is_annotated(&self) -> bool {
+        self.attributes.iter().any(|(name, _, _)| name == "RuntimeVisibleAnnotations")
+    }
 }
 
 /// A class file.
@@ -35,11 +45,19 @@ pub(crate) struct ClassFile<'a> {
     pool_at: (usize, usize),
     pub(crate) name: String,
     pub(crate) superclass: String,
+    pub(crate) is_interface: bool,
+    pub(crate) has_interfaces: bool,
     pub(crate) fields: Vec<Item<'a>>,
     pub(crate) methods: Vec<Item<'a>>,
     /// From where to where the methods are.
     methods_at: (usize, usize),
     pub(crate) source: String,
+    /// What the class gives to the methods that make lambdas: for each of those, where its arguments are in the file.
+    bootstraps: Vec<Vec<usize>>,
+    /// Arguments of them that have become other constants.
+    patches: Vec<(usize, u16)>,
+    /// Names and descriptors of the class's own methods that they name.
+    referred: HashSet<String>,
 }
 
 fn attributes<'a>(bytes: &mut Bytes<'a>, pool: &Pool<'_>) -> Option<Vec<(String, u16, &'a [u8])>> {
@@ -73,17 +91,72 @@ impl<'a> ClassFile<'a> {
         let pool_start = bytes.at;
         let pool = Pool::read(all, &mut bytes)?;
         let pool_at = (pool_start, bytes.at);
-        let (_flags, this, superclass) = (bytes.u2()?, bytes.u2()?, bytes.u2()?);
+        let (flags, this, superclass) = (bytes.u2()?, bytes.u2()?, bytes.u2()?);
         let interfaces = usize::from(bytes.u2()?);
         bytes.take(2 * interfaces)?;
         let fields = items(&mut bytes, &pool)?;
         let start = bytes.at;
         let methods = items(&mut bytes, &pool)?;
         let methods_at = (start, bytes.at);
-        let source = attributes(&mut bytes, &pool)?.into_iter().find(|(name, _, _)| name == "SourceFile");
-        let source = source.and_then(|(_, _, contents)| pool.text(Bytes::new(contents).u2()?)).unwrap_or_default();
+        let own = attributes(&mut bytes, &pool)?;
+        let named = |wanted: &str| own.iter().find(|(name, _, _)| name == wanted).map(|(_, _, contents)| *contents);
+        let source = named("SourceFile").and_then(|contents| pool.text(Bytes::new(contents).u2()?)).unwrap_or_default();
+        let bootstraps = named("BootstrapMethods").map_or(Some(Vec::new()), |contents| {
+            bootstrap_arguments(contents, contents.as_ptr() as usize - all.as_ptr() as usize)
+        })?;
         let (name, superclass) = (pool.class(this)?, pool.class(superclass).unwrap_or_default());
-        Some(ClassFile { bytes: all, major, pool, pool_at, name, superclass, fields, methods, methods_at, source })
+        let (is_interface, has_interfaces) = (flags & flag::INTERFACE != 0, interfaces > 0);
+        let patches = Vec::new();
+        let handle = |at: &usize| pool.handle(u16::from_be_bytes([all[*at], all[*at + 1]]));
+        let named = bootstraps.iter().flatten().filter_map(handle).map(|(_, _, method)| method);
+        let referred =
+            named.filter(|method| method.class == name).map(|method| method.name + &method.descriptor).collect();
+        Some(ClassFile {
+            bytes: all,
+            major,
+            pool,
+            pool_at,
+            name,
+            superclass,
+            is_interface,
+            has_interfaces,
+            fields,
+            methods,
+            methods_at,
+            source,
+            bootstraps,
+            patches,
+            referred,
+        })
+    }
+
+    /// The arguments of the method that makes lambdas with this number: where each is in the file, and its constant.
+    pub(crate) fn bootstrap(&self, number: u16) -> Vec<(usize, u16)> {
+        let places = self.bootstraps.get(usize::from(number)).map_or(&[][..], Vec::as_slice);
+        let constant = |&at: &usize| {
+            let patched = self.patches.iter().find(|(other, _)| *other == at).map(|(_, constant)| *constant);
+            (at, patched.unwrap_or_else(|| u16::from_be_bytes([self.bytes[at], self.bytes[at + 1]])))
+        };
+        places.iter().map(constant).collect()
+    }
+
+    /// Whether a lambda or a reference to a method names this method of the class.
+    pub(crate) fn refers_to(&self, name: &str, descriptor: &str) -> bool {
+        self.referred.contains(&format!("{name}{descriptor}"))
+    }
+
+    /// Puts another constant into the place of an argument.
+    pub(crate) fn patch(&mut self, at: usize, constant: u16) {
+        self.patches.push((at, constant));
+    }
+
+    /// Adds a private static method with this code.
+    pub(crate) fn add_method(&mut self, name: String, descriptor: String, code: Vec<u8>) -> Option<()> {
+        let (name_index, descriptor_index) = (self.pool.named(&name)?, self.pool.named(&descriptor)?);
+        let attributes = vec![("Code".to_owned(), self.pool.named("Code")?, &*code.leak())];
+        let flags = flag::PRIVATE | flag::STATIC | flag::SYNTHETIC;
+        self.methods.push(Item { flags, name, descriptor, name_index, descriptor_index, attributes });
+        Some(())
     }
 
     /// The file with other code for some methods: their number, their flags and the contents of the code.
@@ -108,9 +181,27 @@ impl<'a> ClassFile<'a> {
                 out.extend(contents);
             }
         }
+        let tail = out.len();
         out.extend(&self.bytes[self.methods_at.1..]);
+        for (at, constant) in &self.patches {
+            let place = tail + at - self.methods_at.1;
+            out.get_mut(place..place + 2)?.copy_from_slice(&constant.to_be_bytes());
+        }
         Some(out)
     }
+}
+
+/// Where in the file the arguments of each method that makes lambdas are.
+fn bootstrap_arguments(contents: &[u8], start: usize) -> Option<Vec<Vec<usize>>> {
+    let mut bytes = Bytes::new(contents);
+    let mut all = Vec::new();
+    for _ in 0..bytes.u2()? {
+        bytes.u2()?;
+        let count = usize::from(bytes.u2()?);
+        all.push((0..count).map(|nth| start + bytes.at + 2 * nth).collect());
+        bytes.take(2 * count)?;
+    }
+    Some(all)
 }
 
 /// A class of static native methods, for the machine itself to load.

@@ -2,6 +2,10 @@
 
 /// The instructions that insertions look at.
 pub(crate) mod op {
+    pub(crate) const ACONST_NULL: u8 = 0x01;
+    pub(crate) const ICONST_M1: u8 = 0x02;
+    pub(crate) const ICONST_0: u8 = 0x03;
+    pub(crate) const BIPUSH: u8 = 0x10;
     pub(crate) const LDC_W: u8 = 0x13;
     pub(crate) const ILOAD: u8 = 0x15;
     pub(crate) const ALOAD: u8 = 0x19;

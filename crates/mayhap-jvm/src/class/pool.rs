@@ -20,13 +20,18 @@ pub(crate) struct Pool<'a> {
     added: Vec<u8>,
     count: usize,
     known: HashMap<Vec<u8>, u16>,
+    /// The texts among those that were added.
+    texts: HashMap<u16, String>,
 }
 
 const UTF8: u8 = 1;
 const INTEGER: u8 = 3;
 const CLASS: u8 = 7;
 const METHOD: u8 = 10;
+const INTERFACE_METHOD: u8 = 11;
 const NAME_AND_TYPE: u8 = 12;
+const HANDLE: u8 = 15;
+const DYNAMIC_CALL: u8 = 18;
 
 impl<'a> Pool<'a> {
     /// Reads the constants that begin at `bytes.at`.
@@ -38,10 +43,10 @@ impl<'a> Pool<'a> {
             entries.push((tag, bytes.at));
             let length = match tag {
                 UTF8 => usize::from(bytes.u2()?),
-                INTEGER | 4 | 9 | METHOD | 11 | NAME_AND_TYPE | 17 | 18 => 4,
+                INTEGER | 4 | 9 | METHOD | INTERFACE_METHOD | NAME_AND_TYPE | 17 | DYNAMIC_CALL => 4,
                 5 | 6 => 8,
                 CLASS | 8 | 16 | 19 | 20 => 2,
-                15 => 3,
+                HANDLE => 3,
                 _ => return None,
             };
             bytes.take(length)?;
@@ -50,7 +55,7 @@ impl<'a> Pool<'a> {
                 entries.push((0, 0));
             }
         }
-        Some(Pool { bytes: all, entries, added: Vec::new(), count, known: HashMap::new() })
+        Some(Pool { bytes: all, entries, added: Vec::new(), count, known: HashMap::new(), texts: HashMap::new() })
     }
 
     fn at(&self, index: u16, tag: u8) -> Option<Bytes<'a>> {
@@ -61,6 +66,9 @@ impl<'a> Pool<'a> {
     }
 
     pub(crate) fn text(&self, index: u16) -> Option<String> {
+        if let Some(added) = self.texts.get(&index) {
+            return Some(added.clone());
+        }
         let mut bytes = self.at(index, UTF8)?;
         let length = bytes.u2()?;
         Some(String::from_utf8_lossy(bytes.take(length.into())?).into_owned())
@@ -72,7 +80,7 @@ impl<'a> Pool<'a> {
 
     /// A field, or a method of a class or an interface.
     pub(crate) fn member(&self, index: u16) -> Option<Member> {
-        let mut bytes = [9, METHOD, 11].into_iter().find_map(|tag| self.at(index, tag))?;
+        let mut bytes = [9, METHOD, INTERFACE_METHOD].into_iter().find_map(|tag| self.at(index, tag))?;
         let class = self.class(bytes.u2()?)?;
         let mut both = self.at(bytes.u2()?, NAME_AND_TYPE)?;
         Some(Member { class, name: self.text(both.u2()?)?, descriptor: self.text(both.u2()?)? })
@@ -93,7 +101,9 @@ impl<'a> Pool<'a> {
         let mut constant = vec![UTF8];
         put2(&mut constant, u16::try_from(text.len()).ok()?);
         constant.extend(text.as_bytes());
-        self.add(constant)
+        let index = self.add(constant)?;
+        self.texts.insert(index, text.to_owned());
+        Some(index)
     }
 
     /// The number of a name, added if it is not there.
@@ -122,10 +132,38 @@ impl<'a> Pool<'a> {
     }
 
     pub(crate) fn add_method(&mut self, class: &str, name: &str, descriptor: &str) -> Option<u16> {
+        self.add_member(METHOD, class, name, descriptor)
+    }
+
+    fn add_member(&mut self, tag: u8, class: &str, name: &str, descriptor: &str) -> Option<u16> {
         let class = self.add_class(class)?;
         let (name, descriptor) = (self.add_text(name)?, self.add_text(descriptor)?);
         let both = self.add_pair(NAME_AND_TYPE, name, Some(descriptor))?;
-        self.add_pair(METHOD, class, Some(both))
+        self.add_pair(tag, class, Some(both))
+    }
+
+    /// A handle of a static method of a class or an interface.
+    pub(crate) fn add_handle(&mut self, class: &str, is_interface: bool, name: &str, descriptor: &str) -> Option<u16> {
+        let method = self.add_member(if is_interface { INTERFACE_METHOD } else { METHOD }, class, name, descriptor)?;
+        let mut constant = vec![HANDLE, 6];
+        put2(&mut constant, method);
+        self.add(constant)
+    }
+
+    /// What a handle does and to what: its kind, the number of the method or field, and which that is.
+    pub(crate) fn handle(&self, index: u16) -> Option<(u8, u16, Member)> {
+        let mut bytes = self.at(index, HANDLE)?;
+        let (kind, member) = (bytes.u1()?, bytes.u2()?);
+        Some((kind, member, self.member(member)?))
+    }
+
+    /// A dynamic call: the number of the method that makes what it returns, and its descriptor.
+    pub(crate) fn dynamic_call(&self, index: u16) -> Option<(u16, String)> {
+        let mut bytes = self.at(index, DYNAMIC_CALL)?;
+        let number = bytes.u2()?;
+        let mut both = self.at(bytes.u2()?, NAME_AND_TYPE)?;
+        both.u2()?;
+        Some((number, self.text(both.u2()?)?))
     }
 
     /// Writes the constants: those that were read, from `start` to `end` of the file, and those that were added.
@@ -137,6 +175,13 @@ impl<'a> Pool<'a> {
 
     /// A pool without constants.
     pub(crate) fn empty() -> Pool<'static> {
-        Pool { bytes: &[0, 0], entries: vec![(0, 0)], added: Vec::new(), count: 1, known: HashMap::new() }
+        Pool {
+            bytes: &[0, 0],
+            entries: vec![(0, 0)],
+            added: Vec::new(),
+            count: 1,
+            known: HashMap::new(),
+            texts: HashMap::new(),
+        }
     }
 }

@@ -461,3 +461,301 @@ class QueueHandOverFixed {
         Both.run(() -> { int[] box = new int[1]; box[0] = 9; queue.put(box); }, () -> System.out.println(queue.take()[0]));
     }
 }
+
+class BarrierLate {
+    static int sum;
+    public static void main(String[] args) throws Exception {
+        CyclicBarrier barrier = new CyclicBarrier(2);
+        Both.run(() -> { barrier.await(); sum += 1; }, () -> { barrier.await(); sum += 2; });
+        System.out.println(sum);
+    }
+}
+class BarrierLateFixed {
+    static int sum;
+    static final int[] parts = new int[2];
+    public static void main(String[] args) throws Exception {
+        CyclicBarrier barrier = new CyclicBarrier(2, () -> sum = parts[0] + parts[1]);
+        Both.run(() -> { parts[0] = 1; barrier.await(); }, () -> { parts[1] = 2; barrier.await(); });
+        System.out.println(sum);
+    }
+}
+
+class Unsynchronized {
+    static final StringBuilder text = new StringBuilder();
+    public static void main(String[] args) throws Exception {
+        Both.run(() -> text.append("ab"), () -> text.append("cd"));
+        System.out.println(text.length() > 0);
+    }
+}
+class UnsynchronizedFixed {
+    static final StringBuffer text = new StringBuffer();
+    public static void main(String[] args) throws Exception {
+        Both.run(() -> text.append("ab"), () -> text.append("cd"));
+        System.out.println(text.length());
+    }
+}
+
+class Copied {
+    static final int[] table = new int[4], fresh = {1, 2, 3, 4};
+    public static void main(String[] args) throws Exception {
+        Both.run(() -> System.arraycopy(fresh, 0, table, 0, 4), () -> System.out.println(table[2] >= 0));
+    }
+}
+class CopiedFixed {
+    static final int[] table = new int[4], fresh = {1, 2, 3, 4};
+    public static void main(String[] args) throws Exception {
+        Both.run(() -> { synchronized (table) { System.arraycopy(fresh, 0, table, 0, 4); } }, () -> { synchronized (table) { System.out.println(table[2] >= 0); } });
+    }
+}
+
+class Sorted {
+    static final List<Integer> list = new ArrayList<>(List.of(3, 1, 2));
+    public static void main(String[] args) throws Exception {
+        Both.run(() -> Collections.sort(list), () -> System.out.println(list.get(0) > 0));
+    }
+}
+class SortedFixed {
+    static final List<Integer> list = new ArrayList<>(List.of(3, 1, 2));
+    public static void main(String[] args) throws Exception {
+        Both.run(() -> { synchronized (list) { Collections.sort(list); } }, () -> { synchronized (list) { System.out.println(list.get(0) > 0); } });
+    }
+}
+
+class Iterated {
+    static final Map<String, Integer> map = new TreeMap<>(Map.of("a", 1, "b", 2));
+    public static void main(String[] args) throws Exception {
+        Both.run(() -> { synchronized (map) { map.put("a", 3); } }, () -> { int sum = 0; for (Map.Entry<String, Integer> e : map.entrySet()) sum += e.getValue(); System.out.println(sum > 0); });
+    }
+}
+class IteratedFixed {
+    static final Map<String, Integer> map = new TreeMap<>(Map.of("a", 1, "b", 2));
+    public static void main(String[] args) throws Exception {
+        Both.run(() -> { synchronized (map) { map.put("a", 3); } }, () -> { int sum = 0; synchronized (map) { for (Map.Entry<String, Integer> e : map.entrySet()) sum += e.getValue(); } System.out.println(sum > 0); });
+    }
+}
+
+class Referred {
+    static final List<Integer> list = new ArrayList<>();
+    public static void main(String[] args) throws Exception {
+        Both.run(() -> List.of(1, 2).forEach(list::add), () -> list.add(3));
+        System.out.println(list.size() > 0);
+    }
+}
+class ReferredFixed {
+    static final List<Integer> list = new CopyOnWriteArrayList<>();
+    public static void main(String[] args) throws Exception {
+        Both.run(() -> List.of(1, 2).forEach(list::add), () -> list.add(3));
+        System.out.println(list.size());
+    }
+}
+
+class EarlyFuture {
+    static int value;
+    public static void main(String[] args) throws Exception {
+        CompletableFuture<Integer> later = CompletableFuture.supplyAsync(() -> value = 4);
+        System.out.println(value >= 0);
+        later.join();
+    }
+}
+class EarlyFutureFixed {
+    static int value;
+    public static void main(String[] args) throws Exception {
+        CompletableFuture<Integer> later = CompletableFuture.supplyAsync(() -> value = 4);
+        later.join();
+        System.out.println(value);
+    }
+}
+
+class InvokedBoth {
+    static int count;
+    public static void main(String[] args) throws Exception {
+        ExecutorService pool = Executors.newFixedThreadPool(2);
+        List<Callable<Integer>> tasks = List.of(() -> count++, () -> count++);
+        pool.invokeAll(tasks);
+        System.out.println(count);
+        pool.shutdown();
+    }
+}
+class InvokedBothFixed {
+    static final AtomicInteger count = new AtomicInteger();
+    public static void main(String[] args) throws Exception {
+        ExecutorService pool = Executors.newFixedThreadPool(2);
+        List<Callable<Integer>> tasks = List.of(count::incrementAndGet, count::incrementAndGet);
+        pool.invokeAll(tasks);
+        System.out.println(count.get());
+        pool.shutdown();
+    }
+}
+
+class HandleWrite {
+    int value;
+    static final java.lang.invoke.VarHandle VALUE;
+    static { try { VALUE = java.lang.invoke.MethodHandles.lookup().findVarHandle(HandleWrite.class, "value", int.class); } catch (Exception e) { throw new Error(e); } }
+    public static void main(String[] args) throws Exception {
+        HandleWrite one = new HandleWrite();
+        Both.run(() -> VALUE.set(one, 5), () -> System.out.println(one.value >= 0));
+    }
+}
+class HandleWriteFixed {
+    volatile int value;
+    static final java.lang.invoke.VarHandle VALUE;
+    static { try { VALUE = java.lang.invoke.MethodHandles.lookup().findVarHandle(HandleWriteFixed.class, "value", int.class); } catch (Exception e) { throw new Error(e); } }
+    public static void main(String[] args) throws Exception {
+        HandleWriteFixed one = new HandleWriteFixed();
+        Both.run(() -> VALUE.setVolatile(one, 5), () -> System.out.println(one.value >= 0));
+    }
+}
+
+class Reflection {
+    int value;
+    public static void main(String[] args) throws Exception {
+        Reflection one = new Reflection();
+        java.lang.reflect.Field field = Reflection.class.getDeclaredField("value");
+        Both.run(() -> field.setInt(one, 5), () -> System.out.println(one.value >= 0));
+    }
+}
+class ReflectionFixed {
+    int value;
+    public static void main(String[] args) throws Exception {
+        ReflectionFixed one = new ReflectionFixed();
+        java.lang.reflect.Field field = ReflectionFixed.class.getDeclaredField("value");
+        Both.run(() -> { synchronized (one) { field.setInt(one, 5); } }, () -> { synchronized (one) { System.out.println(one.value >= 0); } });
+    }
+}
+
+class Escaped {
+    static Escaped shared;
+    int ready;
+    Escaped() { shared = this; ready = 1; }
+    public static void main(String[] args) throws Exception {
+        Both.run(() -> new Escaped(), () -> { Escaped seen = shared; if (seen != null) System.out.println(seen.ready >= 0); });
+    }
+}
+class EscapedFixed {
+    static volatile EscapedFixed shared;
+    int ready;
+    EscapedFixed() { ready = 1; }
+    public static void main(String[] args) throws Exception {
+        Both.run(() -> shared = new EscapedFixed(), () -> { EscapedFixed seen = shared; if (seen != null) System.out.println(seen.ready); });
+    }
+}
+
+class MixedLocks {
+    static final Object monitor = new Object();
+    static final ReentrantLock lock = new ReentrantLock();
+    static int x;
+    public static void main(String[] args) throws Exception {
+        Both.run(() -> { synchronized (monitor) { lock.lock(); try { x++; } finally { lock.unlock(); } } }, () -> { lock.lock(); try { synchronized (monitor) { x++; } } finally { lock.unlock(); } });
+        System.out.println(x);
+    }
+}
+class MixedLocksFixed {
+    static final Object monitor = new Object();
+    static final ReentrantLock lock = new ReentrantLock();
+    static int x;
+    static void bump() { synchronized (monitor) { lock.lock(); try { x++; } finally { lock.unlock(); } } }
+    public static void main(String[] args) throws Exception {
+        Both.run(MixedLocksFixed::bump, MixedLocksFixed::bump);
+        System.out.println(x);
+    }
+}
+
+class ThreeLocks {
+    static final Object a = new Object(), b = new Object(), c = new Object();
+    static int x;
+    static void take(Object first, Object second) { synchronized (first) { synchronized (second) { x = 1; } } }
+    public static void main(String[] args) throws Exception {
+        Thread other = Both.start(() -> take(c, a));
+        Both.run(() -> take(a, b), () -> take(b, c));
+        other.join();
+        System.out.println(x);
+    }
+}
+class ThreeLocksFixed {
+    static final Object a = new Object(), b = new Object(), c = new Object();
+    static volatile int x;
+    static void take(Object first, Object second) { synchronized (first) { synchronized (second) { x = 1; } } }
+    public static void main(String[] args) throws Exception {
+        Thread other = Both.start(() -> take(a, c));
+        Both.run(() -> take(a, b), () -> take(b, c));
+        other.join();
+        System.out.println(x);
+    }
+}
+
+class Unstarted {
+    static int value;
+    public static void main(String[] args) throws Exception {
+        Thread one = Both.start(() -> value = 1);
+        value = 2;
+        one.join();
+        System.out.println(value > 0);
+    }
+}
+class UnstartedFixed {
+    static int value;
+    public static void main(String[] args) throws Exception {
+        value = 2;
+        Thread one = Both.start(() -> value = 1);
+        one.join();
+        System.out.println(value);
+    }
+}
+
+class Downgraded {
+    static final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
+    static int value;
+    static void change() { lock.writeLock().lock(); value++; lock.readLock().lock(); lock.writeLock().unlock(); lock.readLock().unlock(); value++; }
+    public static void main(String[] args) throws Exception {
+        Both.run(Downgraded::change, Downgraded::change);
+        System.out.println(value);
+    }
+}
+class DowngradedFixed {
+    static final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
+    static int value;
+    static int change() { lock.writeLock().lock(); value++; lock.readLock().lock(); lock.writeLock().unlock(); try { return value; } finally { lock.readLock().unlock(); } }
+    public static void main(String[] args) throws Exception {
+        Both.run(DowngradedFixed::change, DowngradedFixed::change);
+        System.out.println(value);
+    }
+}
+
+class Streamed {
+    static int total;
+    public static void main(String[] args) throws Exception {
+        Both.run(() -> List.of(1, 2).stream().forEach(x -> total += x), () -> List.of(3).stream().forEach(x -> total += x));
+        System.out.println(total > 0);
+    }
+}
+class StreamedFixed {
+    static final LongAdder total = new LongAdder();
+    public static void main(String[] args) throws Exception {
+        Both.run(() -> List.of(1, 2).stream().forEach(x -> total.add(x)), () -> List.of(3).stream().forEach(x -> total.add(x)));
+        System.out.println(total.sum());
+    }
+}
+
+class TimerTick {
+    static int ticks;
+    public static void main(String[] args) throws Exception {
+        Timer timer = new Timer(true);
+        CountDownLatch latch = new CountDownLatch(1);
+        timer.schedule(new TimerTask() { public void run() { latch.countDown(); ticks++; } }, 1);
+        latch.await();
+        System.out.println(ticks >= 0);
+        Thread.sleep(20);
+        timer.cancel();
+    }
+}
+class TimerTickFixed {
+    static int ticks;
+    public static void main(String[] args) throws Exception {
+        Timer timer = new Timer(true);
+        CountDownLatch latch = new CountDownLatch(1);
+        timer.schedule(new TimerTask() { public void run() { ticks++; latch.countDown(); } }, 1);
+        latch.await();
+        System.out.println(ticks);
+        timer.cancel();
+    }
+}

@@ -58,6 +58,10 @@ pub(crate) fn make(
         ));
         doubts.add_whole(What::OpenMp, unseen.as_str());
     }
+    if ending.state & state::UNSEEN_JAVA != 0 {
+        notes.push("part of what the Java program does is not recorded: nothing can be proven".into());
+        doubts.add_whole(What::Java, "");
+    }
     let symbols = Symbols::load(&facts.modules, run.root.clone().or_else(|| run.folder.clone()));
     let keeps_part = writer.keep_part();
     let ended = Run { stdin: None, ..run.clone() };

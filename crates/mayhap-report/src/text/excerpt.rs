@@ -6,7 +6,7 @@ use super::threads::Threads;
 use crate::data::Report;
 use crate::describe::words::{list, locks_since, verb};
 use crate::finding::{Creation, Finding, Side, Source};
-use crate::places::{function_name, short};
+use crate::places::{function_name, java_place, short};
 use mayhap_symbols::is_library;
 
 /// How many lines are shown before the marked line.
@@ -57,6 +57,9 @@ fn doing(side: &Side) -> String {
 }
 
 fn place(source: &Source) -> String {
+    if let Some(java) = java_place(source) {
+        return java;
+    }
     let mut text = source.file.clone().unwrap_or_default();
     if let Some(line) = source.line {
         text.push_str(&format!(":{line}"));

@@ -43,6 +43,8 @@ pub enum What {
     Atomic,
     /// Code that gcc compiled without `mayhap cc`: it has no hooks where gcc copies or compares memory itself, nor at fences.
     Elsewhere,
+    /// Something that the agent in a Java virtual machine does not see: virtual threads, `Unsafe`, methods that are too long for hooks.
+    Java,
 }
 
 /// A place in the run: before the first event of the thread whose number is greater than `after`.
@@ -97,6 +99,7 @@ impl Doubt {
             What::Descriptor => format!("a descriptor of a kind that is not modelled ({name})"),
             What::Alias => format!("memory that lies at two addresses ({name})"),
             What::OpenMp => format!("{name}, which is not visible,"),
+            What::Java => "code that the agent in the Java virtual machine does not see".into(),
             What::Atomic => format!("an atomic operation without a hook (fetch_max or fetch_min in {name})"),
             What::Elsewhere => {
                 format!("memory that gcc copies or compares without hooks in code not built by mayhap cc ({name})")
@@ -115,7 +118,7 @@ impl Doubt {
             What::Dropped => "record again without repairing, or confirm the finding by a replay",
             What::LeftOut => "record without leaving accesses out, or confirm the finding by a replay",
             What::Beginning => "record the whole run, or confirm the finding by a replay",
-            What::Process | What::Descriptor | What::Alias => "confirm the finding by a replay",
+            What::Process | What::Descriptor | What::Alias | What::Java => "confirm the finding by a replay",
             What::Atomic => "use fetch_update instead, or confirm the finding by a replay",
             What::OpenMp => "link the OpenMP library dynamically, or confirm the finding by a replay",
         }

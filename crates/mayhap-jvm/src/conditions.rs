@@ -1,0 +1,99 @@
+//! `java.util.concurrent.locks.Condition`.
+
+use core::ffi::c_void;
+use std::sync::atomic::Ordering;
+
+use crate::hooks::{Waited, here, natives};
+use crate::jvm::{Jni, Ref, Value};
+use crate::objects::Here;
+use crate::runtime::how;
+use crate::shadow::{self, FIELDS};
+
+type Class = Ref;
+
+impl Here {
+    /// Whether what a lock keeps its state in belongs to a reader-writer lock.
+    fn is_of_rw(self, sync: Ref) -> bool {
+        let class = self.jni.class_of(sync);
+        let name = self.jvmti.class_name(class);
+        self.jni.delete_local(class);
+        name.contains("ReentrantReadWriteLock")
+    }
+
+    /// `Condition.await`: says how it ended.
+    fn await_condition(self, condition: Ref, limit: Option<u64>) -> Waited {
+        let sync = self.part(condition, c"this$0", c"Ljava/util/concurrent/locks/AbstractQueuedSynchronizer;");
+        let (Some(block), Some(lock)) = (self.block(condition), self.block(sync)) else { return Waited::Woken };
+        if !self.is_owner(lock) {
+            let method = self.method(condition, c"signal", c"()V");
+            // The library's own method throws what a thread without the lock must get.
+            self.jni.call_void(condition, method, core::ptr::null());
+            return Waited::Woken;
+        }
+        let state = self.method(sync, c"getState", c"()I");
+        let argument = [u64::from(self.jni.call_int(sync, state, core::ptr::null()).unsigned_abs())];
+        let arguments = argument.as_ptr().cast::<Value>();
+        self.jni.call_boolean(sync, self.method(sync, c"release", c"(I)Z"), arguments);
+        let is_rw = self.is_of_rw(sync);
+        let times = shadow::owner(lock).1.load(Ordering::Relaxed);
+        if is_rw {
+            // Whoever wakes others takes the block's own lock for that.
+            (self.runtime.lock)(self.at(), how::LOCK, shadow::mutex(lock));
+            shadow::owner(lock).0.store(0, Ordering::Relaxed);
+            (self.runtime.lock)(self.at(), how::RW_UNLOCK, (lock + FIELDS) as *mut c_void);
+        }
+        let waited = self.wait_on(block, lock, limit);
+        if is_rw {
+            shadow::owner(lock).0.store(0, Ordering::Relaxed);
+            (self.runtime.lock)(self.at(), how::UNLOCK, shadow::mutex(lock));
+            (self.runtime.lock)(self.at(), how::WRITE_LOCK, (lock + FIELDS) as *mut c_void);
+            self.owns(lock, times);
+        }
+        self.jni.call_void(sync, self.method(sync, c"acquire", c"(I)V"), arguments);
+        if waited == Waited::Interrupted {
+            self.throw_interrupted(condition);
+        }
+        waited
+    }
+
+    fn signal(self, condition: Ref, all: bool) {
+        let Some(block) = self.block(condition) else { return };
+        self.branch();
+        let sync = self.part(condition, c"this$0", c"Ljava/util/concurrent/locks/AbstractQueuedSynchronizer;");
+        match self.block(sync).filter(|_| self.is_of_rw(sync)) {
+            Some(lock) => {
+                (self.runtime.lock)(self.at(), how::LOCK, shadow::mutex(lock));
+                (self.runtime.notify)(self.at(), shadow::condition(block), all);
+                (self.runtime.lock)(self.at(), how::UNLOCK, shadow::mutex(lock));
+            }
+            None => (self.runtime.notify)(self.at(), shadow::condition(block), all),
+        }
+        // Throws if the thread does not have the lock; no thread waits there.
+        let method = self.method(condition, c"signal", c"()V");
+        self.jni.call_void(condition, method, core::ptr::null());
+    }
+}
+
+#[unsafe(export_name = "Java_java_lang_Mayhap_awaitJL")]
+extern "C" fn await_time(jni: Jni, _class: Class, condition: Ref, time: i64, unit: Ref, site: i32) -> u8 {
+    let Some(here) = here(jni, site) else { return 1 };
+    u8::from(here.await_condition(condition, Some(here.nanoseconds(time, unit))) == Waited::Woken)
+}
+
+#[unsafe(export_name = "Java_java_lang_Mayhap_awaitNanosJ")]
+extern "C" fn await_nanos(jni: Jni, _class: Class, condition: Ref, time: i64, site: i32) -> i64 {
+    let Some(here) = here(jni, site) else { return 0 };
+    let started = std::time::Instant::now();
+    here.await_condition(condition, Some(time.max(0) as u64));
+    time - i64::try_from(started.elapsed().as_nanos()).unwrap_or(i64::MAX)
+}
+
+natives! { NATIVES:
+    await_ "await" "(Ljava/lang/Object;I)V" (condition: Ref, site: i32), site, |here| _ = here.await_condition(condition, None);
+    signal "signal" "(Ljava/lang/Object;I)V" (condition: Ref, site: i32), site, |here| here.signal(condition, false);
+    signal_all "signalAll" "(Ljava/lang/Object;I)V" (condition: Ref, site: i32), site, |here| here.signal(condition, true);
+}
+
+/// The native methods that return how a wait ended.
+pub(crate) static TIMED: &[(&str, &str)] =
+    &[("awaitJL", "(Ljava/lang/Object;JLjava/lang/Object;I)Z"), ("awaitNanosJ", "(Ljava/lang/Object;JI)J")];
