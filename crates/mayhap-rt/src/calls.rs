@@ -150,6 +150,19 @@ fn enter_otherwise(thread: &Thread, pc: u64, address: u64) {
     push(thread, depth);
 }
 
+/// Calls a function of a library without hooks from `pc`, which is among the thread's calls meanwhile.
+#[inline(always)]
+pub(crate) fn within<R>(pc: u64, call: impl FnOnce() -> R) -> R {
+    let here = 0_u8;
+    let address = &raw const here as u64;
+    // SAFETY: an address on the thread's stack, below that of its caller's.
+    unsafe { enter(pc, address) };
+    let result = call();
+    // SAFETY: the same. A call that ends by an exception is noticed later, like others.
+    unsafe { leave(address) };
+    result
+}
+
 #[inline(always)]
 unsafe extern "C" fn leave(address: u64) {
     let Some(thread) = tls::active() else { return };

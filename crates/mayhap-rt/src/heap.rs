@@ -178,7 +178,7 @@ fn born(family: Family, alignment: usize, bytes: usize, call: impl FnOnce() -> B
     block
 }
 
-unsafe extern "C" fn allocate(bytes: size_t) -> Block {
+pub(crate) unsafe extern "C" fn allocate(bytes: size_t) -> Block {
     // SAFETY: no precondition.
     born(Family::C, SMALLEST, bytes, || unsafe { __libc_malloc(bytes) })
 }
