@@ -1,6 +1,6 @@
 //! What a use after free makes superfluous: the races and patterns that the same free takes part in, and further accesses of the
 //! same block by the same thread. And what its proof shows of objects that can begin another life where they ended: a lock, the number of a
-//! descriptor. A thread that comes there later may find the next one.
+//! descriptor, a variable of a function. A thread that comes there later may find the next one.
 
 use mayhap_detect::candidates::{frees, place};
 use mayhap_trace::{EventId, Execution, Trace, VarId, VariableKind};
@@ -33,7 +33,7 @@ pub(crate) fn is_covered(trace: &Trace, finding: &Finding, findings: &[Finding])
 pub fn is_certain(trace: &Trace, proof: &Checked) -> bool {
     let Some((free, access)) = uses(proof.target()) else { return true };
     let kind = VarId::from_cell(trace.event(free).object).map(|variable| trace.tables().variable_kind(variable));
-    if !matches!(kind, Some(VariableKind::Object | VariableKind::Descriptor | VariableKind::Library)) {
+    if matches!(kind, None | Some(VariableKind::Unspecified | VariableKind::Memory | VariableKind::Atomic)) {
         return true;
     }
     let threads = &trace.columns().threads;

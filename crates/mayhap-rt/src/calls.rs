@@ -86,6 +86,11 @@ pub(crate) fn callers(thread: &Thread) -> impl Iterator<Item = u64> + '_ {
     (1..=depth).rev().map(|frame| thread.calls.frames[frame].pc.load(Ordering::Relaxed))
 }
 
+/// Whether an address lies on the thread's own stack.
+pub(crate) fn is_on_stack(thread: &Thread, address: u64) -> bool {
+    thread.calls.is_on_stack(address)
+}
+
 /// Whether an address lies on the thread's own stack, but in no function that the thread is in.
 pub(crate) fn has_left(thread: &Thread, address: u64) -> bool {
     thread.calls.is_on_stack(address) && address < thread.calls.top()
