@@ -14,7 +14,7 @@ pub mod doubts;
 pub mod engines;
 mod error;
 mod gauge;
-mod lifetimes;
+pub mod lifetimes;
 pub mod nondeterminism;
 mod unordered;
 pub mod windows;
@@ -250,7 +250,7 @@ pub fn predict(execution: &Execution<'_>, options: &Options) -> Result<Predictio
         if every {
             count_racy(trace, &endings, &mut prediction);
         }
-        add_findings(trace, groups, endings, every, &mut prediction);
+        add_findings(execution, groups, endings, every, &mut prediction);
         if halted.is_some() {
             prediction.halted = halted;
             break;
@@ -318,7 +318,14 @@ fn add_counters(sums: &mut EngineCounters, more: &EngineCounters) {
 }
 
 /// Turns endings into findings, one a group at most.
-fn add_findings(trace: &Trace, groups: Vec<Group>, endings: Vec<Ending>, every: bool, prediction: &mut Prediction) {
+fn add_findings(
+    execution: &Execution<'_>,
+    groups: Vec<Group>,
+    endings: Vec<Ending>,
+    every: bool,
+    prediction: &mut Prediction,
+) {
+    let trace = execution.trace();
     let mut wcp: Option<Vec<(EventId, EventId)>> = None;
     let mut endings = endings.into_iter().peekable();
     for (number, group) in groups.into_iter().enumerate() {
@@ -333,7 +340,7 @@ fn add_findings(trace: &Trace, groups: Vec<Group>, endings: Vec<Ending>, every: 
         let occurrences = if every { whole.proven } else { group.instances };
         let finding = |instance, proof, suspicion| Finding::of(&group, instance, proof, suspicion, occurrences);
         if let Some((instance, proof)) = whole.proof {
-            let finding = finding(instance, Some(proof), None);
+            let finding = finding(instance, Some(lifetimes::with_end_last(execution, proof)), None);
             if is_covered(trace, &finding, &prediction.findings) {
                 prediction.covered += 1;
             } else {

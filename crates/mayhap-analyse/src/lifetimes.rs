@@ -1,9 +1,10 @@
 //! What a use after free makes superfluous: the races and patterns that the same free takes part in, and further accesses of the
-//! same block by the same thread.
+//! same block by the same thread. And what its proof shows of objects that can begin another life where they ended: a lock, the number of a
+//! descriptor, a variable of a function. A thread that comes there later may find the next one.
 
 use mayhap_detect::candidates::{frees, place};
-use mayhap_trace::{EventId, Trace};
-use mayhap_witness::{Kind, Target};
+use mayhap_trace::{EventId, Execution, Trace, VarId, VariableKind};
+use mayhap_witness::{Checked, Checker, Kind, Target, Witness};
 
 use crate::Finding;
 
@@ -25,6 +26,31 @@ pub(crate) fn is_covered(trace: &Trace, finding: &Finding, findings: &[Finding])
             !freed.is_empty() && uses.into_iter().any(|(free, _)| freed.contains(&place(trace, free)))
         }
     }
+}
+
+/// Whether a proof of a use after free has the thread come to its use before the end, so that what it uses is what has ended. Of memory that
+/// is known by pointers this does not matter: a pointer leads to one block alone.
+pub fn is_certain(trace: &Trace, proof: &Checked) -> bool {
+    let Some((free, access)) = uses(proof.target()) else { return true };
+    let kind = VarId::from_cell(trace.event(free).object).map(|variable| trace.tables().variable_kind(variable));
+    if matches!(kind, None | Some(VariableKind::Unspecified | VariableKind::Memory | VariableKind::Atomic)) {
+        return true;
+    }
+    let threads = &trace.columns().threads;
+    let mut after = proof.witness().schedule.iter().rev().take_while(|&event| event != free);
+    !after.any(|event| threads[event.index()] == threads[access.index()])
+}
+
+/// The same proof with the end as its last step, where it is not certain and the checker accepts that.
+pub(crate) fn with_end_last(execution: &Execution<'_>, proof: Checked) -> Checked {
+    let trace = execution.trace();
+    let Some((free, _)) = uses(proof.target()).filter(|_| !is_certain(trace, &proof)) else { return proof };
+    let threads = &trace.columns().threads;
+    let is_later = |event: &EventId| threads[event.index()] == threads[free.index()] && *event >= free;
+    let before = proof.witness().schedule.iter().filter(|event| !is_later(event));
+    let schedule = before.chain([free]).collect();
+    let checked = Checker::new(execution).check(proof.target(), proof.model(), Witness { schedule });
+    checked.unwrap_or(proof)
 }
 
 fn uses(target: &Target) -> Option<(EventId, EventId)> {

@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::run::Tried;
 
+/// The signal of a program that used memory which is not there.
+const SIGSEGV: i32 = 11;
+
 /// How a run failed.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Failure {
@@ -59,7 +62,7 @@ impl Failure {
         if tried.late {
             return None;
         }
-        // A null pointer ends the run by itself.
+        // A null pointer ends the run by itself, unless the program handles that.
         if let Some(error) = tried.misuse.as_ref().filter(|error| error.kind != MemoryErrorKind::NullDereference) {
             return Some(Failure::Memory(Box::new(error.clone())));
         }
@@ -69,6 +72,9 @@ impl Failure {
             Failure::Code(code, _) => recorded.run.code == Some(*code),
             Failure::Stuck | Failure::TooLong(_) | Failure::Memory(_) => false,
         };
+        // What led to the signal says more than the signal.
+        let cause = tried.misuse.as_ref().filter(|_| matches!(failure, Failure::Signal(SIGSEGV, _)));
+        let failure = cause.map_or(failure, |error| Failure::Memory(Box::new(error.clone())));
         (!same).then_some(failure)
     }
 }

@@ -417,6 +417,7 @@ impl Work<'_> {
         let steps = replay::steps(replays.path, replays.execution.trace())?;
         let fingerprint = replays.execution.trace().fingerprint();
         for mut finding in new {
+            let was = finding.kind;
             let proof = replays.proof_of(&finding.id);
             if let Some(proof) = proof {
                 let file = self.job.folder.join(format!("{}.json", finding.id));
@@ -444,7 +445,7 @@ impl Work<'_> {
             let harm = self.harmful.remove(&finding.id);
             finding.graded(harm.is_some());
             if let Some(report) = &mut self.report
-                && !memory::is_told(&finding, report)
+                && !memory::is_told(&finding, was, report)
             {
                 report.findings.push(finding);
             }
@@ -483,6 +484,9 @@ impl Work<'_> {
             })?;
             entry.runs += 1;
             match &replayed.outcome {
+                Outcome::Confirmed if !memory::is_shown(finding, &replayed.effect) => {
+                    entry.diverged = Some(memory::NOT_SHOWN.to_owned());
+                }
                 Outcome::Confirmed => {
                     entry.confirmed += 1;
                     if replayed.effect > gravest {

@@ -16,7 +16,7 @@ use mayhap_trace::Execution;
 use mayhap_trace::attachments::Doubts;
 use mayhap_witness::{Kind, Model};
 
-use super::{Recording, Replays, TRIED, Work};
+use super::{Recording, Replays, TRIED, Work, memory};
 use crate::{Error, suggest};
 
 /// The most candidates of one trace and kind that are tried.
@@ -76,13 +76,16 @@ impl Work<'_> {
         let steps = replay::steps(path, execution.trace())?;
         let replays = Replays { path, execution, prediction: &prediction, recording };
         for mut finding in new {
+            let was = finding.kind;
             let Some(proof) = replays.proof_of(&finding.id) else { continue };
             let Ok(plan) = Plan::new(execution, &steps, proof.target(), proof.witness()) else { continue };
             self.replay(&replays, &steps, &plan, &mut finding, proof.target(), (TRIED, &mut Vec::new()))?;
             if is_bug(self, &mut finding) {
                 finding.replay_command.clone_from(&self.job.again);
                 self.known.insert(finding.fingerprint.clone());
-                if let Some(report) = &mut self.report {
+                if let Some(report) = &mut self.report
+                    && !memory::is_told(&finding, was, report)
+                {
                     report.findings.push(finding);
                 }
             }

@@ -56,7 +56,7 @@ impl Work<'_> {
                 finding.replay_command.clone_from(&self.job.again);
                 self.known.insert(finding.fingerprint.clone());
                 if let Some(report) = &mut self.report
-                    && !memory::is_known(&finding, report)
+                    && !memory::is_explained(&finding, report)
                 {
                     report.findings.push(finding);
                 }

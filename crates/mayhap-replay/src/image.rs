@@ -407,7 +407,7 @@ mod tests {
             targets: vec![4],
             complete: vec![0],
             goal: goal::STAND,
-            reads_new: false,
+            reads_new: None,
         }
     }
 

@@ -172,6 +172,7 @@ impl Judge {
             what: self.what(kind)?,
             ended: match self.word(offset_of!(Judgement, usage))? {
                 usage::DESCRIPTOR | usage::CLOSE => "closed",
+                usage::SYNCHRONISE if self.long(offset_of!(Judgement, size))? == 0 => "destroyed",
                 usage::CODE => "unloaded",
                 _ if kind == MemoryErrorKind::UseAfterReturn => "left",
                 _ => "freed",

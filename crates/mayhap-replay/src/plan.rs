@@ -36,8 +36,8 @@ pub struct Plan {
     pub complete: Vec<u32>,
     /// See [`goal`].
     pub goal: u32,
-    /// The goal is a read of what no thread has written.
-    pub reads_new: bool,
+    /// Which of the steps that threads are to stand before reads what no thread has written, if it is made first.
+    pub reads_new: Option<u32>,
 }
 
 /// What a step's place in the order depends on.
@@ -86,7 +86,7 @@ impl Plan {
         let mut rest = rest(steps, &order, &targets);
         order.retain(matters);
         rest.retain(matters);
-        let reads_new = matches!(target, Target::Nondeterminism { write: Some(_), other: None, .. });
+        let reads_new = reads_new(trace, target, witness);
         Ok(Plan { steps: order, rest, targets, complete, goal, reads_new })
     }
 }
@@ -114,6 +114,21 @@ impl Plan {
             goal: goal::STAND,
             reads_new: self.reads_new,
         }
+    }
+}
+
+/// Which of a target's events reads, if it comes first, what no thread has written.
+fn reads_new(trace: &Trace, target: &Target, witness: &Witness) -> Option<u32> {
+    match target {
+        Target::Nondeterminism { write: Some(_), other: None, .. } => Some(0),
+        Target::Race(first, second) => {
+            let reads = |event: &EventId| trace.event(*event).op == Op::Read;
+            let number = [first, second].iter().position(|event| reads(event))?;
+            let object = trace.event(*first).object;
+            let writes = |event: EventId| trace.event(event).op == Op::Write && trace.event(event).object == object;
+            (!witness.schedule.iter().any(writes)).then_some(number as u32)
+        }
+        _ => None,
     }
 }
 

@@ -109,7 +109,7 @@ pub fn replay(program: &[OsString], steps: &Steps, plan: &Plan, mut options: Opt
     let finish = Finish { first: options.first, core: options.core };
     let memory = |error| Error::new(format_args!("cannot create shared memory for the schedule: {error}"));
     let image = Image::create(steps, plan, finish).map_err(memory)?;
-    let judge = Judge::create(plan.reads_new).map_err(memory)?;
+    let judge = Judge::create(plan.reads_new == Some(options.first)).map_err(memory)?;
     let mut command = if let Some(folder) = &options.debugger {
         record::command(&debugger::command(program, folder)?, &options.runtime)?
     } else if options.fixed {

@@ -4,7 +4,7 @@ use mayhap_trace::{EventId, Op, Trace};
 use mayhap_witness::Target;
 
 use crate::describe::Describer;
-use crate::finding::{Finding, Kind, Moment, Severity, Source};
+use crate::finding::{Finding, Kind, Moment, Severity, Source, Verdict};
 use crate::places::{self, function_name};
 use mayhap_symbols::is_library;
 
@@ -38,6 +38,18 @@ fn named(source: &Source) -> String {
         None => places::base_name(file).to_string(),
     });
     function.into_iter().chain(file).collect::<Vec<_>>().join(" ")
+}
+
+/// The stacks of a life that no event of the finding shows, each with its heading.
+pub(crate) fn stacks(finding: &Finding) -> impl Iterator<Item = (String, &Moment)> {
+    let is_shown = |moment: &Moment| finding.events.iter().any(|side| side.stack == moment.stack);
+    let moments = finding.life.iter().filter(move |moment| {
+        moment.what != "shared" && !moment.stack.is_empty() && (moment.what == "allocated" || !is_shown(moment))
+    });
+    moments.map(|moment| match moment.what.as_str() {
+        "allocated" => ("stack of the allocation".to_string(), moment),
+        what => (format!("stack where it was {what}"), moment),
+    })
 }
 
 /// The whole life in one line.
@@ -86,10 +98,19 @@ fn shared(trace: &Trace, free: EventId) -> Option<EventId> {
     accesses.find(|&i| columns.threads[i] != columns.threads[first]).map(EventId::at).filter(|&event| event != free)
 }
 
+/// How the lives of memory and of other objects end.
+const ENDS: [&str; 5] = ["freed", "destroyed", "closed", "unloaded", "left"];
+
+/// How doubts end that a replay settles.
+const REPLAY_DECIDES: &str = "a replay decides";
+
+/// The doubt of a proof in which a thread comes to an object after its end.
+pub(crate) const ANOTHER_LIFE: &str = "the thread comes there only after the end, when another may have begun its life in the same place; a replay decides";
+
 impl Finding {
-    /// Whether a doubt of this kind stands that a replay settles.
-    pub(crate) fn is_for_replays(&self) -> bool {
-        self.unseen_doubt().is_some_and(|doubt| self.reason.as_deref() == Some(doubt))
+    /// Whether a doubt stands that a replay settles, by what comes of it.
+    pub fn is_for_replays(&self) -> bool {
+        self.verdict == Verdict::Suspected && self.reason.as_deref().is_some_and(|why| why.ends_with(REPLAY_DECIDES))
     }
 
     /// Why a proof may not hold of the program, where that depends on what code without hooks writes.
@@ -123,11 +144,14 @@ impl Finding {
             return;
         }
         let who = life.last().map_or("a thread".to_string(), Moment::who);
-        let freed = life.iter().find(|moment| moment.what == "freed").map(Moment::who);
-        let does = match kind {
-            Kind::DoubleFree => format!("{who} frees again what {} freed", freed.unwrap_or("another thread".into())),
-            Kind::UseAfterFree => format!("{who} uses what {} freed", freed.unwrap_or("another thread".into())),
-            Kind::NullDereference => format!("{who} uses a null pointer"),
+        let end = life.iter().rev().skip(1).find(|moment| ENDS.contains(&moment.what.as_str()));
+        let (ender, ended) = end.map_or(("another thread".into(), "freed"), |end| (end.who(), end.what.as_str()));
+        let does = match (kind, ended) {
+            (Kind::DoubleFree, "closed") => format!("{who} closes again what {ender} closed"),
+            (Kind::DoubleFree, _) => format!("{who} frees again what {ender} freed"),
+            (Kind::UseAfterFree, "left") => format!("{who} uses a variable of a function that has returned"),
+            (Kind::UseAfterFree, ended) => format!("{who} uses what {ender} {ended}"),
+            (Kind::NullDereference, _) => format!("{who} uses a null pointer"),
             _ => format!("{who} {what}"),
         };
         let cause = format!("A replay showed it. The cause: {}.", self.title);

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use mayhap_analyse::doubts::{self, Part};
+use mayhap_analyse::lifetimes::is_certain;
 use mayhap_analyse::windows::{self, Predicted, Share};
 use mayhap_analyse::{Error, Finding, Options, Prediction, Rung, distance};
 use mayhap_trace::attachments::doubts::Doubt;
@@ -12,6 +13,7 @@ use mayhap_witness::{Checked, Target};
 use serde::{Deserialize, Serialize};
 
 use crate::describe::NO_REPLAY_DECIDES;
+use crate::life::ANOTHER_LIFE;
 use crate::{Describer, Evidence, Report, Side, Summary, TraceInfo, counted, fingerprint, grouped, stacks};
 
 /// The command that asks about a target of a trace again; whether the trace was recorded decides if it can be replayed.
@@ -104,6 +106,9 @@ fn described(
         }
         if let Some(doubt) = finding.unseen_doubt().filter(|_| recorded) {
             finding.doubted(doubt);
+        }
+        if recorded && f.proof.as_ref().is_some_and(|proof| !is_certain(trace, proof)) {
+            finding.doubted(ANOTHER_LIFE);
         }
         finding
     };

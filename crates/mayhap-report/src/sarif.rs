@@ -7,7 +7,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::data::Report;
-use crate::finding::{Baseline, Finding, Kind, Moment, Severity, Side, Source, Step, Verdict};
+use crate::finding::{Baseline, Finding, Kind, Severity, Side, Source, Step, Verdict};
+use crate::life;
 use crate::places::{self, function_name};
 use crate::rules::{RULES, Rule};
 use crate::schedules::{Row, Schedules};
@@ -104,8 +105,11 @@ fn result(report: &Report, finding: &Finding) -> Value {
         result["codeFlows"] = Value::Array(flows);
     }
     let stacks: Vec<Value> = finding.events.iter().filter(|s| !s.stack.is_empty()).map(|s| stack(report, s)).collect();
-    let lived = finding.life.iter().filter(|moment| moment.what == "allocated" && !moment.stack.is_empty());
-    let stacks: Vec<Value> = stacks.into_iter().chain(lived.map(|moment| allocation(report, moment))).collect();
+    let lived = life::stacks(finding).map(|(heading, moment)| {
+        let by = if moment.thread.is_empty() { String::new() } else { format!(" by {}", moment.thread) };
+        frames(report, &format!("{heading}{by}"), &moment.stack)
+    });
+    let stacks: Vec<Value> = stacks.into_iter().chain(lived).collect();
     if !stacks.is_empty() {
         result["stacks"] = Value::Array(stacks);
     }
@@ -210,10 +214,6 @@ fn encode(byte: u8) -> String {
 
 fn stack(report: &Report, side: &Side) -> Value {
     frames(report, &format!("stack of {} at event {}", side.thread, side.event), &side.stack)
-}
-
-fn allocation(report: &Report, moment: &Moment) -> Value {
-    frames(report, &format!("stack of the allocation by {}", moment.thread), &moment.stack)
 }
 
 fn frames(report: &Report, message: &str, stack: &[Source]) -> Value {

@@ -86,6 +86,11 @@ pub(crate) fn callers(thread: &Thread) -> impl Iterator<Item = u64> + '_ {
     (1..=depth).rev().map(|frame| thread.calls.frames[frame].pc.load(Ordering::Relaxed))
 }
 
+/// Whether an address lies on the thread's own stack.
+pub(crate) fn is_on_stack(thread: &Thread, address: u64) -> bool {
+    thread.calls.is_on_stack(address)
+}
+
 /// Whether an address lies on the thread's own stack, but in no function that the thread is in.
 pub(crate) fn has_left(thread: &Thread, address: u64) -> bool {
     thread.calls.is_on_stack(address) && address < thread.calls.top()
@@ -149,6 +154,19 @@ fn enter_otherwise(thread: &Thread, pc: u64, address: u64) {
         frame.address.store(address, Ordering::Relaxed);
     }
     push(thread, depth);
+}
+
+/// Calls a function of a library without hooks from `pc`, which is among the thread's calls meanwhile.
+#[inline(always)]
+pub(crate) fn within<R>(pc: u64, call: impl FnOnce() -> R) -> R {
+    let here = 0_u8;
+    let address = &raw const here as u64;
+    // SAFETY: an address on the thread's stack, below that of its caller's.
+    unsafe { enter(pc, address) };
+    let result = call();
+    // SAFETY: the same. A call that ends by an exception is noticed later, like others.
+    unsafe { leave(address) };
+    result
 }
 
 #[inline(always)]

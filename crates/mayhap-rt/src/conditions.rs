@@ -414,7 +414,7 @@ unsafe extern "C-unwind" fn init(c: Object, attributes: *const c_void) -> c_int 
 
 unsafe extern "C-unwind" fn destroy(c: Object) -> c_int {
     // SAFETY: the caller's own arguments.
-    waits::destroy(c, || unsafe { libc_::pthread_cond_destroy(c) })
+    waits::destroy(c, waits::MARKED, || unsafe { libc_::pthread_cond_destroy(c) })
 }
 
 pub(crate) unsafe extern "C-unwind" fn wait(c: Object, m: Object) -> c_int {

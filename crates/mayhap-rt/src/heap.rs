@@ -231,7 +231,7 @@ fn unless_refused(
     Some(block)
 }
 
-unsafe extern "C" fn allocate(bytes: size_t) -> Block {
+pub(crate) unsafe extern "C" fn allocate(bytes: size_t) -> Block {
     // SAFETY: no precondition.
     born(Family::C, SMALLEST, bytes, || unsafe { __libc_malloc(bytes) })
 }

@@ -8,11 +8,11 @@ use mayhap_wire::ring::{Tag, choice};
 
 use crate::hook::Hook;
 use crate::inputs::Deadline;
-use crate::openmp;
 use crate::real::real;
 use crate::replay::{self, Decision};
 use crate::tls::{self, exports};
-use crate::waits::{destroy, renew};
+use crate::waits::{MARKED, destroy, renew};
+use crate::{judge, openmp};
 
 type Lock = *mut c_void;
 
@@ -47,6 +47,9 @@ mod libc_real {
     }
 }
 use libc_real as libc_;
+
+/// A word of a read-write lock that the C library does not use (`__pad3`).
+const UNUSED_WORD: usize = 4;
 
 exports! {
     pthread_mutex_lock => mutex_lock;
@@ -242,7 +245,7 @@ unsafe extern "C-unwind" fn mutex_init(lock: Lock, attributes: *const c_void) ->
 
 unsafe extern "C-unwind" fn mutex_destroy(lock: Lock) -> c_int {
     // SAFETY: the caller's own argument.
-    destroy(lock, || unsafe { libc_::pthread_mutex_destroy(lock) })
+    destroy(lock, MARKED, || unsafe { libc_::pthread_mutex_destroy(lock) })
 }
 
 unsafe extern "C-unwind" fn rwlock_init(lock: Lock, attributes: *const c_void) -> c_int {
@@ -252,7 +255,14 @@ unsafe extern "C-unwind" fn rwlock_init(lock: Lock, attributes: *const c_void) -
 
 unsafe extern "C-unwind" fn rwlock_destroy(lock: Lock) -> c_int {
     // SAFETY: the caller's own argument.
-    destroy(lock, || unsafe { libc_::pthread_rwlock_destroy(lock) })
+    destroy(lock, MARKED, || unsafe {
+        let result = libc_::pthread_rwlock_destroy(lock);
+        // The C library leaves no mark. These bytes of it have no use.
+        if result == 0 && judge::is_active() {
+            lock.cast::<u32>().add(UNUSED_WORD).write_unaligned(u32::MAX);
+        }
+        result
+    })
 }
 
 unsafe extern "C-unwind" fn spin_init(lock: Lock, shared: c_int) -> c_int {
@@ -262,7 +272,7 @@ unsafe extern "C-unwind" fn spin_init(lock: Lock, shared: c_int) -> c_int {
 
 unsafe extern "C-unwind" fn spin_destroy(lock: Lock) -> c_int {
     // SAFETY: the caller's own argument.
-    destroy(lock, || unsafe { libc_::pthread_spin_destroy(lock) })
+    destroy(lock, 0, || unsafe { libc_::pthread_spin_destroy(lock) })
 }
 
 /// glibc's C11 mutexes are its POSIX mutexes with other results.
@@ -302,7 +312,7 @@ unsafe extern "C-unwind" fn c11_init(lock: Lock, kind: c_int) -> c_int {
 }
 
 unsafe extern "C-unwind" fn c11_destroy(lock: Lock) {
-    destroy(lock, || {
+    destroy(lock, MARKED, || {
         // SAFETY: the caller's own argument.
         unsafe { libc_::mtx_destroy(lock) };
         0

@@ -4,6 +4,7 @@
 use libc::{c_char, c_int, c_void, size_t};
 use mayhap_wire::ring::Tag;
 
+use crate::heap;
 use crate::hook::Hook;
 use crate::openmp;
 use crate::real::real;
@@ -57,6 +58,8 @@ exports! {
     strncat => text_append_bounded;
     strcmp => text_compare;
     strncmp => text_compare_bounded;
+    strdup => text_double;
+    strndup => text_double_bounded;
     strchr => text_find;
     strrchr => text_find_last;
 }
@@ -223,6 +226,25 @@ unsafe extern "C" fn text_append_bounded(to: Text, from: Text, n: size_t) -> Tex
         ranges.read(from, || (libc_::strnlen(from, n) + 1).min(n));
         ranges.write(to.add(libc_::strlen(to)), || libc_::strnlen(from, n) + 1);
         libc_::strncat(to, from, n)
+    }
+}
+
+unsafe extern "C" fn text_double(from: Text) -> Text {
+    // SAFETY: the caller's own argument.
+    unsafe { text_double_bounded(from, size_t::MAX) }
+}
+
+/// A block for a text is allocated where the program asks for it, not in the C library.
+unsafe extern "C" fn text_double_bounded(from: Text, n: size_t) -> Text {
+    // SAFETY: the caller's own arguments; a block that has room for the text and a zero.
+    unsafe {
+        let bytes = length_bounded(from, n);
+        let block: Text = heap::allocate(bytes + 1).cast();
+        if !block.is_null() {
+            copy(block.cast(), from.cast(), bytes);
+            fill(block.add(bytes).cast(), 0, 1);
+        }
+        block
     }
 }
 

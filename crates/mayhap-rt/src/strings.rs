@@ -5,6 +5,7 @@
 
 use mayhap_wire::ring::Tag;
 
+use crate::calls;
 use crate::hook::Hook;
 use crate::real::real;
 use crate::tls::{self, exports};
@@ -57,6 +58,15 @@ impl Access<'_> {
         self.record(Tag::RangeWrite, from + bytes as u64 - 1, 1);
     }
 
+    /// Its characters are copied to another place.
+    fn moves(&self) {
+        let (from, bytes) = self.characters();
+        self.record(Tag::RangeWrite, self.text as u64, size_of::<Text>());
+        if from != self.text as u64 + 16 {
+            self.record(Tag::RangeRead, from, bytes);
+        }
+    }
+
     fn changes(&self) {
         let (from, bytes) = self.characters();
         self.record(Tag::RangeWrite, self.text as u64, size_of::<Text>());
@@ -79,6 +89,10 @@ fn note(place: usize, access: impl FnOnce(&Access<'_>)) {
 
 fn grows(arguments: [usize; 6]) {
     note(arguments[0], |access| access.grows());
+}
+
+fn moves(arguments: [usize; 6]) {
+    note(arguments[0], |access| access.moves());
 }
 
 fn changes(arguments: [usize; 6]) {
@@ -112,9 +126,10 @@ macro_rules! members {
 
         $(
             unsafe extern "C-unwind" fn $name(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> usize {
+                let pc = tls::caller();
                 $how([a, b, c, d, e, f]);
                 // SAFETY: the caller's own arguments.
-                unsafe { libc_real::$symbol(a, b, c, d, e, f) }
+                calls::within(pc, || unsafe { libc_real::$symbol(a, b, c, d, e, f) })
             }
         )*
     };
@@ -135,7 +150,7 @@ members! {
     string_11 changes _ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE10_M_replaceEmmPKcm;
     string_12 changes _ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE14_M_replace_auxEmmmc;
     string_13 changes _ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE9_M_assignERKS4_;
-    string_14 changes _ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE9_M_mutateEmmPKcm;
+    string_14 moves _ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE9_M_mutateEmmPKcm;
     string_15 changes _ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE8_M_eraseEmm;
     string_16 changes _ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE5eraseEmm;
     string_17 changes _ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE6assignEPKc;
@@ -150,8 +165,8 @@ members! {
     string_26 changes _ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE7replaceEmmPKcm;
     string_27 changes _ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE7replaceEmmRKS4_;
     string_28 changes _ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE7replaceEmmmc;
-    string_29 changes _ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE7reserveEm;
-    string_30 changes _ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE13shrink_to_fitEv;
+    string_29 moves _ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE7reserveEm;
+    string_30 moves _ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE13shrink_to_fitEv;
     string_31 changes _ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEaSERKS4_;
     string_32 changes _ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEaSEPKc;
     string_33 change_both _ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE4swapERS4_;

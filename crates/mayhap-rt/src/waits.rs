@@ -63,14 +63,18 @@ pub(crate) fn renew(object: Object, call: impl FnOnce() -> c_int) -> c_int {
     renewed(&hook, object, pc, call)
 }
 
-/// Ends an object's life.
-pub(crate) fn destroy(object: Object, call: impl FnOnce() -> c_int) -> c_int {
+/// How many bytes of a lock or condition tell that it was destroyed: the C library leaves a mark there, which an assignment of an initialiser
+/// removes. Other objects begin their lives by calls only.
+pub(crate) const MARKED: usize = 40;
+
+/// Ends an object's life; so many of its bytes tell that afterwards.
+pub(crate) fn destroy(object: Object, marked: usize, call: impl FnOnce() -> c_int) -> c_int {
     let pc = tls::caller();
     let Some(hook) = openmp::own_call(pc, Hook::enter) else { return call() };
     let result = renewed(&hook, object, pc, call);
     // What is still in use cannot be destroyed, and must not be.
     if (result == 0 || result == EBUSY) && judge::is_active() {
-        judge::destroyed(object as u64, pc);
+        judge::destroyed(object as u64, marked, pc);
     }
     result
 }
@@ -162,7 +166,7 @@ pub(crate) unsafe extern "C-unwind" fn semaphore_init(s: Object, shared: c_int, 
 
 unsafe extern "C-unwind" fn semaphore_destroy(s: Object) -> c_int {
     // SAFETY: the caller's own arguments.
-    destroy(s, || unsafe { libc_::sem_destroy(s) })
+    destroy(s, 0, || unsafe { libc_::sem_destroy(s) })
 }
 
 pub(crate) unsafe extern "C-unwind" fn semaphore_wait(s: Object) -> c_int {
@@ -205,7 +209,7 @@ unsafe extern "C-unwind" fn barrier_init(b: Object, attributes: *const c_void, c
 }
 
 unsafe extern "C-unwind" fn barrier_destroy(b: Object) -> c_int {
-    destroy(b, || {
+    destroy(b, 0, || {
         gates::end(b as u64);
         // SAFETY: the caller's own arguments.
         unsafe { libc_::pthread_barrier_destroy(b) }

@@ -22,11 +22,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::Value;
 
 /// The programs that are always run.
-const ALWAYS: [&str; 18] = [
+const ALWAYS: [&str; 22] = [
     "clean_descriptors",
     "clean_hazard_pointer",
+    "clean_lives_again",
     "clean_map_under_lock",
     "clean_mutex_refcount",
+    "clean_objects_on_stack",
     "clean_shared_ptr",
     "connection_teardown",
     "cxx_virtual_after_delete",
@@ -37,9 +39,11 @@ const ALWAYS: [&str; 18] = [
     "mutex_in_freed_block",
     "null_before_set",
     "null_under_lock",
+    "name_copied",
     "realloc_during_read",
     "refcount_without_lock",
     "thread_local_of_ended_thread",
+    "uninitialised_published",
     "uninitialised_block",
 ];
 
@@ -190,4 +194,42 @@ fn bugs_of_memory_are_found_with_their_kind_and_their_fixes_are_clean() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// The weaknesses of the kinds, as the Common Weakness Enumeration counts them.
+const WEAKNESSES: [(&str, u32); 6] = [
+    ("use-after-free", 416),
+    ("double-free", 415),
+    ("null-dereference", 476),
+    ("uninitialised", 908),
+    ("heap-overflow", 787),
+    ("mismatched-free", 762),
+];
+
+#[test]
+fn reports_name_the_weakness_and_show_the_life_of_the_block_with_three_stacks() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/memory_bugs/cxx_observer_removal.cpp");
+    let program = compile(&file, folder.path(), false).unwrap();
+    let options = ["run", "--rounds", "1", "--explore", "0", "--kinds", "use-after-free"];
+    let reports = ["--sarif", "report.sarif", "--html", "report.html", program.to_str().unwrap()];
+    let text = common::mayhap_in(folder.path(), &[&options[..], &reports].concat()).stdout;
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let sarif: Value = serde_json::from_str(&read("report.sarif")).unwrap();
+    let rules = sarif["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
+    for (kind, weakness) in WEAKNESSES {
+        let rule = rules.iter().find(|rule| rule["id"] == format!("mayhap/{kind}")).unwrap();
+        let tags = rule["properties"]["tags"].as_array().unwrap();
+        assert!(tags.contains(&format!("external/cwe/cwe-{weakness}").into()), "{kind}: {tags:?}");
+        let severity: f64 = rule["properties"]["security-severity"].as_str().unwrap().parse().unwrap();
+        assert!((0.1..=10.0).contains(&severity), "{kind}: {severity}");
+    }
+    let result = &sarif["runs"][0]["results"][0];
+    assert_eq!(result["ruleId"], "mayhap/use-after-free");
+    let stacks = result["stacks"].as_array().unwrap();
+    assert!(stacks.len() >= 3, "{stacks:?}");
+    assert!(stacks.iter().all(|stack| !stack["frames"].as_array().unwrap().is_empty()), "{stacks:?}");
+    let life = text.lines().find(|line| line.trim_start().starts_with("life ")).unwrap_or_else(|| panic!("{text}"));
+    assert!(life.contains("allocated by main at"), "{life}");
+    assert!(read("report.html").contains("\"what\":\"allocated\""));
 }

@@ -8,7 +8,7 @@
 //! Cost: linear in the accesses of variables that are freed.
 
 use hashbrown::HashMap;
-use mayhap_trace::{EventId, Execution, Flags, Op, Relations, Trace};
+use mayhap_trace::{EventId, Execution, Flags, Op, Relations, Trace, VarId, VariableKind};
 use mayhap_witness::{Kind, Target};
 
 use super::{Group, Limits, Nearest, place, shared_accesses};
@@ -36,7 +36,9 @@ pub fn uses_after_free(execution: &Execution<'_>, limits: &Limits) -> Vec<Group>
     for variable in bounds.windows(2).filter(|w| w[0] < w[1]) {
         let accesses = &accesses[variable[0] as usize..variable[1] as usize];
         for (at, &free) in accesses.iter().enumerate().filter(|(_, access)| frees(trace, **access)) {
-            for used in [before(trace, relations, &accesses[..at], free), after(trace, &accesses[at + 1..])].concat() {
+            for used in
+                [before(trace, relations, &accesses[..at], free), after(trace, &accesses[at + 1..], free)].concat()
+            {
                 let group = *by_places.entry((place(trace, free), place(trace, used))).or_insert_with(|| {
                     groups.push(Nearest::default());
                     groups.len() - 1
@@ -75,9 +77,15 @@ fn before(trace: &Trace, relations: &Relations, accesses: &[EventId], free: Even
     found
 }
 
-/// The accesses that the recorded run made after the free.
-fn after(trace: &Trace, accesses: &[EventId]) -> Vec<EventId> {
-    let is_use = |access: &&EventId| !trace.columns().flags_at(access.index()).is_joined() && !frees(trace, **access);
+/// The accesses that the recorded run made after the free. On its own stack a thread has other variables where those of a function were.
+fn after(trace: &Trace, accesses: &[EventId], free: EventId) -> Vec<EventId> {
+    let threads = &trace.columns().threads;
+    let variable = VarId::from_cell(trace.event(free).object);
+    let is_local = variable.is_some_and(|variable| trace.tables().variable_kind(variable) == VariableKind::Local);
+    let is_own = |access: EventId| is_local && threads[access.index()] == threads[free.index()];
+    let is_use = |access: &&EventId| {
+        !trace.columns().flags_at(access.index()).is_joined() && !frees(trace, **access) && !is_own(**access)
+    };
     accesses.iter().filter(is_use).take(RECENT as usize).copied().collect()
 }
 

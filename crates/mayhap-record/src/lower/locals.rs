@@ -1,7 +1,8 @@
 //! Variables on stacks live as long as the functions that they are in. The same place may be another variable of another function later.
 //!
-//! When a function has returned, its variables that were named are looked up anew at the next access. If the debug information then knows
-//! another variable there, that one is meant. If it knows none, a thread uses what is dead, and it is still the old one.
+//! When a function has returned, its variables that were named are looked up anew at the next access. If a function runs that has the
+//! place, another variable is meant, though the debug information may not know it: temporaries have no names. If none does, a thread uses
+//! what is dead, and it is still the old one.
 
 use std::collections::HashMap;
 
@@ -164,8 +165,8 @@ impl Lowering {
         }
     }
 
-    /// The variable of the granule's first piece, if the granule is a part of a stack and was named before in such a call, or if nothing else is
-    /// known there by now.
+    /// The variable of the granule's first piece, if the granule is a part of a stack and was named before in such a call, or if no function
+    /// has it by now.
     pub(super) fn known_local(&mut self, granule: u64) -> Option<u32> {
         let Some((block, depth, frame)) = self.local_frame(granule) else {
             // No function has it: the thread ends, or has left them all.
@@ -179,14 +180,10 @@ impl Lowering {
             self.locals.latest.insert(place, known);
             return Some(known);
         }
-        match self.name_in(granule) {
-            Some(name) => {
-                let (_, id) = *self.locals.by_name.get(&place)?.iter().find(|(known, _)| *known == name)?;
-                self.note_local(granule, id);
-                Some(id)
-            }
-            None => self.locals.latest.get(&place).copied(),
-        }
+        let name = self.name_in(granule)?;
+        let (_, id) = *self.locals.by_name.get(&place)?.iter().find(|(known, _)| *known == name)?;
+        self.note_local(granule, id);
+        Some(id)
     }
 
     /// Notes the variable of a granule's first piece, if the granule is a variable of a function.

@@ -323,7 +323,7 @@ impl Finding {
             self.verdict = Verdict::Confirmed;
         }
         // What only a replay can decide, it has decided.
-        if replay.runs > 0 && replay.confirmed == 0 && self.is_for_replays() && self.verdict == Verdict::Suspected {
+        if replay.runs > 0 && replay.confirmed == 0 && self.is_for_replays() {
             self.verdict = Verdict::Note;
             self.severity = Severity::Note;
         }

@@ -133,8 +133,8 @@ fn screen(report: &Report, finding: &Finding, style: &Style) -> Vec<Line> {
     }
     let threads = Threads::of(finding);
     lines.extend(said("life", &life::words(&finding.life), &threads, style));
-    for moment in finding.life.iter().filter(|moment| moment.what == "allocated") {
-        lines.extend(excerpt::stack(Line::of(Paint::Dim, "stack of the allocation"), &moment.stack, style));
+    for (heading, moment) in life::stacks(finding) {
+        lines.extend(excerpt::stack(Line::of(Paint::Dim, &heading), &moment.stack, style));
     }
     lines.extend(said("why", &finding.why, &threads, style));
     lines.extend(said("verdict", &finding.certainty, &threads, style));

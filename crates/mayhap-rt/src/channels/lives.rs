@@ -41,6 +41,13 @@ pub(super) fn uses(fd: c_int, pc: u64) {
         && threads::were_others()
         && let Some(hook) = Hook::enter_outermost()
     {
+        uses_in(&hook, fd, pc);
+    }
+}
+
+/// [`uses`] within a hook.
+pub(super) fn uses_in(hook: &Hook, fd: c_int, pc: u64) {
+    if fd >= 0 && threads::were_others() {
         hook.record(Tag::Use, pc, &[object(fd), fd as u64]);
     }
 }

@@ -5,6 +5,7 @@
 
 use libc::{FILE, c_char, c_int, c_void, size_t, ssize_t};
 use mayhap_wire::channel::{ALL, flag};
+use mayhap_wire::judgement::usage;
 use mayhap_wire::ring::{Tag, source};
 
 use super::descriptors::{self, Descriptor};
@@ -13,7 +14,7 @@ use crate::blocking::leave;
 use crate::hook::Hook;
 use crate::real::real;
 use crate::tls::{self, exports};
-use crate::{inputs, replay};
+use crate::{inputs, judge, replay};
 
 mod libc_real {
     use super::*;
@@ -84,6 +85,22 @@ fn answers(stream: *mut FILE, pc: u64, result: i64, (place, room): (*mut c_void,
     result
 }
 
+/// The descriptor of a stream that is about to be used, if its life matters. A stream is a block of memory, too.
+fn used(stream: *mut FILE, pc: u64) -> Option<c_int> {
+    if stream.is_null() {
+        return None;
+    }
+    judge::uses(stream as u64, size_of::<usize>() as u64, usage::READ, pc);
+    // SAFETY: the caller's own stream; asking for the number takes no lock.
+    Some(unsafe { libc::fileno(stream) }).filter(|&fd| fd > 2)
+}
+
+fn uses(stream: *mut FILE, pc: u64) {
+    if let Some(fd) = used(stream, pc) {
+        lives::uses(fd, pc);
+    }
+}
+
 /// A call that takes from a stream; `filled` says what memory it filled then.
 fn takes<R: Copy>(stream: *mut FILE, call: impl FnOnce() -> R, filled: impl FnOnce(R) -> (*const c_void, usize)) -> R {
     let pc = tls::caller();
@@ -135,6 +152,9 @@ fn puts<R>(stream: *mut FILE, buffer: *const c_void, bytes: usize, call: impl Fn
 
 /// Something is about to be put into a stream by a call that has other arguments, too.
 pub(crate) fn announces(hook: &Hook, stream: *mut FILE, pc: u64) -> bool {
+    if let Some(fd) = used(stream, pc) {
+        lives::uses_in(hook, fd, pc);
+    }
     let channel = channel(stream, true);
     if let Some(channel) = channel {
         hook.record(Tag::Send, pc, &[channel.key, 0, 0, flag::UNMEASURED]);
@@ -148,6 +168,7 @@ const NOTHING: (*const c_void, usize) = (core::ptr::null(), 0);
 
 unsafe extern "C-unwind" fn fill_block(p: *mut c_void, s: size_t, n: size_t, f: *mut FILE) -> size_t {
     let pc = tls::caller();
+    uses(f, pc);
     let call = || {
         // SAFETY: the caller's own arguments.
         let items = unsafe { libc_::fread(p, s, n, f) };
@@ -164,6 +185,7 @@ unsafe fn whole(text: *const c_char) -> usize {
 
 unsafe extern "C-unwind" fn fill_line(p: *mut c_char, n: c_int, f: *mut FILE) -> *mut c_char {
     let pc = tls::caller();
+    uses(f, pc);
     let call = || {
         // SAFETY: the caller's own arguments; what was read ends in zero.
         let (line, bytes) = unsafe {
@@ -201,6 +223,7 @@ unsafe extern "C-unwind" fn take_line(p: *mut *mut c_char, n: *mut size_t, f: *m
 
 unsafe extern "C-unwind" fn take_until(p: *mut *mut c_char, n: *mut size_t, d: c_int, f: *mut FILE) -> ssize_t {
     let pc = tls::caller();
+    uses(f, pc);
     let call = || {
         // SAFETY: the caller's own arguments; the call has filled them.
         unsafe {
@@ -217,11 +240,13 @@ unsafe extern "C-unwind" fn take_until(p: *mut *mut c_char, n: *mut size_t, d: c
 }
 
 unsafe extern "C-unwind" fn put_block(p: *const c_void, s: size_t, n: size_t, f: *mut FILE) -> size_t {
+    uses(f, tls::caller());
     // SAFETY: the caller's own arguments.
     puts(f, p, s.wrapping_mul(n), || unsafe { libc_::fwrite(p, s, n, f) })
 }
 
 unsafe extern "C-unwind" fn put_text(p: *const c_char, f: *mut FILE) -> c_int {
+    uses(f, tls::caller());
     // SAFETY: the caller's own arguments; a zero ends the text.
     puts(f, p.cast(), unsafe { whole(p) }, || unsafe { libc_::fputs(p, f) })
 }
@@ -232,12 +257,14 @@ unsafe extern "C-unwind" fn put_byte(c: c_int, f: *mut FILE) -> c_int {
 }
 
 unsafe extern "C-unwind" fn flush(f: *mut FILE) -> c_int {
+    uses(f, tls::caller());
     // SAFETY: the caller's own argument.
     puts(f, core::ptr::null(), 0, || unsafe { libc_::fflush(f) })
 }
 
 unsafe extern "C-unwind" fn close(f: *mut FILE) -> c_int {
     let pc = tls::caller();
+    used(f, pc);
     // SAFETY: the caller's own stream.
     lives::ends(unsafe { libc::fileno(f) }, pc);
     if let Some(channel) = channel(f, true)

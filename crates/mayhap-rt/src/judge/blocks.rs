@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use libc::c_void;
 use mayhap_wire::judgement::{STACK, Stack};
 
-use super::{Life, shadow};
+use super::{Life, shadow, stacks};
 use crate::lock::Lock;
 use crate::{calls, sys, tls};
 
@@ -177,6 +177,8 @@ pub(super) fn allocate(alignment: usize, bytes: usize, family: Family, pc: u64) 
         return core::ptr::null_mut();
     }
     let block = raw + before as u64;
+    // The C library may have given the memory of an ended thread's stack back, and have got it again.
+    stacks::taken(raw, block + (whole + AFTER) as u64);
     let known = LOCK.with(|| {
         let (number, record) = new_record()?;
         // SAFETY: the room before the block, which is 32 bytes at least.
@@ -219,6 +221,15 @@ pub(super) fn starting(block: u64) -> Option<&'static Record> {
     let (magic, number) = unsafe { ((block as *const u64).sub(4).read(), (block as *const u64).sub(3).read()) };
     let found = record(u32::try_from(number).ok()?)?;
     (magic == MAGIC ^ block && found.block.load(Ordering::Relaxed) == block).then_some(found)
+}
+
+/// The record of the block that an address lies in, if it begins not far from there.
+pub(super) fn holding(address: u64) -> Option<&'static Record> {
+    /// Granules between the two.
+    const MOST: u64 = 1 << 13;
+    let record = shadow::block_before(address, MOST).and_then(starting)?;
+    let end = record.block.load(Ordering::Relaxed) + record.size.load(Ordering::Relaxed);
+    (address < end).then_some(record)
 }
 
 /// What came of freeing a block.

@@ -33,7 +33,7 @@ pub(super) fn used(number: u64, pc: u64) {
 pub(super) fn closed(number: u64, pc: u64) {
     if is_there(number as c_int) {
         objects::revived(object(number));
-        return objects::destroyed(object(number), pc);
+        return objects::destroyed(object(number), 0, pc);
     }
     let slot = tls::active().map_or(0, |thread| thread.replay.thread_slot.load(Ordering::Relaxed));
     if let Some(life) = objects::life(object(number))

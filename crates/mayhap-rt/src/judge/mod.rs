@@ -223,17 +223,17 @@ pub(crate) fn operates(tag: Tag, object: u64, pc: u64) {
     if is_active()
         && let Some(mut life) = objects::life(object)
     {
-        // One that has a block to itself was allocated with it.
-        life.allocated = blocks::starting(object).and_then(|record| record.life(false).allocated);
+        // One in a block was allocated with it.
+        life.allocated = blocks::holding(object).and_then(|record| record.life(false).allocated);
         judge(error::USE_AFTER_FREE, how, (object, 0), life, pc);
     }
     uses(object, 1, how, pc);
 }
 
-/// A synchronisation object is destroyed.
+/// A synchronisation object was destroyed, of which so many bytes tell whether it has begun another life.
 #[cold]
-pub(crate) fn destroyed(object: u64, pc: u64) {
-    objects::destroyed(object, pc);
+pub(crate) fn destroyed(object: u64, bytes: usize, pc: u64) {
+    objects::destroyed(object, bytes as u64, pc);
 }
 
 /// A synchronisation object begins its life.
@@ -386,6 +386,7 @@ fn unmapped_life(address: u64) -> Option<Life> {
 
 /// The program maps memory at an address of its choice: what was reserved there is the program's again.
 pub(crate) fn mapped(address: u64, bytes: u64) {
+    stacks::taken(address, address.saturating_add(bytes));
     let overlaps = |start: u64, end: u64| start < address.saturating_add(bytes) && address < end;
     for (start, end, _) in &UNMAPPED {
         if overlaps(start.load(Ordering::Relaxed), end.load(Ordering::Relaxed)) {

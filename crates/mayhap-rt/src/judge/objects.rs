@@ -1,4 +1,7 @@
 //! Synchronisation objects that were destroyed last, and descriptors that were closed last: a thread that uses one of them is wrong.
+//!
+//! Locks and conditions also begin their lives by an assignment, which code without hooks may make. It changes what their destruction has left
+//! in memory, so an object whose memory has changed since is another one.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -9,14 +12,37 @@ use super::{Life, blocks};
 /// How many are known at a time.
 const KNOWN: usize = 64;
 
+/// How many words of an object are remembered.
+const WORDS: usize = 5;
+
 struct Destroyed {
     address: AtomicU64,
+    /// How many bytes of what it left are remembered, and which.
+    bytes: AtomicU64,
+    left: [AtomicU64; WORDS],
     stack: Stack,
+}
+
+/// What lies in memory at an address, in so many bytes.
+fn words(address: u64, bytes: u64) -> impl Iterator<Item = u64> {
+    // SAFETY: an object of the program lies there, or did; memory of blocks and stacks stays, and other memory is only asked for where an
+    // object was destroyed that the program is about to use.
+    (0..bytes as usize / 8).map(move |nth| unsafe { (address as *const u64).add(nth).read_unaligned() })
+}
+
+impl Destroyed {
+    /// Whether the memory is as the destruction has left it.
+    fn is_unchanged(&self) -> bool {
+        let (address, bytes) = (self.address.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
+        words(address, bytes).zip(&self.left).all(|(now, left)| now == left.load(Ordering::Relaxed))
+    }
 }
 
 static ALL: [Destroyed; KNOWN] = [const {
     Destroyed {
         address: AtomicU64::new(0),
+        bytes: AtomicU64::new(0),
+        left: [const { AtomicU64::new(0) }; WORDS],
         stack: Stack {
             lane: AtomicU32::new(0),
             depth: AtomicU32::new(0),
@@ -32,10 +58,14 @@ fn bit(address: u64) -> u64 {
     1 << (address / 8 % 64)
 }
 
-/// An object is destroyed.
-pub(super) fn destroyed(address: u64, pc: u64) {
+/// An object was destroyed, of which so many bytes tell whether it has begun another life.
+pub(super) fn destroyed(address: u64, bytes: u64, pc: u64) {
     let entry = &ALL[NEXT.fetch_add(1, Ordering::Relaxed) as usize % KNOWN];
+    entry.address.store(0, Ordering::Relaxed);
     blocks::note_stack(&entry.stack, pc, false);
+    let bytes = bytes.min(8 * WORDS as u64);
+    words(address, bytes).zip(&entry.left).for_each(|(now, left)| left.store(now, Ordering::Relaxed));
+    entry.bytes.store(bytes, Ordering::Relaxed);
     entry.address.store(address, Ordering::Relaxed);
     MAY_KNOW.fetch_or(bit(address), Ordering::Relaxed);
 }
@@ -56,6 +86,7 @@ pub(super) fn life(address: u64) -> Option<Life> {
     if MAY_KNOW.load(Ordering::Relaxed) & bit(address) == 0 {
         return None;
     }
-    let entry = ALL.iter().find(|entry| entry.address.load(Ordering::Relaxed) == address)?;
+    let is_it = |entry: &&Destroyed| entry.address.load(Ordering::Relaxed) == address && entry.is_unchanged();
+    let entry = ALL.iter().find(is_it)?;
     Some(Life { start: address, bytes: 0, allocated: None, freed: Some(&entry.stack) })
 }

@@ -122,7 +122,13 @@ pub(super) fn block_of(address: u64) -> Option<u64> {
     if at(start) == BEFORE {
         return (1..MOST).map(|n| start + n * GRANULE).find(|&granule| at(granule) != BEFORE);
     }
-    let before = (1..MOST).map(|n| start.saturating_sub(n * GRANULE)).find(|&granule| at(granule) == BEFORE)?;
+    block_before(address, MOST)
+}
+
+/// Where the nearest block begins that does so before an address, and within so many granules.
+pub(super) fn block_before(address: u64, most: u64) -> Option<u64> {
+    let start = address / GRANULE * GRANULE;
+    let before = (1..most).map(|n| start.saturating_sub(n * GRANULE)).find(|&granule| at(granule) == BEFORE)?;
     Some(before + GRANULE)
 }
 

@@ -50,6 +50,13 @@ pub(super) fn begins(start: u64, end: u64) {
     }
 }
 
+/// Other memory lies there now.
+pub(super) fn taken(start: u64, end: u64) {
+    if start < HIGHEST.load(Ordering::Relaxed) && LOWEST.load(Ordering::Relaxed) < end {
+        begins(start, end);
+    }
+}
+
 /// Whether the address may lie in one of them.
 #[inline(always)]
 pub(super) fn may_hold(address: u64) -> bool {

@@ -1,6 +1,6 @@
 //! Functions that have returned as the schedule wants it, whose variables other threads are to use after that.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use mayhap_wire::judgement::{STACK, Stack};
 
@@ -14,6 +14,8 @@ const KNOWN: usize = 16;
 pub(crate) struct Left {
     start: AtomicU64,
     end: AtomicU64,
+    /// The thread whose function it was.
+    owner: AtomicPtr<Thread>,
     /// The thread, and the calls that it was in when the return was noticed.
     pub(crate) stack: Stack,
 }
@@ -34,6 +36,7 @@ static ALL: [Left; KNOWN] = [const {
     Left {
         start: AtomicU64::new(0),
         end: AtomicU64::new(0),
+        owner: AtomicPtr::new(core::ptr::null_mut()),
         stack: Stack {
             lane: AtomicU32::new(0),
             depth: AtomicU32::new(0),
@@ -58,6 +61,7 @@ pub(super) fn made(thread: &Thread, address: u64, words: u8) {
     entry.stack.depth.store(depth, Ordering::Relaxed);
     entry.start.store(address - 8 * u64::from(words), Ordering::Relaxed);
     entry.end.store(address + 8, Ordering::Relaxed);
+    entry.owner.store(core::ptr::from_ref(thread).cast_mut(), Ordering::Relaxed);
     NEXT.fetch_add(1, Ordering::Release);
 }
 
@@ -67,7 +71,12 @@ pub(crate) fn are_any() -> bool {
     NEXT.load(Ordering::Relaxed) != 0
 }
 
-/// The variables that an address lies in.
+/// The variables that an address lies in, unless the thread is in another function by now that has the place.
 pub(crate) fn at(address: u64) -> Option<&'static Left> {
-    ALL.iter().find(|left| (left.start()..left.end.load(Ordering::Relaxed)).contains(&address))
+    let is_left = |left: &&Left| {
+        // SAFETY: what is kept of a thread stays, and may be another thread's later, on another stack.
+        let owner = unsafe { left.owner.load(Ordering::Relaxed).as_ref() };
+        owner.is_none_or(|thread| !calls::is_on_stack(thread, address) || calls::has_left(thread, address))
+    };
+    ALL.iter().find(|left| (left.start()..left.end.load(Ordering::Relaxed)).contains(&address) && is_left(left))
 }
