@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use mayhap_wire::ring::{ENVIRONMENT, TURNS_ENVIRONMENT};
+use mayhap_wire::ring::{ENVIRONMENT, Schedule, TURNS_ENVIRONMENT};
 
 #[cfg(not(feature = "archive"))]
 use crate::fork_server;
@@ -78,6 +78,9 @@ extern "C" fn init(caller: u64) {
     }
     if let Some(header) = ring::header() {
         sched::configure(header.seed, header.schedule, header.slice);
+        if sched::schedule() != Schedule::Free {
+            share_one_arena();
+        }
         if header.values != 0 && !replay::active() {
             crate::values::enable();
         }
@@ -104,6 +107,13 @@ fn load_unwinder() {
         // SAFETY: there is room for one entry.
         unsafe { backtrace(&mut frame, 1) };
     }
+}
+
+/// Has all threads allocate from one part of the heap. With several, the part that a new thread gets depends on when the system ends
+/// threads, and so would addresses, though a seed decides the order.
+fn share_one_arena() {
+    // SAFETY: no precondition; an allocator that does not know the option ignores it.
+    unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
 }
 
 /// Returns the value of an environment variable; null without it.
