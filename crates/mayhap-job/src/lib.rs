@@ -38,7 +38,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mayhap_report::{Blocked, Replay, Report};
+use mayhap_report::{Replay, Report};
 use mayhap_trace::attachments::Doubts;
 use mayhap_trace::{Execution, Trace, format};
 use mayhap_wire::ring::Schedule;
@@ -494,7 +494,7 @@ impl Work<'_> {
                     }
                 }
                 outcome => {
-                    entry.blocked = entry.blocked.or_else(|| blocked(outcome));
+                    entry.blocked = entry.blocked.or_else(|| trouble::blocked(outcome));
                     entry.diverged = Some(format!("{outcome}{}{}", suggest::remedy(outcome), self.stdin.excuse()))
                 }
             }
@@ -570,12 +570,6 @@ impl Work<'_> {
         }
         Ok(())
     }
-}
-
-/// What a thread waited for that the trace does not know.
-fn blocked(outcome: &Outcome) -> Option<Blocked> {
-    let Outcome::Blocked { thread, how, stack, .. } = outcome else { return None };
-    Some(Blocked { thread: thread.clone(), how: how.clone(), stack: stack.clone() })
 }
 
 /// The program is a file, by its path or on the search path.

@@ -1,5 +1,8 @@
 //! What becomes of a job when a part of it cannot be done: the report of the rest.
 
+use mayhap_replay::Outcome;
+use mayhap_report::Blocked;
+
 use super::{Error, Work};
 
 impl Work<'_> {
@@ -27,4 +30,10 @@ impl Work<'_> {
         }
         self.undecided = true;
     }
+}
+
+/// What a thread waited for that the trace does not know.
+pub(super) fn blocked(outcome: &Outcome) -> Option<Blocked> {
+    let Outcome::Blocked { thread, how, stack, .. } = outcome else { return None };
+    Some(Blocked { thread: thread.clone(), how: how.clone(), stack: stack.clone() })
 }

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use libc::c_void;
 use mayhap_wire::judgement::{STACK, Stack};
 
-use super::{Life, shadow, stacks};
+use super::{Life, shadow};
 use crate::lock::Lock;
 use crate::{calls, sys, tls};
 
@@ -177,8 +177,6 @@ pub(super) fn allocate(alignment: usize, bytes: usize, family: Family, pc: u64) 
         return core::ptr::null_mut();
     }
     let block = raw + before as u64;
-    // The C library may have given the memory of an ended thread's stack back, and have got it again.
-    stacks::taken(raw, block + (whole + AFTER) as u64);
     let known = LOCK.with(|| {
         let (number, record) = new_record()?;
         // SAFETY: the room before the block, which is 32 bytes at least.

@@ -94,7 +94,10 @@ pub(crate) fn forget() {
 
 /// Allocates a block; null where the C library must.
 pub(crate) fn allocate(alignment: usize, bytes: usize, family: Family, pc: u64) -> Block {
-    blocks::allocate(alignment, bytes, family, pc)
+    let block = blocks::allocate(alignment, bytes, family, pc);
+    // The C library may have given the memory of an ended thread's stack back, and have got it again.
+    stacks::taken(block as u64, block as u64 + bytes as u64);
+    block
 }
 
 /// The size of a block that was laid out apart.
