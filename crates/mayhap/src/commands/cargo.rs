@@ -121,7 +121,13 @@ impl Args {
         }
         // Cargo's own option for the same, if given, comes later and wins.
         environment.push(("CARGO_BUILD_TARGET".into(), TARGET.into()));
-        let status = cargo_command().args(std::mem::take(&mut arguments)).envs(environment).status();
+        let mut command_line = cargo_command();
+        command_line.args(std::mem::take(&mut arguments)).envs(environment);
+        if analysis.is_some() {
+            // Standard output is for the report.
+            command_line.stdout(std::io::stderr());
+        }
+        let status = command_line.status();
         match (status, analysis) {
             (Ok(status), Some(analysis)) => analysis.finish(out, code(status), &format!("cargo {command}")),
             (Ok(status), None) => Ok(Exit::Program(code(status))),
