@@ -68,11 +68,11 @@ pub fn bearing<'a>(doubts: &'a Doubts, part: &Part<'_>, checked: &Checked) -> Op
     let bears = |doubt: &&Doubt| {
         let inside = doubt.at.iter().filter(|at| at.after >= part.after);
         let calls: Vec<Call> = inside.filter_map(|at| place(at, part, &steps)).collect();
-        let is_told = || match *checked.target() {
-            Target::UnorderedRace(a, b) => is_told(&calls, &steps, part.relations, [a, b]),
+        let knows_of = || match *checked.target() {
+            Target::UnorderedRace(a, b) => knows_of(&calls, &steps, part.relations, [a, b]),
             _ => false,
         };
-        doubt.at.is_empty() || is_told() || is_broken(calls, &steps)
+        doubt.at.is_empty() || knows_of() || is_broken(calls, &steps)
     };
     doubts.list.iter().find(bears)
 }
@@ -100,7 +100,7 @@ fn all_before(at: &At, part: &Part<'_>, end: usize) -> usize {
 }
 
 /// Whether a thread may have learned of the earlier of two accesses by a call that ends before the later one.
-fn is_told(calls: &[Call], Steps(steps): &Steps, relations: &Relations, [a, b]: [EventId; 2]) -> bool {
+fn knows_of(calls: &[Call], Steps(steps): &Steps, relations: &Relations, [a, b]: [EventId; 2]) -> bool {
     let (first, last) = if steps[a.index()] <= steps[b.index()] { (a, b) } else { (b, a) };
     let (from, until) = (steps[first.index()], steps[last.index()]);
     let has_first = |thread: &ThreadId| relations.thread_events(*thread).binary_search(&first).is_ok();

@@ -445,7 +445,7 @@ impl Work<'_> {
             let harm = self.harmful.remove(&finding.id);
             finding.graded(harm.is_some());
             if let Some(report) = &mut self.report
-                && !memory::is_told(&finding, was, report)
+                && !memory::is_reported(&finding, was, report)
             {
                 report.findings.push(finding);
             }
@@ -464,8 +464,8 @@ impl Work<'_> {
         (round, next): (u32, &mut Vec<Recording>),
     ) -> Result<(), Error> {
         // What is only tried is mentioned if something comes of it.
-        let is_told = round != TRIED;
-        if is_told {
+        let is_reported = round != TRIED;
+        if is_reported {
             (self.tell)(Stage::Replaying { finding });
         }
         let orders = if matches!(target, Target::Race(..)) { 2 } else { 1 };
@@ -519,7 +519,7 @@ impl Work<'_> {
         }
         finding.replayed(entry);
         memory::show(finding, &gravest, self.report.as_ref());
-        if is_told {
+        if is_reported {
             (self.tell)(Stage::Replayed { finding, last: &last });
         }
         if round < self.job.rounds && next.len() < FOLLOWED && last.effect != Effect::Deadlock {

@@ -25,7 +25,7 @@ pub(super) fn is_shown(finding: &Finding, effect: &Effect) -> bool {
 }
 
 /// Whether the report has the error that replays of a finding showed, which was of kind `was` before. That is then its cause once more.
-pub(super) fn is_told(finding: &Finding, was: Kind, report: &Report) -> bool {
+pub(super) fn is_reported(finding: &Finding, was: Kind, report: &Report) -> bool {
     let predicted = finding.kind == Kind::UseAfterFree && was == Kind::UseAfterFree;
     let is_repeated = finding.kind != was && is_explained(finding, report);
     finding.kind.is_memory() && !predicted && (is_repeated || is_known(finding, report))

@@ -84,7 +84,7 @@ impl Work<'_> {
                 finding.replay_command.clone_from(&self.job.again);
                 self.known.insert(finding.fingerprint.clone());
                 if let Some(report) = &mut self.report
-                    && !memory::is_told(&finding, was, report)
+                    && !memory::is_reported(&finding, was, report)
                 {
                     report.findings.push(finding);
                 }

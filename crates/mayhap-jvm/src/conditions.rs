@@ -37,7 +37,7 @@ impl Here {
         let is_rw = self.is_of_rw(sync);
         let times = shadow::owner(lock).1.load(Ordering::Relaxed);
         if is_rw {
-            // Whoever wakes others takes the block's own lock for that.
+            // A thread that wakes others takes the lock of the block for that.
             (self.runtime.lock)(self.at(), how::LOCK, shadow::mutex(lock));
             shadow::owner(lock).0.store(0, Ordering::Relaxed);
             (self.runtime.lock)(self.at(), how::RW_UNLOCK, (lock + FIELDS) as *mut c_void);

@@ -63,11 +63,11 @@ pub(crate) fn renew(object: Object, call: impl FnOnce() -> c_int) -> c_int {
     renewed(&hook, object, pc, call)
 }
 
-/// How many bytes of a lock or condition tell that it was destroyed: the C library leaves a mark there, which an assignment of an initialiser
+/// How many bytes of a lock or condition show that it was destroyed: the C library leaves a mark there, which an assignment of an initialiser
 /// removes. Other objects begin their lives by calls only.
 pub(crate) const MARKED: usize = 40;
 
-/// Ends an object's life; so many of its bytes tell that afterwards.
+/// Ends an object's life; so many of its bytes show that afterwards.
 pub(crate) fn destroy(object: Object, marked: usize, call: impl FnOnce() -> c_int) -> c_int {
     let pc = tls::caller();
     let Some(hook) = openmp::own_call(pc, Hook::enter) else { return call() };

@@ -241,3 +241,20 @@ fn findings_in_cpp_are_in_the_programs_own_code_and_one_for_each_bug() {
         assert_eq!(place, file.as_str(), "{name}");
     }
 }
+
+#[test]
+fn what_a_run_does_not_imply_is_listed_on_request() {
+    let text = "#include <pthread.h>\nstatic pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; static int ready, data, seen;\n\
+static void *fill(void *p) { data = 7; pthread_mutex_lock(&m); ready = 1; pthread_mutex_unlock(&m); return p; }\n\
+static void *use(void *p) { int is_there; do { pthread_mutex_lock(&m); is_there = ready; pthread_mutex_unlock(&m); } while (!is_there);\n\
+seen = data; return p; }\n\
+int main(void) { pthread_t a, b; pthread_create(&a, 0, fill, 0); pthread_create(&b, 0, use, 0); pthread_join(a, 0); pthread_join(b, 0);\n\
+return seen != 7; }\n";
+    let folder = folder_with("once.c", text);
+    let run = mayhap_in(folder.path(), &["run", "--explain", "--explore", "0", "once.c"]);
+    assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
+    let said = ["Not implied by this run: ", "race (main.1 at once.c:3; main.2 at once.c:5)", "    why  "];
+    assert!(said.iter().all(|words| run.stdout.contains(words)), "{}", run.stdout);
+    let run = mayhap_in(folder.path(), &["run", "--explore", "0", "once.c"]);
+    assert!(run.code == Some(0) && !run.stdout.contains("Not implied by this run:"), "{}", run.stdout);
+}

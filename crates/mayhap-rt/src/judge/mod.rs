@@ -233,7 +233,7 @@ pub(crate) fn operates(tag: Tag, object: u64, pc: u64) {
     uses(object, 1, how, pc);
 }
 
-/// A synchronisation object was destroyed, of which so many bytes tell whether it has begun another life.
+/// A synchronisation object was destroyed, of which so many bytes show whether it has begun another life.
 #[cold]
 pub(crate) fn destroyed(object: u64, bytes: usize, pc: u64) {
     objects::destroyed(object, bytes as u64, pc);

@@ -58,7 +58,7 @@ fn bit(address: u64) -> u64 {
     1 << (address / 8 % 64)
 }
 
-/// An object was destroyed, of which so many bytes tell whether it has begun another life.
+/// An object was destroyed, of which so many bytes show whether it has begun another life.
 pub(super) fn destroyed(address: u64, bytes: u64, pc: u64) {
     let entry = &ALL[NEXT.fetch_add(1, Ordering::Relaxed) as usize % KNOWN];
     entry.address.store(0, Ordering::Relaxed);
