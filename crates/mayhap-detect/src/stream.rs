@@ -3,6 +3,8 @@
 //! Every pass sees well-formed events only: marks and re-entrant lock operations are left out, and the first event that
 //! breaks a rule ends the pass with an error that names both events.
 
+use std::rc::Rc;
+
 use mayhap_trace::validate::Validator;
 use mayhap_trace::{
     Columns, Error, Event, EventId, Flags, Holds, Mode, NONE, Op, Position, Source, Summary, Tables, Trace, VarId,
@@ -167,7 +169,7 @@ struct Gate {
     /// Threads that have begun and were not joined: their accesses break no rule.
     running: Vec<bool>,
     /// Variables whose accesses conflict, if the source knows: no detector needs others.
-    conflicting: Option<Vec<bool>>,
+    conflicting: Option<Rc<[bool]>>,
     /// The pass wants accesses.
     accesses: bool,
 }
@@ -223,6 +225,8 @@ impl Gate {
         self.running.resize(self.running.len().max(tables.threads.len()), false);
         // What a rule may ask of accesses: that they come right before an event joined to them, or begin a wait.
         let matter = !chunk.flags.is_empty() || !tables.condition_kinds.is_empty();
+        let conflicting = self.conflicting.clone();
+        let conflicting = conflicting.as_deref().unwrap_or(&[]);
         let rows = chunk.ops.iter().zip(&chunk.threads).zip(&chunk.objects).zip(&chunk.locations);
         for (i, (((&op, &thread), &object), &location)) in rows.enumerate() {
             let (id, thread) = (base + i, thread as usize);
@@ -236,8 +240,7 @@ impl Gate {
                     updates = self.joined.take(&event);
                 }
                 let variable = object as usize;
-                let conflicts = self.conflicting.as_ref().is_none_or(|c| c.get(variable).copied().unwrap_or(true));
-                if !conflicts || !self.accesses {
+                if conflicting.get(variable).is_some_and(|conflicts| !conflicts) || !self.accesses {
                     continue;
                 }
                 let write = op == Op::Write;

@@ -8,7 +8,7 @@ use mayhap_wire::inline_assembly::{Does, split};
 use mayhap_wire::ring::{AtomicForm, AtomicKind, Tag, atomic_word, order};
 
 use crate::hook::Hook;
-use crate::{replay, tls};
+use crate::{access, replay, tls};
 
 /// Registers that may be in use between any two instructions: of the processor's state the parts for numbers and vectors.
 const PARTS: u32 = 0xe7;
@@ -80,7 +80,8 @@ const SAVED_RAX: usize = 8;
 unsafe extern "C" fn announce(address: u64, what: u32, pc: u64, saved: *const u64) {
     let Some((does, size, order, entered)) = split(what) else { return };
     if entered && let Some(thread) = tls::active() {
-        thread.own.branch.store(pc, Ordering::Relaxed);
+        // The place of a branch is no other's: one in the call of the hook has the same line.
+        thread.own.branch.store(pc - 1, Ordering::Relaxed);
     }
     match does {
         Does::Load => atomic(pc, address, AtomicKind::Load, AtomicForm::Plain, order, size),
@@ -103,6 +104,13 @@ unsafe extern "C" fn announce(address: u64, what: u32, pc: u64, saved: *const u6
                 record(&hook, pc, address, AtomicKind::Store, AtomicForm::Plain, order::RELEASE, size);
             }
         }
+        Does::Read => read(pc, address, size),
+        Does::Write => write(pc, address, size),
+        Does::ReadAndWrite => {
+            read(pc, address, size);
+            // It is a place of its own, as that of a branch is.
+            write(pc - 2, address, size);
+        }
         Does::Fence => {
             if let Some(hook) = Hook::enter() {
                 hook.record(Tag::Fence, pc, &[u64::from(order)]);
@@ -113,6 +121,43 @@ unsafe extern "C" fn announce(address: u64, what: u32, pc: u64, saved: *const u6
                 hook.record(Tag::Doubt, pc, &[u64::from(doubt::ASSEMBLY)]);
             }
         }
+    }
+}
+
+/// A read that is not atomic.
+fn read(pc: u64, address: u64, size: u8) {
+    // SAFETY: the program is about to read there.
+    unsafe {
+        match size {
+            1 => access::read::<1>(address, pc),
+            2 => access::read::<2>(address, pc),
+            4 => access::read::<4>(address, pc),
+            8 => access::read::<8>(address, pc),
+            16 => access::read::<16>(address, pc),
+            _ => range(Tag::RangeRead, pc, address, size),
+        }
+    }
+}
+
+/// A write that is not atomic.
+fn write(pc: u64, address: u64, size: u8) {
+    // SAFETY: the program is about to write there.
+    unsafe {
+        match size {
+            1 => access::write::<1>(address, pc),
+            2 => access::write::<2>(address, pc),
+            4 => access::write::<4>(address, pc),
+            8 => access::write::<8>(address, pc),
+            16 => access::write::<16>(address, pc),
+            _ => range(Tag::RangeWrite, pc, address, size),
+        }
+    }
+}
+
+/// An access to more than one hook for plain accesses takes.
+fn range(tag: Tag, pc: u64, address: u64, size: u8) {
+    if let Some(hook) = Hook::enter() {
+        hook.record(tag, pc, &[address, size.into()]);
     }
 }
 

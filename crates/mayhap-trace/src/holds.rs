@@ -88,6 +88,25 @@ impl Holds {
         Some((hold, hold.depth == 0))
     }
 
+    /// Takes a lock alone that was used before and that nobody holds; `false` if it is not such a lock, and then nothing is taken.
+    #[inline]
+    pub(crate) fn take_free(&mut self, thread: ThreadId, lock: LockId, event: EventId) -> bool {
+        match (self.exclusive.get_mut(lock.index()), self.shared.get(lock.index())) {
+            (Some(hold @ None), Some(readers)) if readers.is_empty() => {
+                *hold = Some(Hold { thread, acquire: event, depth: 1 });
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Gives up a lock that the thread holds alone and took once. Returns its acquire, or `None` if it does not hold it so.
+    #[inline]
+    pub(crate) fn give_up(&mut self, thread: ThreadId, lock: LockId) -> Option<EventId> {
+        let hold = self.exclusive.get_mut(lock.index())?;
+        hold.take_if(|hold| hold.thread == thread && hold.depth == 1).map(|hold| hold.acquire)
+    }
+
     #[inline]
     fn hold_mut(&mut self, thread: ThreadId, lock: LockId, mode: Mode) -> Option<&mut Hold> {
         match mode {

@@ -1,4 +1,5 @@
-//! What the hook before an instruction of inline assembly gets: a word of its size, what it does, and its memory order.
+//! What the hook before an instruction of inline assembly gets: a word of its size, what it does, and its memory order. Instructions
+//! that a compiler wrote without a hook get it, too.
 
 /// The hook's name. It changes no register and no flag.
 pub const HOOK: &str = "__mayhap_inline";
@@ -23,6 +24,12 @@ pub enum Does {
     Unknown = 6,
     /// Reads it and writes something else there in one step.
     Exchange = 7,
+    /// Reads it, as code that a compiler wrote does.
+    Read = 8,
+    /// Writes it, as code that a compiler wrote does.
+    Write = 9,
+    /// Reads it and then writes it, as code that a compiler wrote does.
+    ReadAndWrite = 10,
 }
 
 impl Does {
@@ -37,6 +44,9 @@ impl Does {
             5 => Does::Fence,
             6 => Does::Unknown,
             7 => Does::Exchange,
+            8 => Does::Read,
+            9 => Does::Write,
+            10 => Does::ReadAndWrite,
             _ => return None,
         })
     }
@@ -61,11 +71,11 @@ mod tests {
 
     #[test]
     fn words_say_what_was_put_into_them() {
-        for code in 0..9 {
+        for code in 0..11 {
             let Some(does) = Does::from_code(code) else { continue };
             assert_eq!(split(word(does, 16, 5, true)), Some((does, 16, 5, true)));
             assert_eq!(split(word(does, 1, 0, false)), Some((does, 1, 0, false)));
         }
-        assert_eq!(split(9 << 8), None);
+        assert_eq!(split(11 << 8), None);
     }
 }

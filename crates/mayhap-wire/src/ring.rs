@@ -489,6 +489,7 @@ pub mod unit {
     }
 
     /// How many units that begin like this belong together; `None` if there are too few to decide, or if they were never written.
+    #[inline]
     pub fn length(units: &[u32]) -> Option<usize> {
         match *units {
             [first, ..] if first >> SITE_SHIFT != 0 => Some(1),

@@ -213,8 +213,16 @@ fn finds_new(address: u64, bytes: u64, pc: u64) {
     }
 }
 
-/// An operation that a hook is about to let happen, on an object in memory.
+/// An operation that a hook is about to let happen, on an object in memory. Recordings pay one test.
+#[inline(always)]
 pub(crate) fn operates(tag: Tag, object: u64, pc: u64) {
+    if is_active() {
+        judge_operation(tag, object, pc);
+    }
+}
+
+#[cold]
+fn judge_operation(tag: Tag, object: u64, pc: u64) {
     let how = match tag {
         Tag::Atomic => usage::WRITE,
         Tag::Acquire | Tag::SharedAcquire | Tag::Release | Tag::AnyRelease | Tag::SemWait | Tag::SemPost => {
@@ -223,14 +231,12 @@ pub(crate) fn operates(tag: Tag, object: u64, pc: u64) {
         Tag::Notify | Tag::NotifyAll | Tag::WaitBegin | Tag::BarrierArrive => usage::SYNCHRONISE,
         _ => return,
     };
-    if is_active()
-        && let Some(mut life) = objects::life(object)
-    {
+    if let Some(mut life) = objects::life(object) {
         // One in a block was allocated with it.
         life.allocated = blocks::holding(object).and_then(|record| record.life(false).allocated);
         judge(error::USE_AFTER_FREE, how, (object, 0), life, pc);
     }
-    uses(object, 1, how, pc);
+    look_at(object, 1, how, pc);
 }
 
 /// A synchronisation object was destroyed, of which so many bytes show whether it has begun another life.

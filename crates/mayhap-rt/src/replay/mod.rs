@@ -182,11 +182,14 @@ pub(crate) fn is_next(thread: &Thread, kind: u8, pc: u64, object: u64) -> bool {
             .is_some_and(|step| is(step, kind, pc, object))
 }
 
-/// Holds the thread back until it is its turn to do this. It holds the token before and after.
+/// Holds the thread back until it is its turn to do this. It holds the token before and after. Recordings pay one test.
+#[inline(always)]
 pub(crate) fn hold_back(token: Token<'_>, thread: &'static Thread, kind: u8, pc: u64, object: u64) -> Decision {
-    if !active() {
-        return Decision::Proceed;
-    }
+    if active() { hold_back_in_replay(token, thread, kind, pc, object) } else { Decision::Proceed }
+}
+
+#[cold]
+fn hold_back_in_replay(token: Token<'_>, thread: &'static Thread, kind: u8, pc: u64, object: u64) -> Decision {
     thread.replay.held_back.store(u32::from(kind), Ordering::Relaxed);
     thread.replay.at_step.store(0, Ordering::Relaxed);
     let Some(slot) = slot(thread) else { return Decision::Proceed };
@@ -202,7 +205,7 @@ pub(crate) fn hold_back(token: Token<'_>, thread: &'static Thread, kind: u8, pc:
             return Decision::Proceed;
         }
         // The hook itself is another step, or none.
-        return hold_back(token, thread, kind, pc, object);
+        return hold_back_in_replay(token, thread, kind, pc, object);
     }
     if !is(step, kind, pc, object) {
         let Some(found) = matching::fit(cursor, within, kind, pc, object) else {

@@ -322,6 +322,14 @@ impl<'a> Registers<'a> {
     }
 }
 
+/// The register, with its `%`, that an operand in memory is relative to, and how far it is from there without what an index adds.
+pub(super) fn base_and_offset(operand: &str) -> Option<(&str, i64)> {
+    let (before, inside) = operand.strip_suffix(')')?.rsplit_once('(')?;
+    let base = inside.split(',').next()?.trim();
+    let offset = if before.is_empty() { 0 } else { before.parse().ok()? };
+    base.starts_with('%').then_some((base, offset))
+}
+
 /// How many bytes an operand has that is a register.
 pub(super) fn operand_bytes(operand: &str) -> Option<u8> {
     operand.strip_prefix('%').and_then(register).map(|(_, bits)| bits / 8)

@@ -32,6 +32,7 @@ mod loop_tests;
 mod loops;
 #[cfg(test)]
 mod tests;
+mod unhooked_locals;
 mod uninstrumented_calls;
 
 use std::collections::{HashMap, HashSet};
@@ -80,6 +81,7 @@ pub fn rewrite(text: &str, in_front: &HashSet<&str>) -> Option<String> {
         inline_hooks: Vec::new(),
         announces: HashMap::new(),
         registers: Registers::new(),
+        unhooked: unhooked_locals::find(text),
         number: 0,
         in_function: false,
         in_section: false,
@@ -100,6 +102,10 @@ pub fn rewrite(text: &str, in_front: &HashSet<&str>) -> Option<String> {
             }
             code if !inline => {
                 writer.note_function(code);
+                if let Some(access) = writer.unhooked.remove(&number) {
+                    writer.close();
+                    writer.inline_hook(&access);
+                }
                 writer.take(line, code);
                 continue;
             }
@@ -140,6 +146,8 @@ struct Writer<'a> {
     announces: HashMap<usize, Announces>,
     /// What they hold where there is no group.
     registers: Registers<'a>,
+    /// The accesses to local variables that the compiler gave no hook, by their lines.
+    unhooked: HashMap<usize, inline_assembly::Access<'a>>,
     /// Of the line.
     number: usize,
     /// The line is inside a function: assembly there is code.
