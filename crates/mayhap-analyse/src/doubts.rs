@@ -146,7 +146,7 @@ fn is_broken(mut calls: Vec<Call>, Steps(steps): &Steps) -> bool {
             Role::Releases => false,
             Role::WaitsForAll => steps[..call.begin].iter().any(|&step| step > to),
             Role::Both | Role::Waits => {
-                let before = calls.partition_point(|other| other.begin < call.end);
+                let before = calls.partition_point(|other| other.begin <= call.end);
                 let other = before.checked_sub(1).map(|last| latest[last]).into_iter().flatten();
                 other.into_iter().any(|(from, thread)| thread != call.thread && thread != u32::MAX && from > to)
             }

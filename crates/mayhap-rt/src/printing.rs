@@ -5,12 +5,13 @@
 
 use core::ffi::CStr;
 
-use libc::{FILE, c_char, c_int, c_void, size_t};
+use libc::{FILE, c_char, c_int, size_t};
 use mayhap_wire::ring::Tag;
 
 use crate::channels::streams;
 use crate::hook::Hook;
-use crate::real::{real, real_address};
+use crate::pass_on::{Registers, pass_on};
+use crate::real::real;
 use crate::{blocking, openmp};
 
 mod libc_real {
@@ -19,13 +20,6 @@ mod libc_real {
         fn vsnprintf(to: *mut c_char, n: size_t, format: *const c_char, list: *mut List) -> c_int;
         fn strnlen(text: *const c_char, n: size_t) -> size_t;
     }
-}
-
-/// What a caller passed in registers.
-#[repr(C)]
-struct Registers {
-    general: [u64; 6],
-    vector: [[u64; 2]; 8],
 }
 
 /// Arguments that are not named, as C passes them on.
@@ -203,86 +197,36 @@ unsafe fn strings(hook: &Hook, pc: u64, format: &[u8], mut list: List) {
     }
 }
 
-/// Functions that note what they read and write, then continue as if the runtime were not there.
+/// What is noted before a function of a shape.
 macro_rules! prints {
-    ($($name:ident $found:ident $shape:expr;)*) => {
-        $(
-            extern "C" fn $found(registers: *const Registers, stack: *const u64, pc: u64) -> *mut c_void {
-                const SHAPE: Shape = $shape;
-                // SAFETY: the arguments of a call of the function.
-                unsafe { note(&SHAPE, registers, stack, pc) };
-                real_address!($name)
-            }
-
-            #[unsafe(naked)]
-            #[cfg_attr(not(feature = "archive"), unsafe(no_mangle))]
-            #[cfg_attr(feature = "archive", unsafe(export_name = concat!("__wrap_", stringify!($name))))]
-            unsafe extern "C" fn $name() {
-                core::arch::naked_asm!(
-                    "sub rsp, 216",
-                    "mov qword ptr [rsp], rdi",
-                    "mov qword ptr [rsp + 8], rsi",
-                    "mov qword ptr [rsp + 16], rdx",
-                    "mov qword ptr [rsp + 24], rcx",
-                    "mov qword ptr [rsp + 32], r8",
-                    "mov qword ptr [rsp + 40], r9",
-                    "movaps xmmword ptr [rsp + 48], xmm0",
-                    "movaps xmmword ptr [rsp + 64], xmm1",
-                    "movaps xmmword ptr [rsp + 80], xmm2",
-                    "movaps xmmword ptr [rsp + 96], xmm3",
-                    "movaps xmmword ptr [rsp + 112], xmm4",
-                    "movaps xmmword ptr [rsp + 128], xmm5",
-                    "movaps xmmword ptr [rsp + 144], xmm6",
-                    "movaps xmmword ptr [rsp + 160], xmm7",
-                    "mov qword ptr [rsp + 176], rax",
-                    "mov rdi, rsp",
-                    "lea rsi, [rsp + 224]",
-                    "mov rdx, qword ptr [rsp + 216]",
-                    "call {found}",
-                    "mov r11, rax",
-                    "mov rax, qword ptr [rsp + 176]",
-                    "movaps xmm0, xmmword ptr [rsp + 48]",
-                    "movaps xmm1, xmmword ptr [rsp + 64]",
-                    "movaps xmm2, xmmword ptr [rsp + 80]",
-                    "movaps xmm3, xmmword ptr [rsp + 96]",
-                    "movaps xmm4, xmmword ptr [rsp + 112]",
-                    "movaps xmm5, xmmword ptr [rsp + 128]",
-                    "movaps xmm6, xmmword ptr [rsp + 144]",
-                    "movaps xmm7, xmmword ptr [rsp + 160]",
-                    "mov rdi, qword ptr [rsp]",
-                    "mov rsi, qword ptr [rsp + 8]",
-                    "mov rdx, qword ptr [rsp + 16]",
-                    "mov rcx, qword ptr [rsp + 24]",
-                    "mov r8, qword ptr [rsp + 32]",
-                    "mov r9, qword ptr [rsp + 40]",
-                    "add rsp, 216",
-                    "jmp r11",
-                    found = sym $found,
-                )
-            }
-        )*
+    ($shape:expr) => {
+        |registers, stack, pc| {
+            const SHAPE: Shape = $shape;
+            // SAFETY: the arguments of a call of the function.
+            unsafe { note(&SHAPE, registers, stack, pc) }
+        }
     };
 }
 
-prints! {
-    puts find_puts Shape { text: 0, format: NONE, ..PRINTS };
-    perror find_perror Shape { text: 0, format: NONE, ..PRINTS };
-    printf find_printf PRINTS;
-    fprintf find_fprintf Shape { format: 1, stream: 0, ..PRINTS };
-    dprintf find_dprintf Shape { format: 1, ..PRINTS };
-    vprintf find_vprintf Shape { listed: true, ..PRINTS };
-    vfprintf find_vfprintf Shape { format: 1, listed: true, stream: 0, ..PRINTS };
-    vdprintf find_vdprintf Shape { format: 1, listed: true, ..PRINTS };
-    sprintf find_sprintf Shape { format: 1, buffer: 0, ..PRINTS };
-    snprintf find_snprintf Shape { format: 2, buffer: 0, room: 1, ..PRINTS };
-    vsprintf find_vsprintf Shape { format: 1, listed: true, buffer: 0, ..PRINTS };
-    vsnprintf find_vsnprintf Shape { format: 2, listed: true, buffer: 0, room: 1, ..PRINTS };
-    __printf_chk find_printf_checked Shape { format: 1, ..PRINTS };
-    __fprintf_chk find_fprintf_checked Shape { format: 2, stream: 0, ..PRINTS };
-    __vprintf_chk find_vprintf_checked Shape { format: 1, listed: true, ..PRINTS };
-    __vfprintf_chk find_vfprintf_checked Shape { format: 2, listed: true, stream: 0, ..PRINTS };
-    __sprintf_chk find_sprintf_checked Shape { format: 3, buffer: 0, ..PRINTS };
-    __snprintf_chk find_snprintf_checked Shape { format: 4, buffer: 0, room: 1, ..PRINTS };
-    __vsprintf_chk find_vsprintf_checked Shape { format: 3, listed: true, buffer: 0, ..PRINTS };
-    __vsnprintf_chk find_vsnprintf_checked Shape { format: 4, listed: true, buffer: 0, room: 1, ..PRINTS };
+pass_on! {
+    puts find_puts prints!(Shape { text: 0, format: NONE, ..PRINTS });
+    perror find_perror prints!(Shape { text: 0, format: NONE, ..PRINTS });
+    printf find_printf prints!(PRINTS);
+    fprintf find_fprintf prints!(Shape { format: 1, stream: 0, ..PRINTS });
+    dprintf find_dprintf prints!(Shape { format: 1, ..PRINTS });
+    vprintf find_vprintf prints!(Shape { listed: true, ..PRINTS });
+    vfprintf find_vfprintf prints!(Shape { format: 1, listed: true, stream: 0, ..PRINTS });
+    vdprintf find_vdprintf prints!(Shape { format: 1, listed: true, ..PRINTS });
+    sprintf find_sprintf prints!(Shape { format: 1, buffer: 0, ..PRINTS });
+    snprintf find_snprintf prints!(Shape { format: 2, buffer: 0, room: 1, ..PRINTS });
+    vsprintf find_vsprintf prints!(Shape { format: 1, listed: true, buffer: 0, ..PRINTS });
+    vsnprintf find_vsnprintf prints!(Shape { format: 2, listed: true, buffer: 0, room: 1, ..PRINTS });
+    __printf_chk find_printf_checked prints!(Shape { format: 1, ..PRINTS });
+    __fprintf_chk find_fprintf_checked prints!(Shape { format: 2, stream: 0, ..PRINTS });
+    __vprintf_chk find_vprintf_checked prints!(Shape { format: 1, listed: true, ..PRINTS });
+    __vfprintf_chk find_vfprintf_checked prints!(Shape { format: 2, listed: true, stream: 0, ..PRINTS });
+    __sprintf_chk find_sprintf_checked prints!(Shape { format: 3, buffer: 0, ..PRINTS });
+    __snprintf_chk find_snprintf_checked prints!(Shape { format: 4, buffer: 0, room: 1, ..PRINTS });
+    __vsprintf_chk find_vsprintf_checked prints!(Shape { format: 3, listed: true, buffer: 0, ..PRINTS });
+    __vsnprintf_chk find_vsnprintf_checked prints!(Shape { format: 4, listed: true, buffer: 0, room: 1, ..PRINTS });
 }

@@ -30,6 +30,7 @@ mod instruction;
 #[cfg(test)]
 mod loop_tests;
 mod loops;
+mod partial_writes;
 #[cfg(test)]
 mod tests;
 mod unhooked_locals;
@@ -42,6 +43,7 @@ use hook_chains::Announces;
 use inline_hooks::InlineHook;
 use instruction::{RDI, Registers};
 use loops::Loops;
+use mayhap_wire::inline_assembly::Does;
 use uninstrumented_calls::UninstrumentedCalls;
 
 /// What is known about how control came to a line.
@@ -82,6 +84,7 @@ pub fn rewrite(text: &str, in_front: &HashSet<&str>) -> Option<String> {
         announces: HashMap::new(),
         registers: Registers::new(),
         unhooked: unhooked_locals::find(text),
+        partial: partial_writes::find(text),
         number: 0,
         in_function: false,
         in_section: false,
@@ -148,6 +151,8 @@ struct Writer<'a> {
     registers: Registers<'a>,
     /// The accesses to local variables that the compiler gave no hook, by their lines.
     unhooked: HashMap<usize, inline_assembly::Access<'a>>,
+    /// The lines of hooks of writes that keep some bits of what was there.
+    partial: HashSet<usize>,
     /// Of the line.
     number: usize,
     /// The line is inside a function: assembly there is code.
@@ -320,6 +325,11 @@ impl<'a> Writer<'a> {
     fn call(&mut self, line: &str, operand: &str) {
         let name = function(operand);
         if let Some(what) = access(name) {
+            if self.partial.contains(&self.number) {
+                self.close();
+                let size = (what & !WRITE) as u8;
+                self.inline_hook(&inline_assembly::Access { does: Does::Read, size, order: 0, operand: "(%rdi)" });
+            }
             let behind = match self.behind {
                 Behind::Block => BEHIND_BLOCK,
                 Behind::Call => BEHIND_CALL,
@@ -375,6 +385,12 @@ fn changes_section(line: &str) -> bool {
 fn function(operand: &str) -> &str {
     let from_table = operand.strip_prefix('*').and_then(|operand| operand.strip_suffix("@GOTPCREL(%rip)"));
     from_table.unwrap_or_else(|| operand.strip_suffix("@PLT").unwrap_or(operand))
+}
+
+/// The function that an instruction calls.
+fn called(code: &str) -> Option<&str> {
+    let (name, operand) = code.split_once(['\t', ' '])?;
+    matches!(name, "call" | "callq").then(|| function(operand.trim()))
 }
 
 /// What a hook announces, as its place says it: size, and whether it is a write.

@@ -15,7 +15,7 @@ use mayhap_wire::inline_assembly::Does;
 use super::group::WRITE;
 use super::inline_assembly::{self, Access};
 use super::instruction::{base_and_offset, split_last};
-use super::{access, bare, function, is_label, is_target};
+use super::{access, bare, called, is_label, is_target};
 
 /// How clang names itself in its assembly.
 const CLANG: &str = "clang version";
@@ -65,7 +65,7 @@ fn in_function<'a>(lines: &[&'a str], first: usize, found: &mut HashMap<usize, A
             continue;
         }
         if let Some(name) = called(code) {
-            announced = access(name).map(|what| Announced { what, address: in_rdi });
+            announced = access(name).or_else(|| atomic_load(name)).map(|what| Announced { what, address: in_rdi });
             in_rdi = "";
             continue;
         }
@@ -152,10 +152,10 @@ impl<'a> Taken<'a> {
     }
 }
 
-/// The function that an instruction calls.
-fn called(code: &str) -> Option<&str> {
-    let (name, operand) = code.split_once(['\t', ' '])?;
-    matches!(name, "call" | "callq").then(|| function(operand.trim()))
+/// What a hook announces that loads atomically for the program: the load that it stands for stays, and nothing uses it.
+fn atomic_load(name: &str) -> Option<u32> {
+    let bits: u32 = name.strip_prefix("__tsan_atomic")?.strip_suffix("_load")?.parse().ok()?;
+    Some(bits / 8)
 }
 
 fn operands(code: &str) -> &str {
@@ -242,6 +242,7 @@ mod tests {
             &["leaq\t24(%rsp), %rdi", "callq\t__tsan_read8@PLT", "movq\t24(%rsp), %rax"][..],
             &["movq\t%rbx, %rdi", "callq\t__tsan_write4@PLT", "movl\t$1, 16(%rsp)"],
             &["movq\t%rbx, %rdi", "callq\t__tsan_write4@PLT", "movl\t$1, (%rbx)"],
+            &["movq\t%rbx, %rdi", "callq\t__tsan_atomic32_load@PLT", "movl\t16(%rsp), %ecx"],
             // Put away by the compiler.
             &["movq\t%rax, 24(%rsp)                  # 8-byte Spill"],
             &["addq\t24(%rsp), %rax                  # 8-byte Folded Reload"],

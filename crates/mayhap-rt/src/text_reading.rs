@@ -1,0 +1,288 @@
+//! Functions of the C library that read the program's memory and say something about it: numbers in texts, texts in texts, dates, the
+//! environment. What they find may decide what the program does next, so it is recorded that they read.
+
+use libc::{c_char, c_int, c_ulong, size_t};
+use mayhap_wire::ring::{AtomicForm, AtomicKind, Tag, atomic_word, order};
+
+use crate::hook::Hook;
+use crate::pass_on::{Registers, pass_on};
+use crate::real::real;
+use crate::{openmp, replay};
+
+mod libc_real {
+    use super::*;
+    real! {
+        fn strnlen(text: *const c_char, n: size_t) -> size_t;
+        fn strspn(text: *const c_char, of: *const c_char) -> size_t;
+        fn strcspn(text: *const c_char, of: *const c_char) -> size_t;
+        fn strstr(text: *const c_char, part: *const c_char) -> *const c_char;
+        fn strtoul(text: *const c_char, end: *mut *const c_char, base: c_int) -> c_ulong;
+        fn strtod(text: *const c_char, end: *mut *const c_char) -> f64;
+    }
+}
+
+/// The bytes of a broken-down time.
+const TM: u64 = 56;
+
+/// What a function does to memory that an argument points to, by the argument's place. Null pointers are left out.
+#[derive(Clone, Copy)]
+enum Does {
+    /// Reads a text to the zero at its end.
+    Text(usize),
+    /// Reads a text of wide characters.
+    Wide(usize),
+    /// Reads a text to the end of the number that it begins with, in the base that an argument says, or ten.
+    Integer(usize, Option<usize>),
+    /// Reads a text to the end of the floating-point number that it begins with.
+    Float(usize),
+    /// Reads two texts to where they differ, capital letters aside, or end, but no more bytes than an argument says.
+    Compares(Option<usize>),
+    /// Reads a text to where bytes of another begin, or end.
+    Spans { of: bool },
+    /// Looks for a text in another.
+    Finds,
+    /// Reads so many bytes.
+    Reads(usize, u64),
+    /// Writes so many bytes.
+    Writes(usize, u64),
+    /// Reads as many pieces as another argument says, each of so many bytes.
+    ReadsOf(usize, usize, u64),
+    /// Writes as many pieces as another argument says, each of so many bytes.
+    WritesOf(usize, usize, u64),
+    /// Reads and writes as many pieces as a second argument says, whose size is a third.
+    Sorts(usize, usize, usize),
+    /// Cuts the next piece from the text that the argument points to the pointer of, unless another argument has the text.
+    Cuts { place: usize, text: Option<usize>, at: usize },
+    /// Reads the environment, which the library guards.
+    Environment,
+    /// Changes the environment.
+    ChangesEnvironment,
+}
+use Does::*;
+
+/// Notes what a call does to memory.
+fn note(all: &[Does], registers: *const Registers, pc: u64) {
+    if openmp::is_library(pc) {
+        return;
+    }
+    let Some(mut hook) = Hook::enter_outermost() else { return };
+    hook.announces();
+    // SAFETY: the registers of a call, which its caller put there.
+    let arguments = unsafe { &(*registers).general };
+    for does in all {
+        // SAFETY: the arguments are of a function that does this.
+        unsafe { note_one(&hook, pc, *does, arguments) };
+    }
+}
+
+/// # Safety
+/// The arguments are of a function that does this.
+unsafe fn note_one(hook: &Hook, pc: u64, does: Does, arguments: &[u64; 6]) {
+    let range = |tag: Tag, address: u64, bytes: u64| {
+        if address != 0 && bytes > 0 {
+            hook.record(tag, pc, &[address, bytes]);
+        }
+    };
+    // SAFETY: as the caller vouches.
+    unsafe {
+        match does {
+            Text(at) => range(Tag::RangeRead, arguments[at], length(arguments[at])),
+            Integer(at, base) => {
+                let (text, base) = (arguments[at], base.map_or(10, |base| arguments[base] as c_int));
+                let mut end = text as *const c_char;
+                libc_real::strtoul(end, &raw mut end, base);
+                range(Tag::RangeRead, text, number(text, end as u64));
+            }
+            Float(at) => {
+                let mut end = arguments[at] as *const c_char;
+                libc_real::strtod(end, &raw mut end);
+                range(Tag::RangeRead, arguments[at], number(arguments[at], end as u64));
+            }
+            Compares(most) => {
+                let most = most.map_or(u64::MAX, |most| arguments[most]);
+                let bytes = compared(arguments[0], arguments[1], most);
+                range(Tag::RangeRead, arguments[0], bytes);
+                range(Tag::RangeRead, arguments[1], bytes);
+            }
+            Spans { of } => {
+                let (text, bytes) = (arguments[0] as *const c_char, arguments[1] as *const c_char);
+                let span = if of { libc_real::strspn(text, bytes) } else { libc_real::strcspn(text, bytes) };
+                range(Tag::RangeRead, arguments[0], span as u64 + 1);
+                range(Tag::RangeRead, arguments[1], length(arguments[1]));
+            }
+            Finds => {
+                let [text, part, ..] = *arguments;
+                let found = libc_real::strstr(text as *const c_char, part as *const c_char) as u64;
+                let part_length = length(part);
+                let until = if found == 0 { length(text) } else { found - text + part_length - 1 };
+                range(Tag::RangeRead, text, until);
+                range(Tag::RangeRead, part, part_length);
+            }
+            Wide(at) => range(Tag::RangeRead, arguments[at], wide_length(arguments[at])),
+            Reads(at, bytes) => range(Tag::RangeRead, arguments[at], bytes),
+            Writes(at, bytes) => range(Tag::RangeWrite, arguments[at], bytes),
+            ReadsOf(at, count, bytes) => {
+                range(Tag::RangeRead, arguments[at], arguments[count].saturating_mul(bytes));
+            }
+            WritesOf(at, count, bytes) => {
+                range(Tag::RangeWrite, arguments[at], arguments[count].saturating_mul(bytes));
+            }
+            Sorts(at, count, size) => {
+                let bytes = arguments[count].saturating_mul(arguments[size]);
+                range(Tag::RangeRead, arguments[at], bytes);
+                // A single one stays where it is.
+                range(Tag::RangeWrite, arguments[at], if arguments[count] > 1 { bytes } else { 0 });
+            }
+            Cuts { place, text, at } => {
+                let place = arguments[place];
+                let given = text.map_or(0, |text| arguments[text]);
+                if given == 0 {
+                    range(Tag::RangeRead, place, 8);
+                }
+                let from = if given == 0 && place != 0 { (place as *const u64).read() } else { given };
+                if from != 0 {
+                    let of = arguments[at] as *const c_char;
+                    let skipped = if text.is_some() { libc_real::strspn(from as *const c_char, of) } else { 0 };
+                    let begin = from + skipped as u64;
+                    let end = begin + libc_real::strcspn(begin as *const c_char, of) as u64;
+                    range(Tag::RangeRead, from, end - from + 1);
+                    range(Tag::RangeWrite, end, u64::from((end as *const u8).read() != 0));
+                }
+                range(Tag::RangeWrite, place, 8);
+            }
+            Environment => environment(hook, pc, AtomicKind::Load, order::ACQUIRE),
+            ChangesEnvironment => environment(hook, pc, AtomicKind::Update, order::SEQ_CST),
+        }
+    }
+}
+
+/// The bytes of a text with the zero at its end.
+///
+/// # Safety
+/// It is null, or a text.
+unsafe fn length(text: u64) -> u64 {
+    // SAFETY: as the caller vouches.
+    if text == 0 { 0 } else { unsafe { libc_real::strnlen(text as *const c_char, usize::MAX) as u64 + 1 } }
+}
+
+/// The bytes that are read of a text for a number that ends there: one more, or if there is no number, all that may come before one.
+///
+/// # Safety
+/// It is a text.
+unsafe fn number(text: u64, end: u64) -> u64 {
+    if end > text {
+        return end - text + 1;
+    }
+    // SAFETY: as the caller vouches.
+    unsafe {
+        let spaces = libc_real::strspn(text as *const c_char, c" \t\n\x0b\x0c\r".as_ptr());
+        let signs = libc_real::strspn((text as *const c_char).add(spaces), c"+-".as_ptr()).min(1);
+        (spaces + signs) as u64 + 1
+    }
+}
+
+/// The bytes that a comparison looks at that takes capital letters for others.
+///
+/// # Safety
+/// Both are texts, or as long.
+unsafe fn compared(a: u64, b: u64, most: u64) -> u64 {
+    // SAFETY: as the caller vouches: neither has ended before.
+    let byte = |text: u64, at: u64| unsafe { ((text + at) as *const u8).read() };
+    let mut at = 0;
+    while at < most && byte(a, at) != 0 && byte(a, at).eq_ignore_ascii_case(&byte(b, at)) {
+        at += 1;
+    }
+    (at + 1).min(most)
+}
+
+/// The bytes of a text of wide characters with the zero at its end.
+///
+/// # Safety
+/// It is null, or such a text.
+unsafe fn wide_length(text: u64) -> u64 {
+    let mut bytes = 0;
+    // SAFETY: as the caller vouches.
+    while text != 0 && unsafe { ((text + bytes) as *const u32).read_unaligned() } != 0 {
+        bytes += 4;
+    }
+    if text == 0 { 0 } else { bytes + 4 }
+}
+
+/// Threads that use the environment do so one after the other, as far as the C library knows.
+fn environment(hook: &Hook, pc: u64, kind: AtomicKind, order: u8) {
+    unsafe extern "C" {
+        static environ: *const *const c_char;
+    }
+    let address = &raw const environ as u64;
+    replay::check_atomic(hook.thread(), kind as u8, pc, address);
+    hook.record(Tag::Atomic, pc, &[address, AtomicForm::Plain.in_word(atomic_word(kind, order, 8))]);
+}
+
+/// What is noted before a function that does all this.
+macro_rules! does {
+    ($($does:expr),*) => {
+        |registers, _, pc| note(&[$($does),*], registers, pc)
+    };
+}
+
+pass_on! {
+    atoi find_atoi does!(Integer(0, None));
+    atol find_atol does!(Integer(0, None));
+    atoll find_atoll does!(Integer(0, None));
+    atof find_atof does!(Float(0));
+    strtol find_strtol does!(Integer(0, Some(2)), Writes(1, 8));
+    strtoll find_strtoll does!(Integer(0, Some(2)), Writes(1, 8));
+    strtoul find_strtoul does!(Integer(0, Some(2)), Writes(1, 8));
+    strtoull find_strtoull does!(Integer(0, Some(2)), Writes(1, 8));
+    strtoimax find_strtoimax does!(Integer(0, Some(2)), Writes(1, 8));
+    strtoumax find_strtoumax does!(Integer(0, Some(2)), Writes(1, 8));
+    strtod find_strtod does!(Float(0), Writes(1, 8));
+    strtof find_strtof does!(Float(0), Writes(1, 8));
+    strtold find_strtold does!(Float(0), Writes(1, 8));
+    strstr find_strstr does!(Finds);
+    strcasestr find_strcasestr does!(Text(0), Text(1));
+    strspn find_strspn does!(Spans { of: true });
+    strcspn find_strcspn does!(Spans { of: false });
+    strpbrk find_strpbrk does!(Spans { of: false });
+    strcasecmp find_strcasecmp does!(Compares(None));
+    strncasecmp find_strncasecmp does!(Compares(Some(2)));
+    strcoll find_strcoll does!(Text(0), Text(1));
+    strverscmp find_strverscmp does!(Text(0), Text(1));
+    strtok_r find_strtok_r does!(Text(1), Cuts { place: 2, text: Some(0), at: 1 });
+    strsep find_strsep does!(Text(1), Cuts { place: 0, text: None, at: 1 });
+    memmem find_memmem does!(ReadsOf(0, 1, 1), ReadsOf(2, 3, 1));
+    fnmatch find_fnmatch does!(Text(0), Text(1));
+    regexec find_regexec does!(Text(1));
+    inet_addr find_inet_addr does!(Text(0));
+    inet_aton find_inet_aton does!(Text(0), Writes(1, 4));
+    inet_pton find_inet_pton does!(Text(1));
+    sscanf find_sscanf does!(Text(0), Text(1));
+    __isoc99_sscanf find_sscanf_c99 does!(Text(0), Text(1));
+    vsscanf find_vsscanf does!(Text(0), Text(1));
+    __isoc99_vsscanf find_vsscanf_c99 does!(Text(0), Text(1));
+    strptime find_strptime does!(Text(0), Text(1));
+    mktime find_mktime does!(Reads(0, TM), Writes(0, TM));
+    timegm find_timegm does!(Reads(0, TM), Writes(0, TM));
+    strftime find_strftime does!(Text(2), Reads(3, TM));
+    gmtime_r find_gmtime_r does!(Reads(0, 8), Writes(1, TM));
+    localtime_r find_localtime_r does!(Reads(0, 8), Writes(1, TM));
+    rand_r find_rand_r does!(Reads(0, 4), Writes(0, 4));
+    qsort find_qsort does!(Sorts(0, 1, 2));
+    qsort_r find_qsort_r does!(Sorts(0, 1, 2));
+    wcslen find_wcslen does!(Wide(0));
+    wcscmp find_wcscmp does!(Wide(0), Wide(1));
+    wcsstr find_wcsstr does!(Wide(0), Wide(1));
+    wcstol find_wcstol does!(Wide(0), Writes(1, 8));
+    wcstoul find_wcstoul does!(Wide(0), Writes(1, 8));
+    wcstod find_wcstod does!(Wide(0), Writes(1, 8));
+    wmemcmp find_wmemcmp does!(ReadsOf(0, 2, 4), ReadsOf(1, 2, 4));
+    wmemcpy find_wmemcpy does!(ReadsOf(1, 2, 4), WritesOf(0, 2, 4));
+    wmemmove find_wmemmove does!(ReadsOf(1, 2, 4), WritesOf(0, 2, 4));
+    wmemset find_wmemset does!(WritesOf(0, 2, 4));
+    getenv find_getenv does!(Text(0), Environment);
+    secure_getenv find_secure_getenv does!(Text(0), Environment);
+    setenv find_setenv does!(Text(0), Text(1), ChangesEnvironment);
+    unsetenv find_unsetenv does!(Text(0), ChangesEnvironment);
+    putenv find_putenv does!(Text(0), ChangesEnvironment);
+    clearenv find_clearenv does!(ChangesEnvironment);
+}
