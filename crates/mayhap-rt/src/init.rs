@@ -69,6 +69,8 @@ extern "C" fn init(caller: u64) {
     open_schedule();
     sys::register_barrier();
     process::prepare();
+    #[cfg(not(feature = "archive"))]
+    crate::cxx_streams::prepare();
     threads::prepare();
     conditions::prepare();
     channels::descriptors::inherit();

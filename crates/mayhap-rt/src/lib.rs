@@ -41,6 +41,8 @@ mod containers;
 #[cfg(not(feature = "archive"))]
 mod cxx_calls;
 #[cfg(not(feature = "archive"))]
+mod cxx_streams;
+#[cfg(not(feature = "archive"))]
 mod exceptions;
 mod fast_path;
 mod file_words;

@@ -57,6 +57,12 @@ impl Holds {
     /// Takes the lock, which nothing may block. `true` if this opens the section, `false` if it is re-entrant.
     #[inline]
     pub fn acquire(&mut self, thread: ThreadId, lock: LockId, mode: Mode, event: EventId) -> bool {
+        if mode == Mode::Exclusive
+            && let Some(hold @ None) = self.exclusive.get_mut(lock.index())
+        {
+            *hold = Some(Hold { thread, acquire: event, depth: 1 });
+            return true;
+        }
         if self.exclusive.len() <= lock.index() {
             self.exclusive.resize(lock.index() + 1, None);
             self.shared.resize_with(lock.index() + 1, Vec::new);
@@ -76,6 +82,11 @@ impl Holds {
     /// Gives the lock up by one level. `None` if the thread does not hold it; else the hold and whether the section closed.
     #[inline]
     pub fn release(&mut self, thread: ThreadId, lock: LockId, mode: Mode) -> Option<(Hold, bool)> {
+        if mode == Mode::Exclusive
+            && let Some(acquire) = self.give_up(thread, lock)
+        {
+            return Some((Hold { thread, acquire, depth: 0 }, true));
+        }
         let hold = self.hold_mut(thread, lock, mode)?;
         hold.depth -= 1;
         let hold = *hold;
