@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 
 use mayhap_symbols::{Place, Symbols, function_name};
 use mayhap_trace::attachments::steps::Steps;
-use mayhap_wire::judgement::{Judgement, MAGIC, PATH_LENGTH, STACK, Stack, error, usage};
+use mayhap_wire::judgement::{Judgement, MAGIC, PATH_LENGTH, STACK, Stack, error, memory, usage};
 use serde::{Deserialize, Serialize};
 
 /// Memory in which the runtime describes the first error that it finds.
@@ -109,11 +109,13 @@ impl fmt::Display for MemoryError {
             None => String::new(),
         };
         let thread = if self.used.thread.is_empty() { "a thread" } else { &self.used.thread };
-        write!(f, "{thread} {}{}", self.what, at(&self.used))?;
+        write!(f, "{thread}{} {}", at(&self.used), self.what)?;
         for (moment, done) in [(&self.freed, &*self.ended), (&self.allocated, "allocated")] {
-            if let Some(moment) = moment {
+            // Whose stack it is, and that the function has returned, has been said.
+            if let Some(moment) = moment.as_ref().filter(|_| !matches!(done, "ended" | "left")) {
                 let by = if moment.thread.is_empty() { String::new() } else { format!(" by {}", moment.thread) };
-                write!(f, ", {done}{by}{}", at(moment))?;
+                let said = self.what.ends_with(done);
+                write!(f, "{}{by}{}", if said { String::new() } else { format!(", {done}") }, at(moment))?;
             }
         }
         Ok(())
@@ -167,24 +169,33 @@ impl Judge {
             _ => return Ok(None),
         };
         let moment = |at: usize| self.moment(at, symbols, steps);
+        let freed = moment(offset_of!(Judgement, freed))?;
         Ok(Some(MemoryError {
             kind,
-            what: self.what(kind)?,
-            ended: match self.word(offset_of!(Judgement, usage))? {
-                usage::DESCRIPTOR | usage::CLOSE => "closed",
-                usage::SYNCHRONISE if self.long(offset_of!(Judgement, size))? == 0 => "destroyed",
-                usage::CODE => "unloaded",
-                _ if kind == MemoryErrorKind::UseAfterReturn => "left",
-                _ => "freed",
-            }
-            .to_string(),
+            what: self.what(kind, freed.as_ref())?,
+            ended: self.ended(kind)?.to_string(),
             used: moment(offset_of!(Judgement, used))?.unwrap_or_default(),
-            freed: moment(offset_of!(Judgement, freed))?,
+            freed,
             allocated: moment(offset_of!(Judgement, allocated))?,
         }))
     }
 
-    fn what(&self, kind: MemoryErrorKind) -> io::Result<String> {
+    /// What had happened to the memory, or to what lay there.
+    fn ended(&self, kind: MemoryErrorKind) -> io::Result<&'static str> {
+        let is_object = self.long(offset_of!(Judgement, size))? == 0;
+        Ok(match (self.word(offset_of!(Judgement, usage))?, self.word(offset_of!(Judgement, memory))?) {
+            (usage::DESCRIPTOR | usage::CLOSE, _) => "closed",
+            (usage::CODE, _) | (_, memory::LIBRARY) => "unloaded",
+            _ if kind == MemoryErrorKind::UseAfterReturn => "left",
+            (_, memory::STACK) => "ended",
+            (_, memory::MAPPING) => "unmapped",
+            (_, memory::RENEWED) => "initialised again",
+            (usage::LOCK | usage::CONDITION | usage::SEMAPHORE | usage::BARRIER, _) if is_object => "destroyed",
+            _ => "freed",
+        })
+    }
+
+    fn what(&self, kind: MemoryErrorKind, freed: Option<&Moment>) -> io::Result<String> {
         let [address, bytes, block, size] = [
             offset_of!(Judgement, address),
             offset_of!(Judgement, bytes),
@@ -197,7 +208,10 @@ impl Judge {
             usage::READ => "reads",
             usage::WRITE => "writes",
             usage::FREE => "frees",
-            usage::SYNCHRONISE => "uses a lock or condition",
+            usage::LOCK => "uses a lock",
+            usage::CONDITION => "uses a condition",
+            usage::SEMAPHORE => "uses a semaphore",
+            usage::BARRIER => "uses a barrier",
             usage::DESCRIPTOR => return Ok(format!("uses descriptor {address}, which was closed")),
             usage::CODE => return Ok("runs code of a library that was unloaded".to_owned()),
             usage::CLOSE => return Ok(format!("closes descriptor {address} again")),
@@ -210,7 +224,10 @@ impl Judge {
             MemoryErrorKind::NullDereference => format!("uses a null pointer (address {address:#x})"),
             MemoryErrorKind::DoubleFree => format!("frees a block of {} again", counted(size)),
             MemoryErrorKind::MismatchedFree => format!("frees a block of {} by the wrong function", counted(size)),
-            MemoryErrorKind::UseAfterReturn => format!("{verb}{some} of a function that has returned"),
+            MemoryErrorKind::UseAfterReturn if plain => {
+                format!("{verb}{some} of a variable whose function has returned")
+            }
+            MemoryErrorKind::UseAfterReturn => format!("{verb} in a variable whose function has returned"),
             _ if block == 0 => format!("{verb}{some}"),
             MemoryErrorKind::Uninitialised => format!(
                 "{verb}{some} at offset {} of a block of {} that no thread has written",
@@ -224,9 +241,21 @@ impl Judge {
                 let behind = address.saturating_sub(block + size);
                 format!("{verb}{some}, {} after a block of {}", counted(behind), counted(size))
             }
-            MemoryErrorKind::UseAfterFree if size == 0 => format!("{verb} that was destroyed"),
+            MemoryErrorKind::UseAfterFree if size == 0 => match self.word(offset_of!(Judgement, memory))? {
+                memory::RENEWED => "releases a lock that it took before it was initialised again".to_owned(),
+                _ => format!("{verb} that was destroyed"),
+            },
             MemoryErrorKind::UseAfterFree => {
-                format!("{verb}{some} at offset {} of a block of {}", address.saturating_sub(block), counted(size))
+                let offset = address.saturating_sub(block);
+                match self.word(offset_of!(Judgement, memory))? {
+                    memory::STACK => {
+                        let whose = freed.map(|freed| freed.thread.as_str()).filter(|thread| !thread.is_empty());
+                        format!("{verb}{some} on the stack of {}, which has ended", whose.unwrap_or("a thread"))
+                    }
+                    memory::MAPPING => format!("{verb}{some} at offset {offset} of a mapping of {}", counted(size)),
+                    memory::LIBRARY => format!("{verb}{some} of a library that was unloaded"),
+                    _ => format!("{verb}{some} at offset {offset} of a block of {}", counted(size)),
+                }
             }
         })
     }

@@ -380,6 +380,8 @@ pub enum ObjectKind {
     Library,
     /// A variable of a function that returns.
     Local,
+    /// What lies on the stack of a thread that ends.
+    Stack,
 }
 
 impl ObjectKind {
@@ -390,7 +392,7 @@ impl ObjectKind {
 
     /// Whether accesses of it stand for uses of something that is no memory.
     pub(crate) fn is_life(self) -> bool {
-        !matches!(self, ObjectKind::Memory | ObjectKind::Local)
+        !matches!(self, ObjectKind::Memory | ObjectKind::Local | ObjectKind::Stack)
     }
 
     /// What a use does.
@@ -405,7 +407,8 @@ impl ObjectKind {
             ObjectKind::Object => "destroys",
             ObjectKind::Descriptor => "closes",
             ObjectKind::Library => "unloads",
-            ObjectKind::Local => "leaves the function of",
+            ObjectKind::Local => "returns from the function of",
+            ObjectKind::Stack => "ends, and with it",
         }
     }
 
@@ -417,6 +420,7 @@ impl ObjectKind {
             ObjectKind::Descriptor => "closed",
             ObjectKind::Library => "unloaded",
             ObjectKind::Local => "left",
+            ObjectKind::Stack => "ended",
         }
     }
 }

@@ -12,12 +12,15 @@ impl Moment {
     /// The moment in words: "freed by main.1 at close_connection() server.c:40".
     pub fn words(&self) -> String {
         let by = match (self.what.as_str(), self.thread.as_str()) {
+            ("ended", thread) if !thread.is_empty() => return format!("{thread} ended"),
             (_, "") => String::new(),
             ("shared", thread) => format!(" with {thread}"),
+            ("left", thread) => format!(" in {thread}"),
             (_, thread) => format!(" by {thread}"),
         };
         let at = self.source.as_ref().map_or(String::new(), |source| format!(" at {}", named(source)));
-        format!("{}{by}{at}", self.what)
+        let what = if self.what == "left" { "its function returned" } else { &self.what };
+        format!("{what}{by}{at}")
     }
 
     pub(crate) fn who(&self) -> String {
@@ -98,8 +101,14 @@ fn shared(trace: &Trace, free: EventId) -> Option<EventId> {
     accesses.find(|&i| columns.threads[i] != columns.threads[first]).map(EventId::at).filter(|&event| event != free)
 }
 
+/// The title of an error in the use of memory that has this life.
+pub(crate) fn title(kind: Kind, life: &[Moment]) -> &'static str {
+    let is_left = life.iter().any(|moment| moment.what == "left");
+    if kind == Kind::UseAfterFree && is_left { "Use after return" } else { kind.title() }
+}
+
 /// How the lives of memory and of other objects end.
-const ENDS: [&str; 5] = ["freed", "destroyed", "closed", "unloaded", "left"];
+const ENDS: [&str; 8] = ["freed", "destroyed", "initialised again", "closed", "unloaded", "unmapped", "left", "ended"];
 
 /// How doubts end that a replay settles.
 const REPLAY_DECIDES: &str = "a replay decides";
@@ -149,6 +158,7 @@ impl Finding {
         let does = match (kind, ended) {
             (Kind::DoubleFree, "closed") => format!("{who} closes again what {ender} closed"),
             (Kind::DoubleFree, _) => format!("{who} frees again what {ender} freed"),
+            (Kind::UseAfterFree, "ended") => format!("{who} uses memory of a thread that has ended"),
             (Kind::UseAfterFree, "left") => format!("{who} uses a variable of a function that has returned"),
             (Kind::UseAfterFree, ended) => format!("{who} uses what {ender} {ended}"),
             (Kind::NullDereference, _) => format!("{who} uses a null pointer"),
@@ -156,7 +166,7 @@ impl Finding {
         };
         let cause = format!("A replay showed it. The cause: {}.", self.title);
         self.message = format!("{cause} {}", self.message);
-        self.title = format!("{}: {does}", kind.title());
+        self.title = format!("{}: {does}", title(kind, &life));
         self.kind = kind;
         self.life = life;
     }

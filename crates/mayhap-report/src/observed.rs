@@ -8,6 +8,7 @@ use mayhap_trace::{EventId, Relations, Trace};
 use crate::describe::{Describer, place};
 use crate::finding::{Finding, Kind, Lock, Moment, Severity, Side, Verdict};
 use crate::fingerprint;
+use crate::life;
 use crate::places::function_name;
 
 /// How many accesses before a crash are shown.
@@ -79,7 +80,7 @@ impl Describer<'_> {
     pub fn misused(&self, kind: Kind, what: &str, life: Vec<Moment>) -> Finding {
         let mut finding = self.crashed("", "");
         let who = life.last().map_or("a thread".to_string(), Moment::who);
-        finding.title = format!("{}: {who} {what}", kind.title());
+        finding.title = format!("{}: {who} {what}", life::title(kind, &life));
         finding.message = "The recorded run did this. Its last recorded steps are shown.".to_string();
         finding.kind = kind;
         finding.life = life;

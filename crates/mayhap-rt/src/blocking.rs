@@ -61,9 +61,6 @@ macro_rules! blocking {
 blocking! {
     pause => blocking_pause() -> c_int;
     sigsuspend => blocking_sigsuspend(s: *const sigset_t) -> c_int;
-    fsync => blocking_fsync(f: c_int) -> c_int;
-    fdatasync => blocking_fdatasync(f: c_int) -> c_int;
-    tcdrain => blocking_tcdrain(f: c_int) -> c_int;
 }
 
 /// The same for functions that also wait for another process.

@@ -96,6 +96,13 @@ pub(crate) fn has_left(thread: &Thread, address: u64) -> bool {
     thread.calls.is_on_stack(address) && address < thread.calls.top()
 }
 
+/// Whether an address lies below all functions that the thread is in, as far as they are kept.
+pub(crate) fn is_below_all(thread: &Thread, address: u64) -> bool {
+    let depth = thread.calls.depth.load(Ordering::Relaxed) as usize;
+    let is_above = |frame: &Frame| frame.address.load(Ordering::Relaxed) > address;
+    depth <= MAX_FRAMES && thread.calls.frames[1..=depth].iter().all(is_above)
+}
+
 /// Where the function was called from whose part of the stack an address lies in, if the thread is in one that reaches so far.
 pub(crate) fn caller_of(thread: &Thread, address: u64) -> Option<u64> {
     let depth = (thread.calls.depth.load(Ordering::Relaxed) as usize).min(MAX_FRAMES);
@@ -239,22 +246,33 @@ pub(crate) fn jump(thread: &Thread, address: u64) {
 /// A call of a library function that does not announce itself, while it lasts.
 pub(crate) struct Inside {
     address: u64,
+    /// The stack pointer of such a call that the thread was in already; 0 if it was in none.
+    outer: u64,
 }
 
 impl Inside {
-    /// A function that was called from `pc` and whose part of the stack is that of the caller of this function.
+    /// A function that was called from `pc`, by the last trampoline.
     #[inline(always)]
     pub(crate) fn of(pc: u64) -> Inside {
-        let here = 0u8;
-        let address = &raw const here as u64;
+        // The function of the program that called it has noted the place of the return address.
+        let stack = tls::stack();
+        let address = stack - 8;
         // SAFETY: it only compares the address with those of other frames.
         unsafe { enter(pc, address) };
-        Inside { address }
+        let outer = tls::active().map_or(0, |thread| {
+            let outer = thread.own.library_call.load(Ordering::Relaxed);
+            thread.own.library_call.store(if outer == 0 { stack } else { outer }, Ordering::Relaxed);
+            outer
+        });
+        Inside { address, outer }
     }
 }
 
 impl Drop for Inside {
     fn drop(&mut self) {
+        if let Some(thread) = tls::active() {
+            thread.own.library_call.store(self.outer, Ordering::Relaxed);
+        }
         // SAFETY: the frame that `of` entered began there.
         unsafe { leave(self.address) };
     }

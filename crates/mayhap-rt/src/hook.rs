@@ -218,6 +218,7 @@ impl Hook {
             | Tag::Doubt => {}
             Tag::Free if object == 0 => {}
             // Most mappings matter to no other thread and are no steps.
+            Tag::Unmap if self.thread.replay.held_back.swap(0, Ordering::Relaxed) == tag as u32 => {}
             Tag::Unmap if !replay::is_next(self.thread, tag as u8, pc, object) => {}
             // What is found ready depends on how fast others are, and so may whether an initialisation is found done.
             Tag::Ready | Tag::OnceSeen if !replay::is_next(self.thread, tag as u8, pc, object) => {}
@@ -235,9 +236,11 @@ impl Hook {
 
     /// Runs a call that may block without the token, and has the token again afterwards.
     pub(crate) fn blocking<R>(&mut self, call: impl FnOnce() -> R) -> R {
+        judge::stands(self.thread);
         release(self.thread);
         let result = call();
         self.grant = reacquire(self.thread);
+        judge::goes_on(self.thread);
         result
     }
 
@@ -253,13 +256,14 @@ impl Hook {
             return None;
         }
         self.thread.own.announced.store(0, Ordering::Relaxed);
-        while parking::park(self.thread, object, limited) {
+        judge::stands(self.thread);
+        let mut result = None;
+        while result.is_none() && parking::park(self.thread, object, limited) {
             self.grant = sched::ensure(self.thread, sched::in_turns());
-            if let Some(result) = attempt() {
-                return Some(result);
-            }
+            result = attempt();
         }
-        None
+        judge::goes_on(self.thread);
+        result
     }
 
     /// Which of several alternatives is taken that something other than the order decides.
@@ -309,7 +313,9 @@ impl Hook {
 
     /// Ends the hook and lets all waiting threads go first.
     pub(crate) fn give_way(self) {
+        judge::stands(self.thread);
         sched::give_way(self.token(), self.thread);
+        judge::goes_on(self.thread);
     }
 
     /// Lets the schedule pass the token on after synchronisation.
@@ -384,6 +390,7 @@ pub(crate) fn while_busy(thread: &Thread, f: impl FnOnce()) {
 
 /// The calling thread leaves any hook that it is in and will not come back: it was cancelled, or a signal handler jumps.
 pub(crate) fn abandon(thread: &Thread) {
+    judge::goes_on(thread);
     if thread.own.busy.load(Ordering::Relaxed) != 0 {
         // Some of the accesses that it was announcing together may be recorded and others not, which inline hooks would not notice.
         fast_path::lock();

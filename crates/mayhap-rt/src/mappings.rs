@@ -13,6 +13,7 @@ use crate::channels::descriptors;
 use crate::hook::Hook;
 use crate::judge;
 use crate::real::real;
+use crate::replay;
 use crate::tls::{self, exports};
 use crate::values;
 
@@ -152,6 +153,11 @@ unsafe extern "C-unwind" fn detach(a: *const c_void) -> c_int {
 unsafe extern "C-unwind" fn remap(a: Place, n: size_t, m: size_t, f: c_int, b: Place) -> Place {
     let pc = tls::caller();
     let hook = Hook::enter_outermost();
+    if let Some(hook) = &hook
+        && replay::is_next(hook.thread(), Tag::Unmap as u8, pc, a as u64)
+    {
+        replay::hold_back(hook.token(), hook.thread(), Tag::Unmap as u8, pc, a as u64);
+    }
     // SAFETY: the caller's own arguments; the last one is looked at only where the flags say so.
     let place = unsafe { libc_::mremap(a, n, m, f, b) };
     let Some(hook) = hook.filter(|_| place != libc::MAP_FAILED) else { return place };
@@ -163,10 +169,9 @@ unsafe extern "C-unwind" fn remap(a: Place, n: size_t, m: size_t, f: c_int, b: P
         return place;
     }
     let kept = old.min(new);
-    if kept <= COPIED as u64 {
-        hook.record(Tag::RangeRead, pc, &[a as u64, kept]);
-    }
+    // What was there is moved unseen: nothing that the program does depends on it.
     hook.record(Tag::Unmap, pc, &[a as u64, old]);
+    judge::moved(a as u64, old, pc);
     hook.record(Tag::Alloc, pc, &[place as u64, new]);
     if kept <= COPIED as u64 {
         hook.record(Tag::RangeWrite, pc, &[place as u64, kept]);

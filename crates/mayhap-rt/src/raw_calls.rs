@@ -148,6 +148,7 @@ unsafe extern "C" fn syscall() {
         "mov r11, qword ptr [rsp]",
         "mov r10, qword ptr [rip + mayhap_pc@GOTTPOFF]",
         "mov qword ptr fs:[r10], r11",
+        "mov qword ptr fs:[r10 + 8], rsp",
         "jmp {by_number}",
         "3:",
         "mov rax, rdi",

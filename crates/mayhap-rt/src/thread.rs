@@ -119,6 +119,13 @@ pub(crate) struct Own {
     pub(crate) rounds: AtomicU32,
     /// Not 0: the thread may be cancelled anywhere (see [`crate::cancelling`]).
     pub(crate) cancellable: AtomicU32,
+    /// Where the stack ended when the program called the function that the thread waits in; 0 if it does not wait or that is not known. Kept
+    /// where memory is judged (see [`crate::judge`]).
+    pub(crate) stands: AtomicU64,
+    /// Where the program called that function.
+    pub(crate) stands_pc: AtomicU64,
+    /// The stack pointer with which the program called a function of the C++ library that the thread is in; 0 if it is in none.
+    pub(crate) library_call: AtomicU64,
 }
 
 /// **Written by the thread itself**, except where a field names others. Used in a replay only (see [`crate::replay`]).

@@ -104,6 +104,8 @@ pub(crate) fn new_record() -> Option<&'static Thread> {
     for next in &thread.replay.inputs {
         next.store(0, Ordering::Relaxed);
     }
+    thread.own.stands.store(0, Ordering::Relaxed);
+    thread.own.library_call.store(0, Ordering::Relaxed);
     thread.own.team.store(core::ptr::null_mut(), Ordering::Relaxed);
     thread.own.starts.store(core::ptr::null_mut(), Ordering::Relaxed);
     thread.origin.carrier.store(core::ptr::null_mut(), Ordering::Relaxed);

@@ -1,4 +1,5 @@
-//! Two thread-local words, each reached in two instructions: the thread's record, and the caller of the last interposed function.
+//! Thread-local words, each reached in two instructions: the thread's record, the caller of the last interposed function, and the stack pointer
+//! with which it was called.
 //!
 //! Stable Rust would go through `__tls_get_addr` in a shared library. These words use the initial-exec model, which
 //! libraries loaded at program start may.
@@ -20,6 +21,8 @@ global_asm!(
     ".type mayhap_pc, @object",
     ".size mayhap_pc, 8",
     "mayhap_pc: .zero 8",
+    // The word after it.
+    "mayhap_sp: .zero 8",
     ".text",
 );
 
@@ -103,6 +106,30 @@ pub(crate) fn caller() -> u64 {
     value
 }
 
+/// The stack pointer that the last trampoline of this thread was called with, where the return address lies; 0 if there was none.
+#[inline(always)]
+pub(crate) fn stack() -> u64 {
+    if !is_ready() {
+        return 0;
+    }
+    let value: u64;
+    // SAFETY: reads a thread-local word of this library.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + mayhap_pc@GOTTPOFF]", "mov {0}, qword ptr fs:[{0} + 8]",
+            out(reg) value, options(nostack, readonly, preserves_flags));
+    }
+    value
+}
+
+/// What the last trampoline of this thread was called with does not matter: the program's functions are called from here.
+pub(crate) fn forget_stack() {
+    // SAFETY: writes a thread-local word of this library.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + mayhap_pc@GOTTPOFF]", "mov qword ptr fs:[{0} + 8], 0",
+            out(reg) _, options(nostack, preserves_flags));
+    }
+}
+
 /// The next interposed function of the calling thread counts as called from here.
 pub(crate) fn set_caller(pc: u64) {
     // SAFETY: writes a thread-local word of this library.
@@ -113,7 +140,7 @@ pub(crate) fn set_caller(pc: u64) {
 }
 
 /// Exports functions under their C names, or in an archive under the names that the linker uses in their place. Each leaves
-/// its caller's program counter for [`caller`] and jumps on.
+/// its caller's program counter for [`caller`] and the stack pointer for [`stack`], and jumps on.
 macro_rules! exports {
     ($($name:ident => $inner:expr;)*) => {
         $(
@@ -125,6 +152,7 @@ macro_rules! exports {
                     "mov r11, qword ptr [rsp]",
                     "mov r10, qword ptr [rip + mayhap_pc@GOTTPOFF]",
                     "mov qword ptr fs:[r10], r11",
+                    "mov qword ptr fs:[r10 + 8], rsp",
                     "jmp {inner}",
                     inner = sym $inner,
                 )
@@ -140,6 +168,7 @@ macro_rules! exports {
                     "mov r11, qword ptr [rsp]",
                     "mov r10, qword ptr [rip + mayhap_pc@GOTTPOFF]",
                     "mov qword ptr fs:[r10], r11",
+                    "mov qword ptr fs:[r10 + 8], rsp",
                     "2: jmp {inner}",
                     inner = sym $inner,
                 )

@@ -60,7 +60,11 @@ exports! {
 pub(crate) fn renew(object: Object, call: impl FnOnce() -> c_int) -> c_int {
     let pc = tls::caller();
     let Some(hook) = openmp::own_call(pc, Hook::enter) else { return call() };
-    renewed(&hook, object, pc, call)
+    let result = renewed(&hook, object, pc, call);
+    if result == 0 && judge::is_active() {
+        judge::initialised(object as u64, pc);
+    }
+    result
 }
 
 /// How many bytes of a lock or condition show that it was destroyed: the C library leaves a mark there, which an assignment of an initialiser
@@ -80,8 +84,9 @@ pub(crate) fn destroy(object: Object, marked: usize, call: impl FnOnce() -> c_in
 }
 
 fn renewed(hook: &Hook, object: Object, pc: u64, call: impl FnOnce() -> c_int) -> c_int {
-    // Most of these matter to no other thread and are no steps.
-    if replay::is_next(hook.thread(), Tag::Renew as u8, pc, object as u64) {
+    // Most of these matter to no other thread and are no steps. A thread that has come to its last step waits before the next life begins.
+    let thread = hook.thread();
+    if replay::is_next(thread, Tag::Renew as u8, pc, object as u64) || replay::is_beyond(thread) {
         replay::hold_back(hook.token(), hook.thread(), Tag::Renew as u8, pc, object as u64);
     }
     let result = call();
@@ -277,7 +282,9 @@ unsafe extern "C-unwind" fn once(control: Object, function: Once) -> c_int {
     wait_if_seen(&hook, pc, control);
     // SAFETY: the caller's own control; `run_once` finds the function in this thread's record.
     let real = || unsafe { libc_::pthread_once(control, run_once) };
-    let result = if await_initialisation(&mut hook, control) { hook.exposed(real) } else { hook.blocking(real) };
+    let is_idle = await_initialisation(&mut hook, control);
+    tls::forget_stack();
+    let result = if is_idle { hook.exposed(real) } else { hook.blocking(real) };
     current.store(call.outer.cast(), Ordering::Relaxed);
     if result == 0 && !call.ran {
         hook.record(Tag::OnceSeen, pc, &[control as u64]);

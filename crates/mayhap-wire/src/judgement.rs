@@ -36,6 +36,8 @@ pub struct Judgement {
     pub size: AtomicU64,
     /// Not 0: new blocks are filled with a pattern, and a read that is the goal of the schedule must not find it.
     pub fills: AtomicU32,
+    /// What the block is: a [`memory`].
+    pub memory: AtomicU32,
     /// Where the block was allocated.
     pub allocated: Stack,
     /// Where it was freed.
@@ -75,6 +77,20 @@ pub mod error {
     pub const USE_AFTER_RETURN: u32 = 7;
 }
 
+/// What memory is that an error is about.
+pub mod memory {
+    /// A block of the heap, or unknown.
+    pub const BLOCK: u32 = 0;
+    /// The stack of a thread that has ended, with its thread-local variables.
+    pub const STACK: u32 = 1;
+    /// What the program had mapped.
+    pub const MAPPING: u32 = 2;
+    /// A library.
+    pub const LIBRARY: u32 = 3;
+    /// A lock that was initialised again.
+    pub const RENEWED: u32 = 4;
+}
+
 /// How memory is used.
 pub mod usage {
     /// It is read.
@@ -83,8 +99,8 @@ pub mod usage {
     pub const WRITE: u32 = 1;
     /// It is freed.
     pub const FREE: u32 = 2;
-    /// It holds a lock, a condition or the like that is used.
-    pub const SYNCHRONISE: u32 = 3;
+    /// It holds a lock that is used.
+    pub const LOCK: u32 = 3;
     /// It is not known.
     pub const UNKNOWN: u32 = 4;
     /// It is no memory but a descriptor that is used.
@@ -93,6 +109,12 @@ pub mod usage {
     pub const CLOSE: u32 = 6;
     /// It is code of a library that runs.
     pub const CODE: u32 = 7;
+    /// It holds a condition that is used.
+    pub const CONDITION: u32 = 8;
+    /// It holds a semaphore that is used.
+    pub const SEMAPHORE: u32 = 9;
+    /// It holds a barrier that is used.
+    pub const BARRIER: u32 = 10;
 }
 
 const _: () = assert!(size_of::<Stack>() == 8 + 8 * STACK);

@@ -53,6 +53,19 @@ impl Lowering {
         if !self.marks(site).constant {
             self.implicit_branch()?;
         }
+        self.access_anyway(site, address, bytes, op, flags, value)
+    }
+
+    /// An access that is made whatever the thread has read before.
+    pub(super) fn access_anyway(
+        &mut self,
+        site: u32,
+        address: u64,
+        bytes: u64,
+        op: Op,
+        flags: Flags,
+        value: Option<u64>,
+    ) -> Result<(), NameError> {
         if self.limits.choose_places() && self.is_excluded(site) {
             let kept = granules(address, bytes).any(|(granule, _, _)| self.kept.get(granule) != 0);
             if kept {
@@ -156,7 +169,7 @@ impl Lowering {
         for granule in granules {
             self.access_with(site, granule, 8, Op::Write, Flags::FREE, None)?;
         }
-        self.end_objects(site, block.start..block.end)
+        self.end_objects(site, block.start..block.end, true)
     }
 
     /// Memory is given back to the kernel, by a call that need not know how it was allocated.
@@ -170,13 +183,19 @@ impl Lowering {
             let kept = self.facts.kept.get(block.number).map(|kept| kept.to_vec()).unwrap_or_default();
             for (granule, _) in kept {
                 let address = (block.start / 8 + u64::from(granule)) * 8;
-                if (start..end).contains(&address) {
-                    self.access_with(site, address, 8, Op::Write, Flags::FREE, None)?;
+                // That a thread ends depends on nothing that it has read since its last branch, and what its functions have left is gone.
+                let is_stack = matches!(block.kind, BlockKind::Stack(_));
+                match (start..end).contains(&address) {
+                    true if !is_stack => self.access_with(site, address, 8, Op::Write, Flags::FREE, None)?,
+                    true if !self.has_left(address) => {
+                        self.access_anyway(site, address, 8, Op::Write, Flags::FREE, None)?;
+                    }
+                    _ => {}
                 }
             }
         }
         if let Some(library) = whole.filter(|block| block.kind == BlockKind::Library) {
-            self.end_objects(site, library.start..library.end)?;
+            self.end_objects(site, library.start..library.end, true)?;
         }
         let (gone, left) = self.blocks.cut(start, end);
         for block in gone {

@@ -39,7 +39,7 @@ impl Lives {
 impl Lowering {
     /// The object here ends, and another may begin in its place.
     pub(super) fn renew(&mut self, site: u32, address: u64) -> Result<(), NameError> {
-        self.end_objects(site, address..address + 1)?;
+        self.end_objects(site, address..address + 1, true)?;
         self.objects.forget(address..address + 1);
         Ok(())
     }
@@ -147,12 +147,12 @@ impl Lowering {
         }
     }
 
-    /// Emits the ends of the objects there.
-    pub(super) fn end_objects(&mut self, site: u32, range: Range<u64>) -> Result<(), NameError> {
+    /// Emits the ends of the objects there. `chosen`: which objects end may depend on what the thread has read.
+    pub(super) fn end_objects(&mut self, site: u32, range: Range<u64>, chosen: bool) -> Result<(), NameError> {
         while let Some((&address, &variable)) = self.lives.variables.range(range.clone()).next() {
             self.lives.variables.remove(&address);
             self.stacks.frees(site);
-            if !self.marks(site).constant {
+            if chosen && !self.marks(site).constant {
                 self.implicit_branch()?;
             }
             self.emit_with(Op::Write, variable, site, Flags::FREE, NONE)?;

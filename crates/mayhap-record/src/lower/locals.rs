@@ -4,7 +4,7 @@
 //! place, another variable is meant, though the debug information may not know it: temporaries have no names. If none does, a thread uses
 //! what is dead, and it is still the old one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use mayhap_trace::{Flags, NameError, Op, VariableKind};
 
@@ -30,6 +30,8 @@ pub(crate) struct Locals {
     by_name: HashMap<Place, Vec<(String, u32)>>,
     /// The latest variable at a place.
     latest: HashMap<Place, u32>,
+    /// The granules of variables whose functions have returned.
+    gone: HashSet<u64>,
     /// What the word that is lowered has made of functions that returned, if it has.
     pub(super) left: Option<Left>,
 }
@@ -51,6 +53,7 @@ impl Locals {
             self.live.resize(index + 1, Vec::new());
             self.deepest.resize(index + 1, 0);
         }
+        self.gone.remove(&granule);
         self.live[index].push((depth, granule));
         self.deepest[index] = self.deepest[index].max(depth);
     }
@@ -115,13 +118,20 @@ impl Lowering {
         }
         self.leave(site, granule);
         self.stacks.frees(site);
-        self.access_with(site, granule, 8, Op::Write, Flags::FREE, None)?;
+        // A function returns whatever the thread has read since its last branch.
+        self.access_anyway(site, granule, 8, Op::Write, Flags::FREE, None)?;
+        self.locals.gone.insert(granule);
         // In the next call of the function it is another variable.
         if let Some(block) = self.blocks.containing(granule) {
             self.locals.known.remove(&(block.number, granule));
             self.locals.by_name.remove(&(block.number, granule));
         }
         Ok(())
+    }
+
+    /// Whether the variable there was of a function that has returned.
+    pub(super) fn has_left(&self, granule: u64) -> bool {
+        self.locals.gone.contains(&granule)
     }
 
     /// Locks and the like that are variables of functions which have returned.
@@ -140,7 +150,7 @@ impl Lowering {
             let site = self.stacks.call_site(self.current, of);
             if site != 0 && self.local_name(address).is_some() {
                 self.leave(site, address);
-                self.end_objects(site, address..address + 1)?;
+                self.end_objects(site, address..address + 1, false)?;
                 self.objects.forget(address..address + 1);
             }
         }

@@ -176,8 +176,15 @@ impl<'a> Describer<'a> {
             Some(VariableKind::Descriptor) => ObjectKind::Descriptor,
             Some(VariableKind::Library) => ObjectKind::Library,
             Some(VariableKind::Local) => ObjectKind::Local,
+            Some(_) if self.frees(id) && self.is_on_stack(id) => ObjectKind::Stack,
             _ => ObjectKind::Memory,
         }
+    }
+
+    /// Whether the access is of what lies on a thread's stack, which the thread frees when it ends.
+    fn is_on_stack(&self, id: EventId) -> bool {
+        let event = self.trace.event(id);
+        places::thread_of_stack(self.trace.tables().object(event.op, event.object)).is_some()
     }
 
     /// Whether the event is a write only because it frees memory.

@@ -13,7 +13,7 @@ use mayhap_trace::{EventId, LockId, Op, ThreadId, Trace};
 use mayhap_witness::{Schedule, Target};
 
 use super::Describer;
-use crate::finding::{Mark, Step, Story};
+use crate::finding::{Mark, ObjectKind, Step, Story};
 use crate::places::{brief, short};
 use crate::schedules::Changed;
 
@@ -294,9 +294,11 @@ impl Teller<'_, '_> {
                 Some(format!("{} holds it", trace.tables().thread(trace.event(*holder).thread)))
             }
             (Target::Race(..), Mark::Next) => Some("at the same time".to_string()),
-            (Target::UseAfterFree { .. }, Mark::Next) => {
-                Some(format!("after it was {}", self.describer.object_kind(id).ended()))
-            }
+            (Target::UseAfterFree { free, .. }, Mark::Next) => Some(match self.describer.object_kind(*free) {
+                ObjectKind::Stack => format!("after {} ended", trace.tables().thread(trace.event(*free).thread)),
+                ObjectKind::Local => "after its function returned".to_string(),
+                kind => format!("after it was {}", kind.ended()),
+            }),
             (Target::Nondeterminism { other, .. }, Mark::Next) => {
                 let saw = self
                     .describer

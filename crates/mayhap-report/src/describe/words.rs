@@ -257,18 +257,15 @@ pub(super) fn message(kind: Kind, target: &Target, sides: &[Side]) -> String {
             noun(b),
             whereabouts(b)
         ),
-        (Target::UseAfterFree { .. }, [free, access]) => format!(
-            "The {} by {} can come after {} has {} {}.",
-            noun(access),
-            whereabouts(access),
-            whereabouts(free),
-            free.object_kind.ended(),
-            match places::thread_of_stack(&free.object) {
-                Some(_) => "its stack by ending",
-                None if free.object_kind.is_memory() => "the memory",
-                None => "it",
-            }
-        ),
+        (Target::UseAfterFree { .. }, [free, access]) => {
+            let ended = match free.object_kind {
+                ObjectKind::Stack => "ended".to_string(),
+                ObjectKind::Local => "returned from the function that it belongs to".to_string(),
+                ObjectKind::Memory => "freed the memory".to_string(),
+                kind => format!("{} it", kind.ended()),
+            };
+            format!("The {} by {} can come after {} has {ended}.", noun(access), whereabouts(access), whereabouts(free))
+        }
         (Target::Deadlock(_), _) => {
             let waits: Vec<String> =
                 sides.iter().map(|s| format!("{} for {}", whereabouts(s), named(&s.object))).collect();

@@ -156,6 +156,7 @@ pub(crate) unsafe extern "C-unwind" fn set_timer(
     old: *mut libc::itimerspec,
 ) -> c_int {
     let pc = tls::caller();
+    lives::uses(f, pc);
     if let Descriptor::Timer(key) = Descriptor::of(f)
         && let Some(hook) = Hook::enter_outermost()
     {
@@ -310,6 +311,7 @@ fn hangs_up(hook: &Hook, pc: u64, end: Option<Channel>) {
 
 pub(crate) unsafe extern "C-unwind" fn shut(s: c_int, how: c_int) -> c_int {
     let pc = tls::caller();
+    lives::uses(s, pc);
     let socket = Descriptor::of(s);
     if let Descriptor::Socket(inode) = socket
         && let Some(hook) = Hook::enter_outermost()
@@ -328,8 +330,8 @@ pub(crate) unsafe extern "C-unwind" fn shut(s: c_int, how: c_int) -> c_int {
     unsafe { libc_::shutdown(s, how) }
 }
 
-/// A descriptor is about to be closed.
-fn closes(hook: &Hook, pc: u64, fd: c_int, what: Descriptor) {
+/// A descriptor is about to be closed: what other threads may notice of that.
+fn announces_close(hook: &Hook, pc: u64, fd: c_int, what: Descriptor) {
     match what {
         // A thread that writes finds out that no thread reads any more, too.
         Descriptor::Pipe(_) => hangs_up(hook, pc, what.sends()),
@@ -340,6 +342,10 @@ fn closes(hook: &Hook, pc: u64, fd: c_int, what: Descriptor) {
         _ => {}
     }
     file_locks::closes(hook, pc, fd);
+}
+
+/// What was known of a descriptor is no longer true.
+fn forgets(fd: c_int) {
     readiness::closed(fd);
     descriptors::closed(fd);
 }
@@ -347,14 +353,17 @@ fn closes(hook: &Hook, pc: u64, fd: c_int, what: Descriptor) {
 pub(crate) unsafe extern "C-unwind" fn close_one(f: c_int) -> c_int {
     let pc = tls::caller();
     let what = Descriptor::of(f);
-    lives::ends(f, pc);
     if (!matches!(what, Descriptor::Other | Descriptor::File(_)) || file_locks::holds(f))
         && let Some(mut hook) = Hook::enter_outermost()
     {
-        closes(&hook, pc, f, what);
+        announces_close(&hook, pc, f, what);
+        // The end of its life comes last: where a schedule leads there, the next thing is the call itself.
+        lives::ends_in(&hook, f, pc);
+        forgets(f);
         // SAFETY: the caller's own argument. It may wait for data to be sent, where the program asked for that.
         return hook.exposed(|| unsafe { libc_::close(f) });
     }
+    lives::ends(f, pc);
     descriptors::closed(f);
     // SAFETY: the caller's own argument.
     unsafe { libc_::close(f) }
@@ -363,11 +372,13 @@ pub(crate) unsafe extern "C-unwind" fn close_one(f: c_int) -> c_int {
 /// `new` becomes another descriptor of what `old` is; what it was before is closed.
 pub(crate) fn duplicates(old: c_int, new: Option<c_int>, call: impl FnOnce() -> c_int) -> c_int {
     let pc = tls::caller();
+    lives::uses(old, pc);
     let replaced = new.filter(|new| *new != old).map(|new| (new, Descriptor::of(new)));
     if let Some((new, what)) = replaced.filter(|(_, what)| *what != Descriptor::Other)
         && let Some(hook) = Hook::enter_outermost()
     {
-        closes(&hook, pc, new, what);
+        announces_close(&hook, pc, new, what);
+        forgets(new);
     }
     let result = call();
     if result >= 0 && result != old {

@@ -4,11 +4,12 @@
 //! A number that stands for another file is another object, so the file is part of what an object is known by. As long as the program
 //! has one thread nothing is recorded. `dup2` onto a number ends no life: the number stays valid, and programs redirect so.
 
-use libc::c_int;
+use libc::{c_int, off_t};
 use mayhap_wire::channel::{self, key};
 use mayhap_wire::ring::Tag;
 
 use super::descriptors;
+use crate::blocking::leave;
 use crate::hook::Hook;
 use crate::real::real;
 use crate::tls::{self, exports};
@@ -21,12 +22,21 @@ mod libc_real {
     use super::*;
     real! {
         fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int;
+        fn lseek(f: c_int, offset: off_t, from: c_int) -> off_t;
+        fn fsync(f: c_int) -> c_int;
+        fn fdatasync(f: c_int) -> c_int;
+        fn tcdrain(f: c_int) -> c_int;
     }
 }
 use libc_real as libc_;
 
 exports! {
     socket => make_socket;
+    lseek => seek;
+    lseek64 => seek;
+    fsync => save;
+    fdatasync => save_contents;
+    tcdrain => drain;
 }
 
 /// What a descriptor is known by.
@@ -54,15 +64,19 @@ pub(super) fn uses_in(hook: &Hook, fd: c_int, pc: u64) {
 
 /// A descriptor is about to be closed.
 pub(super) fn ends(fd: c_int, pc: u64) {
-    if fd < 0 || !threads::were_others() {
-        return;
+    if fd >= 0
+        && threads::were_others()
+        && let Some(hook) = Hook::enter_outermost()
+    {
+        ends_in(&hook, fd, pc);
     }
-    let is_there = judge::is_descriptor(fd);
-    if let Some(hook) = Hook::enter_outermost() {
-        // Closing what is not there ends nothing. A replay may have come here after another thread has closed it.
-        if is_there || judge::is_active() {
-            hook.record(Tag::Close, pc, &[object(fd), fd as u64]);
-        }
+}
+
+/// [`ends`] within a hook.
+pub(super) fn ends_in(hook: &Hook, fd: c_int, pc: u64) {
+    // Closing what is not there ends nothing. A replay may have come here after another thread has closed it.
+    if fd >= 0 && threads::were_others() && (judge::is_descriptor(fd) || judge::is_active()) {
+        hook.record(Tag::Close, pc, &[object(fd), fd as u64]);
     }
 }
 
@@ -85,4 +99,30 @@ unsafe extern "C-unwind" fn make_socket(domain: c_int, kind: c_int, protocol: c_
     let pc = tls::caller();
     // SAFETY: no precondition.
     begins(unsafe { libc_::socket(domain, kind, protocol) }, pc)
+}
+
+unsafe extern "C-unwind" fn seek(f: c_int, offset: off_t, from: c_int) -> off_t {
+    uses(f, tls::caller());
+    // SAFETY: the caller's own arguments.
+    unsafe { libc_::lseek(f, offset, from) }
+}
+
+/// Calls that may block and use a descriptor.
+macro_rules! blocking {
+    ($($inner:ident $name:ident;)*) => {
+        $(
+            unsafe extern "C-unwind" fn $inner(f: c_int) -> c_int {
+                uses(f, tls::caller());
+                leave();
+                // SAFETY: the caller's own argument.
+                unsafe { libc_::$name(f) }
+            }
+        )*
+    };
+}
+
+blocking! {
+    save fsync;
+    save_contents fdatasync;
+    drain tcdrain;
 }

@@ -301,6 +301,7 @@ pub(crate) unsafe extern "C-unwind" fn make_poll_with(f: c_int) -> c_int {
 }
 
 pub(crate) unsafe extern "C-unwind" fn change_poll(e: c_int, o: c_int, f: c_int, v: *mut epoll_event) -> c_int {
+    lives::uses(e, tls::caller());
     let hook = Hook::enter_outermost();
     // SAFETY: the caller's own arguments.
     let result = unsafe { libc_::epoll_ctl(e, o, f, v) };

@@ -265,8 +265,6 @@ unsafe extern "C-unwind" fn flush(f: *mut FILE) -> c_int {
 unsafe extern "C-unwind" fn close(f: *mut FILE) -> c_int {
     let pc = tls::caller();
     used(f, pc);
-    // SAFETY: the caller's own stream.
-    lives::ends(unsafe { libc::fileno(f) }, pc);
     if let Some(channel) = channel(f, true)
         && let Some(hook) = Hook::enter_outermost()
     {
@@ -279,6 +277,8 @@ unsafe extern "C-unwind" fn close(f: *mut FILE) -> c_int {
     {
         files::changes(&hook, pc, file);
     }
+    // SAFETY: the caller's own stream.
+    lives::ends(unsafe { libc::fileno(f) }, pc);
     // SAFETY: the caller's own argument.
     unsafe { libc_::fclose(f) }
 }

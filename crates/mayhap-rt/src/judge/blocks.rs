@@ -6,11 +6,11 @@
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use libc::c_void;
-use mayhap_wire::judgement::{STACK, Stack};
+use mayhap_wire::judgement::{STACK, Stack, memory};
 
 use super::{Life, shadow};
 use crate::lock::Lock;
-use crate::{calls, sys, tls};
+use crate::{calls, replay, sys, tls};
 
 /// Room before a block; larger if its alignment is.
 const BEFORE: usize = 32;
@@ -18,10 +18,11 @@ const BEFORE: usize = 32;
 const AFTER: usize = 64;
 /// How many blocks are known at a time. Those beyond are the C library's own.
 const RECORDS: usize = 1 << 18;
-/// How many bytes of freed blocks stay out of use.
-const KEPT_BYTES: u64 = 64 << 20;
+/// How many bytes of freed blocks stay out of use. A replay comes to the use soon after the free.
+const KEPT_BYTES: u64 = 32 << 20;
+const KEPT_IN_REPLAYS: u64 = 8 << 20;
 /// How many freed blocks stay out of use.
-const KEPT_BLOCKS: u32 = 1 << 16;
+const KEPT_BLOCKS: u32 = 1 << 15;
 /// Marks the room before a block; the block's own address is mixed in.
 const MAGIC: u64 = 0x6d61_7968_6170_4a75;
 /// What freed memory is filled with, up to [`FILLED`] bytes: as an address it is none.
@@ -70,6 +71,7 @@ impl Record {
         Life {
             start: self.block.load(Ordering::Relaxed),
             bytes: self.size.load(Ordering::Relaxed),
+            memory: memory::BLOCK,
             allocated: Some(&self.allocated),
             freed: freed.then_some(&self.freed),
         }
@@ -113,7 +115,11 @@ static FREED_BYTES: AtomicU64 = AtomicU64::new(0);
 
 /// Makes room for the records; `false` if there is none.
 pub(super) fn prepare() -> bool {
-    let place = sys::map(RECORDS * size_of::<Record>());
+    let bytes = RECORDS * size_of::<Record>();
+    let place = sys::map(bytes);
+    // They are used from the beginning on, and there are many: large pages are faster to get. Where there are none, small ones do.
+    // SAFETY: advice about a fresh mapping.
+    unsafe { sys::call(libc::SYS_madvise, [place as usize, bytes, libc::MADV_HUGEPAGE as usize, 0, 0, 0]) };
     PLACE.store(place.cast(), Ordering::Release);
     !place.is_null()
 }
@@ -271,7 +277,8 @@ fn keep(block: u64, size: u64, freed: &Record) {
     }
     let mut bytes = FREED_BYTES.load(Ordering::Relaxed) + size;
     let mut blocks = FREED_BLOCKS.load(Ordering::Relaxed) + 1;
-    while (bytes > KEPT_BYTES || blocks > KEPT_BLOCKS) && blocks > 1 {
+    let most = if replay::has_schedule() { KEPT_IN_REPLAYS } else { KEPT_BYTES };
+    while (bytes > most || blocks > KEPT_BLOCKS) && blocks > 1 {
         let oldest = OLDEST.load(Ordering::Relaxed);
         let Some(gone) = record(oldest.wrapping_sub(1)) else { break };
         OLDEST.store(gone.next.load(Ordering::Relaxed), Ordering::Relaxed);

@@ -10,19 +10,21 @@
 mod blocks;
 mod descriptors;
 mod objects;
+mod returned;
 mod shadow;
 mod stacks;
 
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 pub(crate) use blocks::Family;
 use blocks::Freed;
 pub(crate) use descriptors::is_there as is_descriptor;
 use libc::{c_int, c_void, siginfo_t, ucontext_t};
-use mayhap_wire::judgement::{Judgement, MAGIC, Stack, error, usage};
+use mayhap_wire::judgement::{Judgement, MAGIC, Stack, error, memory, usage};
 use mayhap_wire::ring::Tag;
 
 use crate::real::real;
+use crate::thread::Thread;
 use crate::{replay, sys};
 
 type Block = *mut c_void;
@@ -145,6 +147,9 @@ fn look_at(address: u64, bytes: u64, how: u32, pc: u64) {
     {
         judge(error::USE_AFTER_FREE, how, (address, bytes), life, pc);
     }
+    if let Some(life) = returned::life(address) {
+        judge(error::USE_AFTER_RETURN, how, (address, bytes), life, pc);
+    }
 }
 
 /// The program runs the code at `pc`, which may be gone: the thread came into the hook before.
@@ -169,7 +174,7 @@ fn uses_left(address: u64, bytes: u64, how: u32, pc: u64) {
     if crate::tls::active().is_some_and(replay::is_at_goal)
         && let Some(left) = replay::returns::at(address)
     {
-        let life = Life { start: left.start(), bytes: left.bytes(), allocated: None, freed: Some(&left.stack) };
+        let life = Life { start: left.start(), bytes: left.bytes(), freed: Some(&left.stack), ..Life::default() };
         judge(error::USE_AFTER_RETURN, how, (address, bytes), life, pc);
     }
 }
@@ -178,6 +183,23 @@ fn uses_left(address: u64, bytes: u64, how: u32, pc: u64) {
 pub(crate) fn stack_begins(start: u64, end: u64) {
     if is_active() {
         stacks::begins(start, end);
+        returned::begins(start);
+    }
+}
+
+/// The calling thread waits in a function that the program has called.
+#[inline]
+pub(crate) fn stands(thread: &Thread) {
+    if is_active() {
+        returned::stands(thread);
+    }
+}
+
+/// The calling thread goes on.
+#[inline]
+pub(crate) fn goes_on(thread: &Thread) {
+    if is_active() {
+        returned::goes_on(thread);
     }
 }
 
@@ -225,18 +247,37 @@ pub(crate) fn operates(tag: Tag, object: u64, pc: u64) {
 fn judge_operation(tag: Tag, object: u64, pc: u64) {
     let how = match tag {
         Tag::Atomic => usage::WRITE,
-        Tag::Acquire | Tag::SharedAcquire | Tag::Release | Tag::AnyRelease | Tag::SemWait | Tag::SemPost => {
-            usage::SYNCHRONISE
-        }
-        Tag::Notify | Tag::NotifyAll | Tag::WaitBegin | Tag::BarrierArrive => usage::SYNCHRONISE,
+        Tag::Acquire | Tag::SharedAcquire | Tag::Release | Tag::AnyRelease => usage::LOCK,
+        Tag::SemWait | Tag::SemPost => usage::SEMAPHORE,
+        Tag::Notify | Tag::NotifyAll | Tag::WaitBegin => usage::CONDITION,
+        Tag::BarrierArrive => usage::BARRIER,
         _ => return,
     };
+    look_at_object(tag, object, how, pc);
+    look_at(object, 1, how, pc);
+}
+
+fn look_at_object(tag: Tag, object: u64, how: u32, pc: u64) {
     if let Some(mut life) = objects::life(object) {
         // One in a block was allocated with it.
         life.allocated = blocks::holding(object).and_then(|record| record.life(false).allocated);
         judge(error::USE_AFTER_FREE, how, (object, 0), life, pc);
+    } else if crate::tls::active().is_some_and(replay::is_at_goal)
+        && let Some(life) = objects::life_on_stack(object)
+    {
+        judge(error::USE_AFTER_RETURN, how, (object, 0), life, pc);
     }
-    look_at(object, 1, how, pc);
+    if !matches!(tag, Tag::Release | Tag::AnyRelease) {
+        objects::taken(object);
+    } else if let Some(life) = objects::life_while_held(object) {
+        judge(error::USE_AFTER_FREE, how, (object, 0), life, pc);
+    }
+}
+
+/// A synchronisation object was initialised, perhaps again.
+#[cold]
+pub(crate) fn initialised(object: u64, pc: u64) {
+    objects::initialised(object, pc);
 }
 
 /// A synchronisation object was destroyed, of which so many bytes show whether it has begun another life.
@@ -285,6 +326,8 @@ struct Life {
     /// Where it begins; 0 if nothing is known.
     start: u64,
     bytes: u64,
+    /// What it is.
+    memory: u32,
     allocated: Option<&'static Stack>,
     freed: Option<&'static Stack>,
 }
@@ -313,6 +356,7 @@ fn judge(what: u32, how: u32, (address, bytes): (u64, u64), life: Life, pc: u64)
     blocks::note_stack(&judgement.used, pc, how == usage::UNKNOWN);
     judgement.block.store(life.start, Ordering::Relaxed);
     judgement.size.store(life.bytes, Ordering::Relaxed);
+    judgement.memory.store(life.memory, Ordering::Relaxed);
     for (to, from) in [(&judgement.allocated, life.allocated), (&judgement.freed, life.freed)] {
         match from {
             Some(from) => copy(from, to),
@@ -331,25 +375,42 @@ fn judge(what: u32, how: u32, (address, bytes): (u64, u64), life: Life, pc: u64)
     }
 }
 
+/// A range that the program has unmapped, or where a library lay.
+struct Unmapped {
+    start: AtomicU64,
+    end: AtomicU64,
+    memory: AtomicU32,
+    stack: Stack,
+}
+
 /// Ranges that the program has unmapped last: they stay reserved, so that their use is a fault.
-static UNMAPPED: [(AtomicU64, AtomicU64, Stack); RANGES] =
-    [const { (AtomicU64::new(0), AtomicU64::new(0), NO_STACK) }; RANGES];
+static UNMAPPED: [Unmapped; RANGES] = [const {
+    Unmapped { start: AtomicU64::new(0), end: AtomicU64::new(0), memory: AtomicU32::new(0), stack: NO_STACK }
+}; RANGES];
 static NEXT_RANGE: AtomicU64 = AtomicU64::new(0);
 const RANGES: usize = 64;
 #[expect(clippy::declare_interior_mutable_const, reason = "the beginning of each entry")]
 const NO_STACK: Stack = Stack {
-    lane: core::sync::atomic::AtomicU32::new(0),
-    depth: core::sync::atomic::AtomicU32::new(0),
+    lane: AtomicU32::new(0),
+    depth: AtomicU32::new(0),
     frames: [const { AtomicU64::new(0) }; mayhap_wire::judgement::STACK],
 };
 
 /// Takes memory away as `munmap` does but keeps its addresses; `false` where `munmap` itself must.
 pub(crate) fn unmap(address: u64, bytes: u64, pc: u64) -> bool {
-    is_active() && bytes > 0 && address.is_multiple_of(4096) && reserve(address, bytes, libc::MAP_FIXED, pc)
+    let what = (memory::MAPPING, libc::MAP_FIXED);
+    is_active() && bytes > 0 && address.is_multiple_of(4096) && reserve(address, bytes, what, pc)
+}
+
+/// Memory was moved away from there: its use is a fault.
+pub(crate) fn moved(address: u64, bytes: u64, pc: u64) {
+    if is_active() && bytes > 0 {
+        reserve(address, bytes, (memory::MAPPING, libc::MAP_FIXED_NOREPLACE), pc);
+    }
 }
 
 /// Reserves memory that the program has given up, or is about to.
-fn reserve(address: u64, bytes: u64, fixed: c_int, pc: u64) -> bool {
+fn reserve(address: u64, bytes: u64, (memory, fixed): (u32, c_int), pc: u64) -> bool {
     let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | fixed) as usize;
     let none = libc::PROT_NONE as usize;
     // SAFETY: the program gives this memory up, or nothing lies there.
@@ -358,15 +419,16 @@ fn reserve(address: u64, bytes: u64, fixed: c_int, pc: u64) -> bool {
         return false;
     }
     let index = NEXT_RANGE.fetch_add(1, Ordering::Relaxed) as usize % RANGES;
-    let (start, end, stack) = &UNMAPPED[index];
-    let (old, old_end) = (start.load(Ordering::Relaxed), end.load(Ordering::Relaxed));
+    let range = &UNMAPPED[index];
+    let (old, old_end) = (range.start.load(Ordering::Relaxed), range.end.load(Ordering::Relaxed));
     if old != 0 {
         // SAFETY: the range was reserved here and nothing else lies there.
         unsafe { sys::call(libc::SYS_munmap, [old as usize, (old_end - old) as usize, 0, 0, 0, 0]) };
     }
-    blocks::note_stack(stack, pc, false);
-    start.store(address, Ordering::Relaxed);
-    end.store(address + bytes, Ordering::Relaxed);
+    blocks::note_stack(&range.stack, pc, false);
+    range.memory.store(memory, Ordering::Relaxed);
+    range.start.store(address, Ordering::Relaxed);
+    range.end.store(address + bytes, Ordering::Relaxed);
     true
 }
 
@@ -377,30 +439,30 @@ static HAS_UNLOADED: AtomicBool = AtomicBool::new(false);
 pub(crate) fn unloaded(low: u64, end: u64, pc: u64) {
     let start = low / 4096 * 4096;
     let bytes = end.next_multiple_of(4096) - start;
-    if is_active() && reserve(start, bytes, libc::MAP_FIXED_NOREPLACE, pc) {
+    if is_active() && reserve(start, bytes, (memory::LIBRARY, libc::MAP_FIXED_NOREPLACE), pc) {
         HAS_UNLOADED.store(true, Ordering::Relaxed);
     }
 }
 
 /// What is known of the unmapped range that an address lies in.
 fn unmapped_life(address: u64) -> Option<Life> {
-    let within = |range: &&(AtomicU64, AtomicU64, Stack)| {
-        (range.0.load(Ordering::Relaxed)..range.1.load(Ordering::Relaxed)).contains(&address)
-    };
-    let (start, end, stack) = UNMAPPED.iter().find(within)?;
-    let start = start.load(Ordering::Relaxed);
-    let bytes = end.load(Ordering::Relaxed) - start;
-    Some(Life { start, bytes, allocated: None, freed: Some(stack) })
+    let within =
+        |range: &&Unmapped| (range.start.load(Ordering::Relaxed)..range.end.load(Ordering::Relaxed)).contains(&address);
+    let range = UNMAPPED.iter().find(within)?;
+    let start = range.start.load(Ordering::Relaxed);
+    let bytes = range.end.load(Ordering::Relaxed) - start;
+    let memory = range.memory.load(Ordering::Relaxed);
+    Some(Life { start, bytes, memory, allocated: None, freed: Some(&range.stack) })
 }
 
 /// The program maps memory at an address of its choice: what was reserved there is the program's again.
 pub(crate) fn mapped(address: u64, bytes: u64) {
     stacks::taken(address, address.saturating_add(bytes));
     let overlaps = |start: u64, end: u64| start < address.saturating_add(bytes) && address < end;
-    for (start, end, _) in &UNMAPPED {
-        if overlaps(start.load(Ordering::Relaxed), end.load(Ordering::Relaxed)) {
-            start.store(0, Ordering::Relaxed);
-            end.store(0, Ordering::Relaxed);
+    for range in &UNMAPPED {
+        if overlaps(range.start.load(Ordering::Relaxed), range.end.load(Ordering::Relaxed)) {
+            range.start.store(0, Ordering::Relaxed);
+            range.end.store(0, Ordering::Relaxed);
         }
     }
 }

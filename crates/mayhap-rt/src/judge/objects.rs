@@ -5,9 +5,10 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use mayhap_wire::judgement::{STACK, Stack};
+use mayhap_wire::judgement::{STACK, Stack, memory};
 
 use super::{Life, blocks};
+use crate::{calls, thread_records, tls};
 
 /// How many are known at a time.
 const KNOWN: usize = 64;
@@ -31,6 +32,10 @@ fn words(address: u64, bytes: u64) -> impl Iterator<Item = u64> {
 }
 
 impl Destroyed {
+    fn life(&'static self) -> Life {
+        Life { start: self.address.load(Ordering::Relaxed), freed: Some(&self.stack), ..Life::default() }
+    }
+
     /// Whether the memory is as the destruction has left it.
     fn is_unchanged(&self) -> bool {
         let (address, bytes) = (self.address.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
@@ -86,7 +91,74 @@ pub(super) fn life(address: u64) -> Option<Life> {
     if MAY_KNOW.load(Ordering::Relaxed) & bit(address) == 0 {
         return None;
     }
-    let is_it = |entry: &&Destroyed| entry.address.load(Ordering::Relaxed) == address && entry.is_unchanged();
-    let entry = ALL.iter().find(is_it)?;
-    Some(Life { start: address, bytes: 0, allocated: None, freed: Some(&entry.stack) })
+    ended(address).filter(|entry| entry.is_unchanged()).map(|entry| entry.life())
+}
+
+/// What is known of an object that was destroyed in a function which has returned since, so that its memory may have changed.
+#[cold]
+pub(super) fn life_on_stack(address: u64) -> Option<Life> {
+    let is_left = || thread_records::all().any(|thread| calls::has_left(thread, address));
+    ended(address).filter(|_| is_left()).map(|entry| entry.life())
+}
+
+fn ended(address: u64) -> Option<&'static Destroyed> {
+    ALL.iter().find(|entry| entry.address.load(Ordering::Relaxed) == address)
+}
+
+/// A lock that was initialised, and that no thread has taken since.
+struct Fresh {
+    address: AtomicU64,
+    /// The thread that did it.
+    owner: AtomicU32,
+    stack: Stack,
+}
+
+static FRESH: [Fresh; KNOWN] = [const {
+    Fresh {
+        address: AtomicU64::new(0),
+        owner: AtomicU32::new(0),
+        stack: Stack {
+            lane: AtomicU32::new(0),
+            depth: AtomicU32::new(0),
+            frames: [const { AtomicU64::new(0) }; STACK],
+        },
+    }
+}; KNOWN];
+static NEXT_FRESH: AtomicU32 = AtomicU32::new(0);
+/// As [`MAY_KNOW`].
+static MAY_BE_FRESH: AtomicU64 = AtomicU64::new(0);
+
+/// The number of the calling thread.
+fn me() -> u32 {
+    tls::active().map_or(0, |thread| thread.identity.owner.load(Ordering::Relaxed))
+}
+
+/// An object is initialised, perhaps again.
+pub(super) fn initialised(address: u64, pc: u64) {
+    taken(address);
+    let entry = &FRESH[NEXT_FRESH.fetch_add(1, Ordering::Relaxed) as usize % KNOWN];
+    blocks::note_stack(&entry.stack, pc, false);
+    entry.owner.store(me(), Ordering::Relaxed);
+    entry.address.store(address, Ordering::Relaxed);
+    MAY_BE_FRESH.fetch_or(bit(address), Ordering::Relaxed);
+}
+
+fn fresh(address: u64) -> Option<&'static Fresh> {
+    let may_be = MAY_BE_FRESH.load(Ordering::Relaxed) & bit(address) != 0;
+    FRESH.iter().find(|entry| may_be && entry.address.load(Ordering::Relaxed) == address)
+}
+
+/// A thread takes the lock, or uses it otherwise.
+#[inline]
+pub(super) fn taken(address: u64) {
+    if let Some(entry) = fresh(address) {
+        entry.address.store(0, Ordering::Relaxed);
+    }
+}
+
+/// What is known of a lock that the calling thread is about to release, if another one has initialised it since it was taken.
+#[inline]
+pub(super) fn life_while_held(address: u64) -> Option<Life> {
+    let entry = fresh(address).filter(|entry| entry.owner.load(Ordering::Relaxed) != me())?;
+    Some(Life { start: address, memory: memory::RENEWED, freed: Some(&entry.stack), ..Life::default() })
 }

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use mayhap_wire::judgement::{STACK, Stack};
+use mayhap_wire::judgement::{STACK, Stack, memory};
 
 use super::{Life, blocks};
 
@@ -70,5 +70,5 @@ pub(super) fn life(address: u64) -> Option<Life> {
         |entry: &&Ended| (entry.start.load(Ordering::Relaxed)..entry.end.load(Ordering::Relaxed)).contains(&address);
     let entry = ALL.iter().find(holds)?;
     let (start, end) = (entry.start.load(Ordering::Relaxed), entry.end.load(Ordering::Relaxed));
-    Some(Life { start, bytes: end - start, allocated: None, freed: Some(&entry.stack) })
+    Some(Life { start, bytes: end - start, memory: memory::STACK, allocated: None, freed: Some(&entry.stack) })
 }

@@ -182,6 +182,13 @@ pub(crate) fn is_next(thread: &Thread, kind: u8, pc: u64, object: u64) -> bool {
             .is_some_and(|step| is(step, kind, pc, object))
 }
 
+/// Whether the thread has nothing left to do before the goal, which others have yet to reach.
+pub(crate) fn is_beyond(thread: &Thread) -> bool {
+    let (Some(head), Some(slot)) = (map::head().filter(|_| active()), slot(thread)) else { return false };
+    let is_leading = (1..=head.leading).contains(&slot.cursor.load(Ordering::Relaxed));
+    head.mode.load(Ordering::Acquire) == mode::FOLLOWING && !is_leading && slot.target == 0 && slot.complete == 0
+}
+
 /// Holds the thread back until it is its turn to do this. It holds the token before and after. Recordings pay one test.
 #[inline(always)]
 pub(crate) fn hold_back(token: Token<'_>, thread: &'static Thread, kind: u8, pc: u64, object: u64) -> Decision {

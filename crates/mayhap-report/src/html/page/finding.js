@@ -44,7 +44,8 @@ function lifeView(life, paper) {
     'ol',
     { class: 'life', 'aria-label': 'The life of the memory' },
     life.map((moment) => el('li', {},
-      el('b', {}, moment.what), moment.thread ? ` ${moment.what === 'shared' ? 'with' : 'by'} ${moment.thread}` : '',
+      moment.what === 'ended' && `${moment.thread || 'the thread'} `, el('b', {}, moment.what === 'left' ? 'its function returned' : moment.what),
+      moment.what !== 'ended' && moment.thread ? ` ${{ shared: 'with', left: 'in' }[moment.what] ?? 'by'} ${moment.thread}` : '',
       moment.source && el('span', { class: 'path' }, ` ${place(moment.source)}`),
       moment.stack?.length > 1 && stackView('Stack', moment.stack, paper),
     )),
@@ -53,7 +54,7 @@ function lifeView(life, paper) {
 
 /** One event of the finding: who, what, where, under which locks. */
 function sideView(report, finding, side, paper) {
-  const ends = { object: 'destroys', descriptor: 'closes', library: 'unloads', local: 'leaves the function of' }[side.object_kind] ?? 'frees';
+  const ends = { object: 'destroys', descriptor: 'closes', library: 'unloads', local: 'returns from the function of', stack: 'ends, and with it' }[side.object_kind] ?? 'frees';
   const does = side.frees ? ends : side.object_kind && side.object_kind !== 'local' ? 'uses' : VERB_FORMS[side.op] ?? side.op;
   const waits = side.role === 'blocked' && BLOCKED_VERBS[side.op];
   const verb = finding.kind === 'deadlock' ? 'waits for' : waits || does;
