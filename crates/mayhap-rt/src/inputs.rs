@@ -11,6 +11,7 @@ use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use libc::{c_int, c_long, c_uint, c_void, clockid_t, pid_t, size_t, ssize_t, time_t, timespec, timeval};
 use mayhap_wire::ring::{Tag, source, state};
 
+use crate::channels::positions::{self, From};
 use crate::hook::{self, Hook};
 use crate::real::real;
 use crate::tls::{self, exports};
@@ -37,6 +38,12 @@ mod libc_real {
         fn getentropy(place: *mut c_void, bytes: size_t) -> c_int;
         fn rand() -> c_int;
         fn random() -> c_long;
+        fn srand(seed: c_uint) -> ();
+        fn srandom(seed: c_uint) -> ();
+        fn drand48() -> f64;
+        fn lrand48() -> c_long;
+        fn mrand48() -> c_long;
+        fn srand48(seed: c_long) -> ();
         fn getpid() -> pid_t;
     }
 }
@@ -49,6 +56,12 @@ exports! {
     getentropy => entropy;
     rand => next_rand;
     random => next_random;
+    srand => seed;
+    srandom => seed_long;
+    drand48 => next_fraction;
+    lrand48 => next_positive;
+    mrand48 => next_signed;
+    srand48 => seed_48;
     getpid => process;
 }
 
@@ -255,6 +268,7 @@ unsafe extern "C" fn entropy(place: *mut c_void, bytes: size_t) -> c_int {
 }
 
 unsafe extern "C" fn next_rand() -> c_int {
+    positions::takes(From::Rand, tls::caller());
     let call = || {
         // SAFETY: no precondition.
         unsafe { libc_real::rand() }
@@ -263,11 +277,48 @@ unsafe extern "C" fn next_rand() -> c_int {
 }
 
 unsafe extern "C" fn next_random() -> c_long {
+    positions::takes(From::Rand, tls::caller());
     let call = || {
         // SAFETY: no precondition.
         unsafe { libc_real::random() }
     };
     ask(source::RANDOM_LONG, state::USES_RAND, core::ptr::null_mut(), 0, |r| r, call)
+}
+
+unsafe extern "C" fn seed(seed: c_uint) {
+    positions::sets(From::Rand, tls::caller());
+    // SAFETY: no precondition.
+    unsafe { libc_real::srand(seed) }
+}
+
+unsafe extern "C" fn seed_long(seed: c_uint) {
+    positions::sets(From::Rand, tls::caller());
+    // SAFETY: no precondition.
+    unsafe { libc_real::srandom(seed) }
+}
+
+unsafe extern "C" fn next_fraction() -> f64 {
+    positions::takes(From::Rand48, tls::caller());
+    // SAFETY: no precondition.
+    unsafe { libc_real::drand48() }
+}
+
+unsafe extern "C" fn next_positive() -> c_long {
+    positions::takes(From::Rand48, tls::caller());
+    // SAFETY: no precondition.
+    unsafe { libc_real::lrand48() }
+}
+
+unsafe extern "C" fn next_signed() -> c_long {
+    positions::takes(From::Rand48, tls::caller());
+    // SAFETY: no precondition.
+    unsafe { libc_real::mrand48() }
+}
+
+unsafe extern "C" fn seed_48(seed: c_long) {
+    positions::sets(From::Rand48, tls::caller());
+    // SAFETY: no precondition.
+    unsafe { libc_real::srand48(seed) }
 }
 
 unsafe extern "C" fn process() -> pid_t {

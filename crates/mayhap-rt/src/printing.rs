@@ -1,4 +1,4 @@
-//! Text that the C library prints or formats for the program: it reads the format and the strings, and writes the buffer.
+//! Text that the C library prints or formats for the program: it reads the format and the strings, and writes the buffer. What it scans, it takes from a stream.
 //!
 //! The functions take any number of arguments, so the runtime notes what they will read and write, and continues with the real function as if
 //! it were not there.
@@ -8,6 +8,7 @@ use core::ffi::CStr;
 use libc::{FILE, c_char, c_int, size_t};
 use mayhap_wire::ring::Tag;
 
+use crate::channels::positions::{self, From};
 use crate::channels::streams;
 use crate::hook::Hook;
 use crate::pass_on::{Registers, pass_on};
@@ -69,12 +70,16 @@ struct Shape {
     listed: bool,
     buffer: usize,
     room: usize,
-    /// The stream that it is printed to.
+    /// The stream that it is printed to, or read from.
     stream: usize,
+    /// It reads from the stream, or from standard input.
+    takes: bool,
 }
 
 const NONE: usize = usize::MAX;
-const PRINTS: Shape = Shape { text: NONE, format: 0, listed: false, buffer: NONE, room: NONE, stream: NONE };
+const PRINTS: Shape =
+    Shape { text: NONE, format: 0, listed: false, buffer: NONE, room: NONE, stream: NONE, takes: false };
+const SCANS: Shape = Shape { format: NONE, takes: true, ..PRINTS };
 
 /// Notes what a call reads and writes.
 ///
@@ -84,10 +89,14 @@ unsafe fn note(shape: &Shape, registers: *const Registers, stack: *const u64, pc
     if openmp::is_library(pc) {
         return;
     }
-    let Some(mut hook) = Hook::enter_outermost() else { return };
-    hook.announces();
     // SAFETY: as the caller vouches.
     let general = unsafe { &(*registers).general };
+    if shape.takes {
+        let stream = general.get(shape.stream).map_or_else(streams::standard_input, |&stream| stream as *mut FILE);
+        return positions::takes(From::stream(stream), pc);
+    }
+    let Some(mut hook) = Hook::enter_outermost() else { return };
+    hook.announces();
     let blocks = general.get(shape.stream).is_some_and(|&stream| streams::announces(&hook, stream as *mut FILE, pc));
     // SAFETY: as the caller vouches.
     unsafe { note_memory(&hook, shape, registers, stack, pc) };
@@ -209,6 +218,14 @@ macro_rules! prints {
 }
 
 pass_on! {
+    scanf find_scanf prints!(SCANS);
+    vscanf find_vscanf prints!(SCANS);
+    fscanf find_fscanf prints!(Shape { stream: 0, ..SCANS });
+    vfscanf find_vfscanf prints!(Shape { stream: 0, ..SCANS });
+    __isoc99_scanf find_scanf_99 prints!(SCANS);
+    __isoc99_vscanf find_vscanf_99 prints!(SCANS);
+    __isoc99_fscanf find_fscanf_99 prints!(Shape { stream: 0, ..SCANS });
+    __isoc99_vfscanf find_vfscanf_99 prints!(Shape { stream: 0, ..SCANS });
     puts find_puts prints!(Shape { text: 0, format: NONE, ..PRINTS });
     perror find_perror prints!(Shape { text: 0, format: NONE, ..PRINTS });
     printf find_printf prints!(PRINTS);

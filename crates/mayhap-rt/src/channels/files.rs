@@ -16,7 +16,7 @@ use mayhap_wire::ring::{AtomicKind, Tag, atomic_word};
 use super::descriptors::{self, Descriptor};
 use super::lives;
 use super::pairs::{self, Table};
-use crate::file_words::{CONTENTS, FOLDERS, NAMES, WORDS};
+use crate::file_words::{CONTENTS, FOLDERS, NAMES, POSITIONS, WORDS};
 use crate::hook::Hook;
 use crate::real::real;
 use crate::tls::{self, exports};
@@ -111,6 +111,9 @@ exports! {
 /// The word of each file, by its key.
 static NUMBERS: Table<2> = Table::new();
 static NEXT: AtomicU64 = AtomicU64::new(0);
+/// The word of each position, by the key of what it is a position in.
+static POSITIONS_OF: Table<2> = Table::new();
+static NEXT_POSITION: AtomicU64 = AtomicU64::new(0);
 /// The order of all accesses to the words, as compilers number it.
 const STRONGEST: u8 = 5;
 
@@ -152,12 +155,26 @@ impl Word {
         Word(1 + NAMES + number.load(Ordering::Relaxed) as usize % CONTENTS)
     }
 
+    /// The word of what is taken next from something that has this key.
+    pub(super) fn of_position(key: u64) -> Word {
+        let number = &POSITIONS_OF.entry(key)[1];
+        if number.load(Ordering::Relaxed) == 0 {
+            number.store(1 + NEXT_POSITION.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        }
+        Word(1 + NAMES + CONTENTS + number.load(Ordering::Relaxed) as usize % POSITIONS)
+    }
+
     fn record(self, hook: &Hook, pc: u64, kind: AtomicKind) {
+        self.operate(hook, pc, kind, atomic_word(kind, STRONGEST, 8));
+        hook.sync_point();
+    }
+
+    /// Records an operation that `word` describes, which counts changes.
+    pub(super) fn operate(self, hook: &Hook, pc: u64, kind: AtomicKind, word: u64) {
         let found = self.place().load(Ordering::Relaxed);
         let written = found + u64::from(kind != AtomicKind::Load);
         self.place().store(written, Ordering::Relaxed);
-        hook.record(Tag::Atomic, pc, &[self.address(), atomic_word(kind, STRONGEST, 8), found, written]);
-        hook.sync_point();
+        hook.record(Tag::Atomic, pc, &[self.address(), word, found, written]);
     }
 
     fn hold_back(self, hook: &Hook, pc: u64) {

@@ -16,6 +16,7 @@ pub(crate) mod file_locks;
 pub(crate) mod files;
 mod lives;
 mod pairs;
+pub(crate) mod positions;
 pub(crate) mod queues;
 pub(crate) mod readiness;
 pub(crate) mod services;

@@ -9,6 +9,7 @@ use mayhap_wire::judgement::usage;
 use mayhap_wire::ring::{Tag, source};
 
 use super::descriptors::{self, Descriptor};
+use super::positions::{self, From};
 use super::{Channel, files, lives, pairs};
 use crate::blocking::leave;
 use crate::hook::Hook;
@@ -38,6 +39,7 @@ exports! {
     fgetc => take_byte;
     getc => take_byte;
     _IO_getc => take_byte;
+    getchar => take_standard_byte;
     getline => take_line;
     getdelim => take_until;
     __getdelim => take_until;
@@ -107,6 +109,8 @@ fn takes<R: Copy>(stream: *mut FILE, call: impl FnOnce() -> R, filled: impl FnOn
     let channel = channel(stream, false);
     if channel.is_some() {
         leave();
+    } else {
+        positions::takes(From::stream(stream), pc);
     }
     let result = match files::of_stream(stream) {
         Some(file) if channel.is_none() => files::reads(file, call),
@@ -148,6 +152,15 @@ fn puts<R>(stream: *mut FILE, buffer: *const c_void, bytes: usize, call: impl Fn
         leave();
     }
     call()
+}
+
+/// The stream that is standard input.
+pub(crate) fn standard_input() -> *mut FILE {
+    unsafe extern "C" {
+        static stdin: *mut FILE;
+    }
+    // SAFETY: the C library's own variable.
+    unsafe { stdin }
 }
 
 /// Something is about to be put into a stream by a call that has other arguments, too.
@@ -208,6 +221,11 @@ unsafe extern "C-unwind" fn take_byte(f: *mut FILE) -> c_int {
     // SAFETY: the caller's own argument.
     let call = || answers(f, pc, unsafe { libc_::fgetc(f) }.into(), (core::ptr::null_mut(), 0), 0) as c_int;
     takes(f, call, |_| NOTHING)
+}
+
+unsafe extern "C-unwind" fn take_standard_byte() -> c_int {
+    // SAFETY: standard input is a stream.
+    unsafe { take_byte(standard_input()) }
 }
 
 /// A line lies in memory that the library may have allocated.

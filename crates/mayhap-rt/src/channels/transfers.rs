@@ -8,6 +8,7 @@ use mayhap_wire::channel::{ALL, flag};
 use mayhap_wire::ring::{Tag, source};
 
 use super::descriptors::{self, Descriptor};
+use super::positions::{self, From};
 use super::{Channel, Form, Wait, fails, files, lives, own, pairs, signals, wait_until_ready};
 use crate::blocking::leave;
 use crate::hook::Hook;
@@ -146,11 +147,17 @@ fn is_outside(what: Descriptor) -> bool {
     }
 }
 
+/// Stands for flags where the call itself says which part of a file it reads.
+const AT_PLACE: c_int = c_int::MIN;
+
 /// A call that fills buffers with as many bytes as it returns.
 fn fills(fd: c_int, buffers: Buffers<'_>, flags: c_int, call: impl FnOnce() -> ssize_t) -> ssize_t {
     let pc = tls::caller();
     lives::uses(fd, pc);
     let (what, channel) = source_of(fd);
+    if channel.is_none() && flags != AT_PLACE {
+        positions::takes(From::Descriptor(fd), pc);
+    }
     let is_input =
         buffers.0.len() == 1 && channel.is_none_or(|channel| !pairs::is_own(channel.key)) && is_outside(what);
     let answer = || match buffers.0 {
@@ -288,7 +295,7 @@ pub(crate) unsafe extern "C-unwind" fn take_read(f: c_int, p: *mut c_void, n: si
 
 pub(crate) unsafe extern "C-unwind" fn take_pread(f: c_int, p: *mut c_void, n: size_t, o: off_t) -> ssize_t {
     // SAFETY: the caller's own arguments.
-    fills(f, Buffers(&one(p, n)), 0, || unsafe { libc_::pread(f, p, n, o) })
+    fills(f, Buffers(&one(p, n)), AT_PLACE, || unsafe { libc_::pread(f, p, n, o) })
 }
 
 unsafe extern "C-unwind" fn take_recv(f: c_int, p: *mut c_void, n: size_t, o: c_int) -> ssize_t {

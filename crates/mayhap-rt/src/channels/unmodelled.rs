@@ -57,9 +57,11 @@ noted! {
     readlink => read_link;
     readlinkat => read_link_at;
     scandir => list_folder;
+    sem_getvalue => look_at_semaphore;
     shmctl => look_at_segment;
     statfs => look_at_file_system;
     statvfs => look_at_volume;
+    strtok => next_word;
     timer_getoverrun => count_overruns;
     timer_gettime => look_at_timer;
     timerfd_gettime => look_at_timer_descriptor;

@@ -86,6 +86,7 @@ pub fn rewrite(text: &str, in_front: &HashSet<&str>) -> Option<String> {
         unhooked: unhooked_locals::find(text),
         partial: partial_writes::find(text),
         number: 0,
+        source: None,
         in_function: false,
         in_section: false,
     };
@@ -155,6 +156,8 @@ struct Writer<'a> {
     partial: HashSet<usize>,
     /// Of the line.
     number: usize,
+    /// File and line of the last place in the source that has a line.
+    source: Option<String>,
     /// The line is inside a function: assembly there is code.
     in_function: bool,
     /// Inline assembly has gone to another section.
@@ -212,6 +215,9 @@ impl<'a> Writer<'a> {
             }
             return self.line(line);
         }
+        if let Some(place) = code.strip_prefix(".loc") {
+            return self.source_line(line, place);
+        }
         if code.starts_with('.') {
             if !HARMLESS.iter().any(|harmless| code.starts_with(harmless)) {
                 self.close();
@@ -256,6 +262,20 @@ impl<'a> Writer<'a> {
             }
         }
         self.line(line);
+    }
+
+    /// Writes what line of the source follows. Code that clang merged or made anew has line 0, which GNU's assembler passes over: such code would seem to
+    /// be at the column of the statement before. It gets that statement's line, and no column.
+    fn source_line(&mut self, line: &str, place: &str) {
+        let mut words = place.split_whitespace();
+        let (file, number) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+        match &self.source {
+            Some(last) if number == "0" => self.line(&format!("\t.loc\t{last} 0")),
+            _ => self.line(line),
+        }
+        if number != "0" {
+            self.source = Some(format!("{file} {number}"));
+        }
     }
 
     /// Notes where functions begin and end.

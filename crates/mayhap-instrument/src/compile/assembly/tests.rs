@@ -38,6 +38,14 @@ pub(super) const FOLLOWS: &str = "cmpq 64(%r9), %r10";
 const TELL: &str = "call *__mayhap_entered@GOTPCREL(%rip)";
 const LEAVE: &str = "call *__mayhap_leaving@GOTPCREL(%rip)";
 
+/// GNU's assembler passes over line 0, so that what follows would have the column of what came before.
+#[test]
+fn code_without_a_line_has_no_column() {
+    let lines = [".loc 1 0 3", ".loc 1 5 3", "call __tsan_func_entry", ".loc 0 0 9 is_stmt 0", "nop", ".loc 1 6 2"];
+    let places: Vec<String> = all(&lines).into_iter().filter(|line| line.starts_with(".loc")).collect();
+    assert_eq!(places, [".loc 1 0 3", ".loc 1 5 3", ".loc 1 5 0", ".loc 1 6 2"]);
+}
+
 #[test]
 fn what_clang_writes_is_understood_too() {
     let out = rewritten(&[
