@@ -49,8 +49,8 @@ pub struct Proven {
 
 /// Checks a manifest; the error says what is wrong, and with which run.
 pub fn check(manifest: &Manifest) -> Result<Proven, String> {
-    if manifest.format != FORMAT || manifest.version != 1 {
-        return Err(format!("not a manifest: \"format\": \"{FORMAT}\", version 1, is missing"));
+    if manifest.format != FORMAT || manifest.version != 2 {
+        return Err(format!("not a manifest: \"format\": \"{FORMAT}\", version 2, is missing"));
     }
     let runs = unfold(manifest)?;
     let mut tree = Tree::default();

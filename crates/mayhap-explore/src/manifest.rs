@@ -18,7 +18,7 @@ use crate::systematic::key;
 
 /// How the format is called, and which version is written.
 pub const FORMAT: &str = "mayhap-manifest";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// All executions of a program on one input.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

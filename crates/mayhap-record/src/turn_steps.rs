@@ -258,15 +258,9 @@ impl Reader {
         match tag {
             Tag::Switch => self.thread = argument,
             Tag::Site => self.sites.define(argument, first),
-            Tag::Step => {
-                self.end_step();
-                self.steps.push(TurnStep { thread: self.thread, code: 0, operations: Vec::new() });
-            }
+            Tag::Step => self.begin_step(),
             Tag::End => self.put(Operation::End),
-            Tag::Fork => {
-                self.heap.start(self.thread, first as u32);
-                self.put(Operation::Fork(first as u32));
-            }
+            Tag::Fork => self.fork(first as u32),
             Tag::Join => self.put(Operation::Join(first as u32)),
             Tag::Tried => self.tries = first == 0,
             // An attempt that succeeded could have come while the lock was held.
@@ -328,6 +322,16 @@ impl Reader {
             Tag::Doubt => self.put(Operation::Unclear(UNCLEAR[3])),
             _ => {}
         }
+    }
+
+    fn begin_step(&mut self) {
+        self.end_step();
+        self.steps.push(TurnStep { thread: self.thread, code: 0, operations: Vec::new() });
+    }
+
+    fn fork(&mut self, child: u32) {
+        self.heap.start(self.thread, child);
+        self.put(Operation::Fork(child));
     }
 
     fn choice(&mut self, kind: u32, alternatives: u32, taken: u32) {
