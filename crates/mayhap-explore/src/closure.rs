@@ -4,21 +4,24 @@
 //!
 //! 1. **Runs are a function of their schedules**: where two runs let the same threads make steps, the steps are the same.
 //! 2. **Closed**: for every two steps of a run that conflict, are of different threads and that nothing else orders, some run does the same up to the first one, and
-//!    then lets a thread go on that is the first on a way to the second which leaves the first out (an *initial*: Abdulla, Aronis, Jonsson, Sagonas, POPL 2014). Of
-//!    several earlier steps that conflict at the same eight bytes, or at the same lock, the last counts (Flanagan, Godefroid, POPL 2005). If no initial can go on
-//!    there, there is a run for each thread that can. A set of runs that is closed in this sense has every execution, up to the order of steps that do not conflict.
+//!    then lets a thread go on that is the first on a way to the second which leaves the first out (an *initial*: Abdulla, Aronis, Jonsson, Sagonas, POPL 2014). Of several earlier steps that conflict at the same eight bytes, or at the same lock, those count that come before no
+//!    other of them. If no initial can go on there, there is a run for each thread that can. A set of runs that is closed in this sense has every execution, up to the
+//!    order of steps that do not conflict. **Sleep sets** (Godefroid, LNCS 1032): where several threads are run at a state, a thread *sleeps* in the runs of those that were
+//!    first run after it, until a step conflicts with its own. An initial that sleeps needs no run, and nothing is asked of a run from where a sleeping thread goes on,
+//!    except that a run goes on there with a thread that does not sleep, if one can.
 //!    **Choices**: where a step makes a choice, some run does the same up to it for each alternative.
 //! 3. **Nothing unseen**: no step says that something decided its way which the recording does not see, threads have ended where the program ended well, a notify that found
 //!    several threads waiting made a choice among them, and no step in a conflict has both a plain write and a plain read after it.
-//! 4. **Classes**: two runs are of one class exactly if each thread read the same in both; each class names its first run.
+//! 4. **Classes**: two runs are of one class exactly if each thread read the same in both, and its attempts had the same results; each class names its first run.
 //!
-//! Cost: as for exploring, without the runs. This module uses [`crate::manifest`] for the format and [`crate::steps_text`] to read steps, and nothing else of this crate.
+//! Cost: as for exploring, without the runs. This module and [`crate::classes`] use [`crate::manifest`] for the format and [`crate::steps_text`] to read steps, and nothing else of this crate.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mayhap_record::{Operation, TurnStep};
 use mayhap_wire::ring::choice;
 
+use crate::classes::classes;
 use crate::manifest::{FORMAT, Manifest, Reversal};
 use crate::steps_text;
 
@@ -26,6 +29,8 @@ use crate::steps_text;
 const ROUNDS: usize = 3;
 /// Waits of a thread that end before they were woken; further ones are not tried.
 const MOST_EARLY: usize = 2;
+/// Threads whose steps touch more places never sleep.
+const MOST_PLACES: usize = 64;
 /// The most steps of all runs.
 const MOST_STEPS: usize = 100_000_000;
 
@@ -42,21 +47,10 @@ pub struct Proven {
     pub cut_loops: bool,
 }
 
-/// What one thread read, in order.
-type Reads = Vec<Seen>;
-
-/// What a read saw: a value, or where the recording has none, for each byte the thread and the number of its write. Or a call that failed by choice.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Seen {
-    Value(u64),
-    Writes(Vec<Option<(u32, u32)>>),
-    Failed(u32, u32),
-}
-
 /// Checks a manifest; the error says what is wrong, and with which run.
 pub fn check(manifest: &Manifest) -> Result<Proven, String> {
-    if manifest.format != FORMAT || manifest.version != 1 {
-        return Err(format!("not a manifest: \"format\": \"{FORMAT}\", version 1, is missing"));
+    if manifest.format != FORMAT || manifest.version != 2 {
+        return Err(format!("not a manifest: \"format\": \"{FORMAT}\", version 2, is missing"));
     }
     let runs = unfold(manifest)?;
     let mut tree = Tree::default();
@@ -68,10 +62,12 @@ pub fn check(manifest: &Manifest) -> Result<Proven, String> {
     for (number, (steps, path)) in runs.iter().zip(&paths).enumerate() {
         let run = &manifest.runs[number];
         let at = |wrong: String| format!("run {number}: {wrong}");
-        let order = Order::of(steps);
+        let mut order = Order::of(steps);
         nothing_unseen(&order, steps, run.success).map_err(at)?;
+        let end = tree.awake_until(steps, path).map_err(at)?;
+        order.conflicts.retain(|(_, later)| *later < end);
         closed(&tree, &order, steps, (path, &paths), &run.reversals).map_err(at)?;
-        all_alternatives(&tree, steps, path).map_err(at)?;
+        all_alternatives(&tree, &steps[..end], path).map_err(at)?;
         proven.reversals += order.conflicts.len();
         proven.cut_loops |= order.cut;
     }
@@ -111,11 +107,14 @@ pub fn unfold(manifest: &Manifest) -> Result<Vec<Vec<TurnStep>>, String> {
 type Ways = Vec<(Vec<u32>, usize)>;
 
 /// The steps of all runs as a tree: nodes are states, by numbers, and edges are threads with what came of their choices.
-#[derive(Default)]
 struct Tree {
     next: HashMap<(usize, u32), Ways>,
     /// The step that led to each state but the first.
     steps: Vec<TurnStep>,
+    /// For each state, the threads that were run there in the order of their first runs, as the states that they first led to.
+    children: Vec<Vec<usize>>,
+    /// For each state, the threads that sleep there, likewise.
+    sleeping: Vec<Vec<usize>>,
 }
 
 impl Tree {
@@ -126,6 +125,7 @@ impl Tree {
             let from = path[nth];
             let taken = taken(step);
             let ways = self.next.entry((from, step.thread)).or_default();
+            let is_first = ways.is_empty();
             match ways.iter().find(|(known, _)| *known == taken) {
                 Some((_, known)) if self.steps[known - 1] != *step => {
                     return Err(format!("step {nth} is another one than in an earlier run of the same schedule"));
@@ -135,10 +135,79 @@ impl Tree {
                     self.steps.push(step.clone());
                     ways.push((taken, self.steps.len()));
                     path.push(self.steps.len());
+                    self.send_to_sleep(from, step, is_first);
                 }
             }
         }
         Ok(path)
+    }
+
+    /// Which threads sleep in the last state, to which a step led from another one.
+    fn send_to_sleep(&mut self, from: usize, step: &TurnStep, is_first: bool) {
+        let others = self.children[from].iter().take_while(|child| self.thread(**child) != step.thread);
+        let mut sleeping = self.sleeping[from].clone();
+        let is_new =
+            |child: &&usize| self.sleeping[from].iter().all(|known| self.thread(*known) != self.thread(**child));
+        sleeping.extend(others.filter(is_new));
+        sleeping.retain(|child| self.thread(*child) != step.thread && self.is_apart(*child, step));
+        if is_first {
+            self.children[from].push(self.steps.len());
+        }
+        self.children.push(Vec::new());
+        self.sleeping.push(sleeping);
+    }
+
+    /// The thread whose step led to a state.
+    fn thread(&self, state: usize) -> u32 {
+        self.steps[state - 1].thread
+    }
+
+    /// Whether the step that led to a state makes no choice and does not conflict with another one.
+    fn is_apart(&self, state: usize, other: &TurnStep) -> bool {
+        let step = &self.steps[state - 1];
+        let mine: Vec<_> = step.operations.iter().flat_map(touched_or_awaited).collect();
+        let clear = |step: &TurnStep| {
+            !step.operations.iter().any(|o| matches!(o, Operation::Unclear(_)))
+                && step.operations.iter().flat_map(touched_or_awaited).count() <= MOST_PLACES
+        };
+        clear(step)
+            && step.choices().next().is_none()
+            && clear(other)
+            && !other.operations.iter().flat_map(touched_or_awaited).any(|(place, bytes, changes)| {
+                mine.iter().any(|m| m.0 == place && m.1 & bytes != 0 && (m.2 || changes))
+            })
+    }
+
+    fn sleeps(&self, state: usize, thread: u32) -> bool {
+        self.sleeping[state].iter().any(|child| self.thread(*child) == thread)
+    }
+
+    /// How many steps a run makes before a sleeping thread goes on. Somebody else must do so in another run, if one can.
+    fn awake_until(&self, steps: &[TurnStep], path: &[usize]) -> Result<usize, String> {
+        let Some(at) = (0..steps.len()).find(|at| self.sleeps(path[*at], steps[*at].thread)) else {
+            return Ok(steps.len());
+        };
+        let awake: Vec<u32> =
+            able_before(steps, at).into_iter().filter(|thread| !self.sleeps(path[at], *thread)).collect();
+        if awake.is_empty() || awake.iter().any(|thread| self.next.contains_key(&(path[at], *thread))) {
+            return Ok(at);
+        }
+        Err(format!("at step {at} only threads go on whose runs are explored elsewhere, and others could"))
+    }
+}
+
+impl Default for Tree {
+    fn default() -> Tree {
+        Tree { next: HashMap::new(), steps: Vec::new(), children: vec![Vec::new()], sleeping: vec![Vec::new()] }
+    }
+}
+
+/// Where an operation acts, and that threads end or are waited for.
+fn touched_or_awaited(operation: &Operation) -> Vec<(Place, u8, bool)> {
+    match operation {
+        Operation::End => vec![(Place::Ends, 1, false)],
+        Operation::Join(_) | Operation::Blocked(0) => vec![(Place::Ends, 1, true)],
+        _ => touched(operation),
     }
 }
 
@@ -181,20 +250,20 @@ fn closed(
             return Err(format!("{what}, and no run is named that shows it"));
         };
         let state = path[earlier];
-        let leads = |thread: &u32| tree.next.get(&(state, *thread));
         let initials = order.initials(earlier, later);
         match run {
             Some(run) => {
                 let after = paths.get(run as usize).and_then(|path| path.get(earlier..=earlier + 1));
-                let leads_there = |(_, next): &(Vec<u32>, usize)| after == Some(&[state, *next]);
-                let shows = |thread: &u32| leads(thread).is_some_and(|ways| ways.iter().any(leads_there));
-                if !initials.iter().any(shows) {
+                let thread = after.filter(|after| after[0] == state).map(|after| tree.thread(after[1]));
+                if !thread.is_some_and(|thread| initials.contains(&thread)) {
                     return Err(format!("{what}, and run {run} does not show it"));
                 }
             }
+            None if initials.iter().any(|thread| tree.sleeps(state, *thread)) => {}
             None => {
                 let able = able_before(steps, earlier);
-                if initials.iter().any(|thread| able.contains(thread)) || !able.iter().all(|t| leads(t).is_some()) {
+                let is_run = |thread: &u32| tree.next.contains_key(&(state, *thread)) || tree.sleeps(state, *thread);
+                if initials.iter().any(|thread| able.contains(thread)) || !able.iter().all(is_run) {
                     return Err(format!("{what}, and no run shows it"));
                 }
             }
@@ -237,6 +306,10 @@ struct Order {
 enum Place {
     Memory(u64),
     Object(u64),
+    /// Threads end, and others wait for that.
+    Ends,
+    /// Threads are started.
+    Forks,
 }
 
 /// What a step does at a place: which of the eight bytes, whether it changes them, and the operation on the object.
@@ -254,6 +327,7 @@ impl Order {
         // What each thread knows of the others: after its last step, or where it was started.
         let mut knows: HashMap<u32, BTreeMap<u32, u32>> = HashMap::new();
         let mut last: HashMap<u32, (usize, usize)> = HashMap::new();
+        let mut parked: BTreeSet<u32> = BTreeSet::new();
         let mut early: HashMap<u32, usize> = HashMap::new();
         for (at, step) in steps.iter().enumerate() {
             let thread = step.thread;
@@ -262,7 +336,7 @@ impl Order {
             let mut after = before.clone();
             after.insert(thread, number);
             let rounds = match last.get(&thread) {
-                Some(&(earlier, rounds)) if only_reads_again(&steps[earlier], step) => rounds + 1,
+                Some(&(earlier, rounds)) if only_looks_again(&steps[earlier], step) => rounds + 1,
                 _ => 0,
             };
             last.insert(thread, (at, rounds));
@@ -273,15 +347,14 @@ impl Order {
                 for (place, bytes, changes) in touched(operation) {
                     let deed = Deed { step: at, bytes, changes, operation };
                     let earlier = places.entry(place).or_default();
-                    if let Some(conflict) = order.last_conflict(earlier, &deed, thread, &before)
-                        && rounds < ROUNDS
-                    {
-                        order.conflicts.insert((conflict, at));
+                    if rounds < ROUNDS {
+                        let conflicts = order.last_conflicts(earlier, &deed, thread, &before);
+                        order.conflicts.extend(conflicts.into_iter().map(|conflict| (conflict, at)));
                     }
-                    // A thread that cannot go on has changed nothing.
+                    let ordered = earlier.iter().filter(|other| other.step != at && depend(other, &deed));
+                    ordered.for_each(|other| learn(&mut after, &order.steps[other.step].2));
+                    // A thread that cannot go on has found what others did, and has changed nothing.
                     if !matches!(operation, Operation::Blocked(_)) {
-                        let ordered = earlier.iter().filter(|other| other.step != at && depend(other, &deed));
-                        ordered.for_each(|other| learn(&mut after, &order.steps[other.step].2));
                         // What comes before a write of all eight bytes comes before all that follows it.
                         if changes && bytes == u8::MAX {
                             earlier.clear();
@@ -299,28 +372,44 @@ impl Order {
                 }
             }
             knows.insert(thread, after.clone());
+            for operation in &step.operations {
+                match operation {
+                    Operation::Blocked(_) | Operation::Wait(_) => _ = parked.insert(thread),
+                    // What a thread does that could not go on before comes after what lets it.
+                    Operation::Unparked(other) if parked.remove(other) => {
+                        learn(knows.entry(*other).or_default(), &after);
+                    }
+                    _ => {}
+                }
+            }
             order.steps.push((thread, number, after));
         }
         order
     }
 
-    /// The last earlier step that depends on this one, may come right after it, and that nothing else orders before it.
-    fn last_conflict(
+    /// The earlier steps that depend on this one, may come right after it, that nothing else orders before it, and that come before no other such step.
+    fn last_conflicts(
         &self,
         earlier: &[Deed<'_>],
         deed: &Deed<'_>,
         thread: u32,
         before: &BTreeMap<u32, u32>,
-    ) -> Option<usize> {
+    ) -> Vec<usize> {
         let is_loose = |other: &&Deed<'_>| {
             let (whose, number, _) = &self.steps[other.step];
             *whose != thread && before.get(whose).copied().unwrap_or(0) < *number
         };
         let others = earlier.iter().rev().filter(|other| other.step != deed.step);
-        let found = others
-            .filter(|other| depend(other, deed) && may_both_be_next(other.operation, deed.operation))
-            .find(is_loose);
-        found.map(|other| other.step)
+        let conflict = |other: &&Deed<'_>| depend(other, deed) && may_both_be_next(other.operation, deed.operation);
+        let mut found: Vec<usize> = Vec::new();
+        for other in others.filter(conflict).filter(is_loose) {
+            let (whose, number, _) = &self.steps[other.step];
+            let comes_before = |later: &usize| self.steps[*later].2.get(whose).copied().unwrap_or(0) >= *number;
+            if !found.iter().any(comes_before) {
+                found.push(other.step);
+            }
+        }
+        found
     }
 
     /// On the way from before the step at `first` to the one at `last` without the first: the threads that can go first.
@@ -367,14 +456,18 @@ fn touched(operation: &Operation) -> Vec<(Place, u8, bool)> {
     match operation {
         Operation::Read(address, bytes, ..) => memory(*address, *bytes, false),
         Operation::Write(address, bytes) | Operation::Update(address, bytes, _) => memory(*address, *bytes, true),
+        Operation::SharedAcquire(object) | Operation::SharedRelease(object) => {
+            vec![(Place::Object(*object), 1, false)]
+        }
         Operation::Acquire(object)
         | Operation::Release(object)
-        | Operation::SharedAcquire(object)
-        | Operation::SharedRelease(object)
         | Operation::Sync(object)
+        | Operation::Attempt(object, _)
         | Operation::Notify(object)
         | Operation::Wait(object) => vec![(Place::Object(*object), 1, true)],
         Operation::Blocked(object) if *object != 0 => vec![(Place::Object(*object), 1, true)],
+        // Threads are numbered in the order in which they are started.
+        Operation::Fork(_) => vec![(Place::Forks, 1, true)],
         _ => Vec::new(),
     }
 }
@@ -398,10 +491,10 @@ fn may_both_be_next(first: &Operation, second: &Operation) -> bool {
     }
 }
 
-/// The second step only reads what the first one read, with the same result.
-fn only_reads_again(first: &TurnStep, second: &TurnStep) -> bool {
-    let reads = second.operations.iter().all(|operation| matches!(operation, Operation::Read(..)));
-    reads && !second.operations.is_empty() && first.operations == second.operations
+/// The second step only reads what the first one read, or attempts in vain what that did, with the same result.
+fn only_looks_again(first: &TurnStep, second: &TurnStep) -> bool {
+    let looks = second.operations.iter().all(|o| matches!(o, Operation::Read(..) | Operation::Attempt(_, false)));
+    looks && !second.operations.is_empty() && first.operations == second.operations
 }
 
 /// Nothing decided the way of a run that its steps do not show.
@@ -440,66 +533,4 @@ fn nothing_unseen(order: &Order, steps: &[TurnStep], success: bool) -> Result<()
         return Err("threads were still running when the program ended".into());
     }
     Ok(())
-}
-
-/// How many classes there are, if they are stated as they are.
-fn classes(manifest: &Manifest, runs: &[Vec<TurnStep>]) -> Result<usize, String> {
-    let mut known: HashMap<BTreeMap<u32, Reads>, usize> = HashMap::new();
-    let mut firsts = Vec::new();
-    for (number, steps) in runs.iter().enumerate() {
-        let class = *known.entry(reads(steps)).or_insert_with(|| {
-            firsts.push(number);
-            firsts.len() - 1
-        });
-        if manifest.runs[number].class as usize != class {
-            return Err(format!("run {number}: it is of class {class}, not {}", manifest.runs[number].class));
-        }
-    }
-    let stated: Vec<usize> = manifest.classes.iter().map(|class| class.run as usize).collect();
-    if stated != firsts || manifest.executions != firsts.len() as u64 {
-        return Err(format!("the runs show {} executions, and {} are stated", firsts.len(), stated.len()));
-    }
-    Ok(firsts.len())
-}
-
-/// What each thread read. A read that only repeats the one before it counts once.
-fn reads(steps: &[TurnStep]) -> BTreeMap<u32, Reads> {
-    let mut written: HashMap<u64, (u32, u32)> = HashMap::new();
-    let mut writes: HashMap<u32, u32> = HashMap::new();
-    let mut all: BTreeMap<u32, Reads> = BTreeMap::new();
-    let mut last: HashMap<u32, (u32, Seen)> = HashMap::new();
-    for step in steps {
-        let thread = step.thread;
-        for operation in &step.operations {
-            let (read, place, write) = match operation {
-                Operation::Read(address, bytes, found, place) => (Some((*address, *bytes, *found)), *place, None),
-                Operation::Update(address, bytes, found) => {
-                    (Some((*address, *bytes, *found)), 0, Some((*address, *bytes)))
-                }
-                Operation::Write(address, bytes) => (None, 0, Some((*address, *bytes))),
-                _ => (None, 0, None),
-            };
-            let bytes_of = |address: u64, bytes: u32| address..address.saturating_add(bytes.min(64).into());
-            if let Some((address, bytes, found)) = read {
-                let by = || bytes_of(address, bytes).map(|byte| written.get(&byte).copied()).collect();
-                let seen = found.map_or_else(|| Seen::Writes(by()), Seen::Value);
-                if place == 0 || last.insert(thread, (place, seen.clone())) != Some((place, seen.clone())) {
-                    all.entry(thread).or_default().push(seen);
-                }
-            } else if !matches!(operation, Operation::Unparked(_) | Operation::Blocked(_)) {
-                last.remove(&thread);
-            }
-            if let Operation::Choice(kind, _, taken @ 1..) = operation
-                && *kind != choice::WAITER
-            {
-                all.entry(thread).or_default().push(Seen::Failed(*kind, *taken));
-            }
-            if let Some((address, bytes)) = write {
-                let nth = writes.entry(thread).or_default();
-                *nth += 1;
-                bytes_of(address, bytes).for_each(|byte| _ = written.insert(byte, (thread, *nth)));
-            }
-        }
-    }
-    all
 }

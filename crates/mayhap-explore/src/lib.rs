@@ -12,6 +12,7 @@
 //! This crate must never know the terminal, the command line, or how a failure is reported.
 #![forbid(unsafe_code)]
 
+mod classes;
 pub mod closure;
 pub mod dpor;
 pub mod entry;
@@ -21,10 +22,12 @@ pub mod faults;
 pub mod journal;
 pub mod manifest;
 pub mod minimise;
+mod open;
 pub mod outcome;
 pub mod races;
 pub mod run;
 pub mod sample;
+mod sleep;
 pub mod steps_text;
 pub mod systematic;
 pub mod turns;

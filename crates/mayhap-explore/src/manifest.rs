@@ -12,12 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::faults::Faults;
 use crate::races::{enabled_before, races};
+use crate::sleep::{self, Child, Sleeping};
 use crate::steps_text;
 use crate::systematic::key;
 
 /// How the format is called, and which version is written.
 pub const FORMAT: &str = "mayhap-manifest";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// All executions of a program on one input.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -80,8 +81,8 @@ pub struct Reversal {
     pub earlier: u32,
     /// The number of the second one.
     pub later: u32,
-    /// The run that does the same up to the first step, and then lets a thread go on that leads to the second one. None if no such thread can go on there: then for each that can
-    /// there is a run.
+    /// The run that does the same up to the first step, and then lets a thread go on that leads to the second one. None if such a thread sleeps there, or if none can go on
+    /// there: then for each that can there is a run.
     pub run: Option<u32>,
 }
 
@@ -99,11 +100,13 @@ pub struct Made {
 /// What a thread's step chose, and the state that it led to.
 type Way = (Vec<u32>, usize);
 
-/// States of the runs, named by the threads that lead there: which run came through first, and where each thread leads from there.
-#[derive(Default)]
+/// States of the runs, named by the threads that lead there: which run came through first, where each thread leads from there, which threads were run there in the order of
+/// their first runs, and which sleep there.
 struct States {
     next: HashMap<(usize, u32), Vec<Way>>,
     first: Vec<u32>,
+    children: Vec<Vec<Child>>,
+    sleeping: Vec<Sleeping>,
 }
 
 impl Manifest {
@@ -114,7 +117,8 @@ impl Manifest {
         (inputs, faults): (bool, Faults),
         made: &[Made],
     ) -> Option<Manifest> {
-        let mut states = States { next: HashMap::new(), first: vec![0] };
+        let (children, sleeping) = (vec![Vec::new()], vec![Sleeping::from([])]);
+        let mut states = States { next: HashMap::new(), first: vec![0], children, sleeping };
         let paths: Vec<Vec<usize>> =
             made.iter().enumerate().map(|(number, run)| states.add(number as u32, &run.steps)).collect();
         let mut manifest = Manifest {
@@ -167,8 +171,14 @@ impl States {
             at = match ways.iter().find(|(known, _)| *known == chosen) {
                 Some((_, next)) => *next,
                 None => {
+                    if ways.is_empty() {
+                        self.children[at].push(Child::of(step));
+                    }
                     self.first.push(number);
                     ways.push((chosen, self.first.len() - 1));
+                    self.children.push(Vec::new());
+                    let before = sleep::before(&self.children[at], step.thread);
+                    self.sleeping.push(sleep::after(&self.sleeping[at], before, step));
                     self.first.len() - 1
                 }
             };
@@ -181,15 +191,20 @@ impl States {
     fn reversals(&self, steps: &[TurnStep], path: &[usize]) -> Option<Vec<Reversal>> {
         let enabled = enabled_before(steps);
         let mut reversals: Vec<Reversal> = Vec::new();
-        for race in races(steps).races {
+        let sleeps = |at: usize, thread: u32| self.sleeping[path[at]].iter().any(|child| child.thread == thread);
+        // From here on, other runs stand for this one.
+        let end = steps.iter().enumerate().position(|(at, step)| sleeps(at, step.thread)).unwrap_or(steps.len());
+        for race in races(steps).races.iter().filter(|race| race.later < end) {
             let (earlier, later) = (race.earlier as u32, race.later as u32);
             if reversals.iter().any(|known| (known.earlier, known.later) == (earlier, later)) {
                 continue;
             }
             let state = path[race.earlier];
             let shows = |thread: &u32| self.next.get(&(state, *thread)).map(|ways| self.first[ways[0].1]);
-            let run = race.initials.iter().find_map(shows);
-            if run.is_none() && !enabled[race.earlier].iter().all(|thread| shows(thread).is_some()) {
+            let is_asleep = race.initials.iter().any(|thread| sleeps(race.earlier, *thread));
+            let run = race.initials.iter().find_map(shows).filter(|_| !is_asleep);
+            let none_left = || enabled[race.earlier].iter().all(|t| shows(t).is_some() || sleeps(race.earlier, *t));
+            if run.is_none() && !is_asleep && !none_left() {
                 return None;
             }
             reversals.push(Reversal { earlier, later, run });

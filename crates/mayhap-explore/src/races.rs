@@ -4,7 +4,8 @@
 //! operations on one synchronisation object. Two steps race if they conflict and nothing else orders them. For a race, the *initials* (Abdulla et al.,
 //! POPL 2014) are the threads that can go first on the way to the second step without the first one.
 //!
-//! Deviations: races are looked for at every object of a step and not only at the last conflicting step, which adds runs and loses none. A thread that
+//! Of several earlier steps that conflict with one at the same place, those count that come before no other of them. Deviations: races are looked for at every place of a step,
+//! which adds runs and loses none. Readers of a lock do not conflict with each other. A thread that
 //! cannot go on has made a step without effect; it counts as an attempt to take the lock. Where a thread reads the same place at the same code with
 //! the same result more than [`SAME`] times in a row, it waits for others, and further rounds are not distinguished.
 //!
@@ -84,6 +85,7 @@ pub struct Races {
     pub cut_loops: bool,
     /// Steps that race have several accesses: the token does not pass between a plain write and a plain read that directly follows it.
     pub merged: bool,
+    clocks: Clocks,
 }
 
 /// Finds the races of a run.
@@ -114,7 +116,15 @@ pub fn races(steps: &[TurnStep]) -> Races {
         }
         state = state.wrapping_add(clocks.name(at, step));
     }
+    found.clocks = clocks;
     found
+}
+
+impl Races {
+    /// The way to the second step of a race that leaves the first one out: the steps after the first one that do not happen after it, and the second one.
+    pub fn way(&self, race: &Race) -> impl Iterator<Item = usize> {
+        self.clocks.way(race.earlier, race.later)
+    }
 }
 
 /// Whether a step learns something at an address: what memory has, or what comes of an attempt or of a wait.
@@ -122,7 +132,10 @@ fn reads(step: &TurnStep, place: u64) -> bool {
     let is_there = |address: u64, bytes: u32| address < place + 8 && place < address + u64::from(bytes);
     step.operations.iter().any(|operation| match operation {
         Operation::Read(address, bytes, ..) | Operation::Update(address, bytes, _) => is_there(*address, *bytes),
-        Operation::Sync(object) | Operation::Notify(object) | Operation::Wait(object) => *object == place,
+        Operation::Sync(object)
+        | Operation::Attempt(object, _)
+        | Operation::Notify(object)
+        | Operation::Wait(object) => *object == place,
         _ => false,
     })
 }
@@ -144,10 +157,11 @@ fn is_merged(step: &TurnStep) -> bool {
     accesses.windows(2).any(|pair| pair == [true, false])
 }
 
-/// The second step only reads what the first one read, at the same code and with the same result.
+/// The second step only reads what the first one read, or attempts in vain what that attempted in vain, at the same code and with the same result.
 fn is_waiting_loop(first: &TurnStep, second: &TurnStep) -> bool {
-    let only_reads = second.operations.iter().all(|operation| matches!(operation, Operation::Read(..)));
-    !second.operations.is_empty() && only_reads && first.operations == second.operations
+    let changes_nothing = |operation| matches!(operation, &Operation::Read(..) | &Operation::Attempt(_, false));
+    let only_looks = second.operations.iter().all(changes_nothing);
+    !second.operations.is_empty() && only_looks && first.operations == second.operations
 }
 
 /// The threads that could make a step before each step, and after the last.
@@ -170,16 +184,27 @@ pub fn enabled_before(steps: &[TurnStep]) -> Vec<BTreeSet<u32>> {
     states
 }
 
+/// Stands for an object that everything that starts a thread changes.
+const FORKS: u64 = 1;
+
+/// Readers of a lock do this together: the order of two such operations does not matter.
+pub(crate) fn is_shared(operation: &Operation) -> bool {
+    matches!(operation, Operation::SharedAcquire(_) | Operation::SharedRelease(_))
+}
+
 /// The synchronisation object of an operation.
-fn object(operation: &Operation) -> Option<u64> {
+pub(crate) fn object(operation: &Operation) -> Option<u64> {
     match operation {
         Operation::Acquire(o)
         | Operation::SharedAcquire(o)
         | Operation::Release(o)
         | Operation::SharedRelease(o)
         | Operation::Sync(o)
+        | Operation::Attempt(o, _)
         | Operation::Notify(o)
         | Operation::Wait(o) => Some(*o),
+        // Threads are numbered in the order in which they are started.
+        Operation::Fork(_) => Some(FORKS),
         Operation::Blocked(o) => Some(*o).filter(|o| *o != 0),
         _ => None,
     }
@@ -209,7 +234,7 @@ fn can_be_next_together(earlier: &Operation, later: &Operation) -> bool {
 }
 
 /// What is known of happens-before while a run is gone through.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Clocks {
     /// Of each thread, after its last step.
     of_thread: HashMap<u32, Clock>,
@@ -218,6 +243,8 @@ struct Clocks {
     /// Of each eight bytes, the accesses since they were last all written: step, bytes, and whether it writes.
     cells: HashMap<u64, Vec<(usize, u8, bool)>>,
     objects: HashMap<u64, Vec<(usize, Operation)>>,
+    /// Threads that cannot go on.
+    parked: BTreeSet<u32>,
 }
 
 /// Of each thread, by its number, how many of its steps came before.
@@ -268,6 +295,16 @@ impl Clocks {
             }
         }
         self.of_thread.insert(step.thread, after.clone());
+        for operation in &step.operations {
+            match operation {
+                Operation::Blocked(_) | Operation::Wait(_) => _ = self.parked.insert(step.thread),
+                // What a thread does that could not go on before comes after what lets it.
+                Operation::Unparked(other) if self.parked.remove(other) => {
+                    join(self.of_thread.entry(*other).or_default(), &after);
+                }
+                _ => {}
+            }
+        }
         self.of_step.push((step.thread, number, after));
         if cut {
             races.clear();
@@ -298,12 +335,16 @@ impl Clocks {
         })
     }
 
-    /// Of the steps that come after `first` and do not happen after it, and the step at `last`: the threads that can be the first of them.
-    fn initials(&self, first: usize, last: usize) -> Vec<u32> {
+    /// The steps that come after `first` and do not happen after it, and the step at `last`.
+    fn way(&self, first: usize, last: usize) -> impl Iterator<Item = usize> {
         let (whose, number, _) = &self.of_step[first];
-        let is_free = |step: usize| step == last || known(&self.of_step[step].2, *whose) < *number;
+        (first + 1..=last).filter(move |step| *step == last || known(&self.of_step[*step].2, *whose) < *number)
+    }
+
+    /// The threads that can be the first on this way.
+    fn initials(&self, first: usize, last: usize) -> Vec<u32> {
         let mut firsts: Vec<(u32, u32, &Clock)> = Vec::new();
-        for step in (first + 1..=last).filter(|step| is_free(*step)) {
+        for step in self.way(first, last) {
             let (thread, number, clock) = &self.of_step[step];
             if firsts.iter().all(|(other, ..)| other != thread) {
                 firsts.push((*thread, *number, clock));
@@ -323,6 +364,12 @@ impl Clocks {
         *whose != thread && known(clock, *whose) < *number
     }
 
+    /// Whether an earlier step comes before none of those that were found at the same place.
+    fn is_last(&self, earlier: usize, found: &[(usize, Pair)]) -> bool {
+        let (whose, number, _) = &self.of_step[earlier];
+        found.iter().all(|(later, _)| known(&self.of_step[*later].2, *whose) < *number)
+    }
+
     fn touch(
         &mut self,
         at: usize,
@@ -337,15 +384,14 @@ impl Clocks {
             let (from, to) = (address.max(cell * 8) - cell * 8, end.min(cell * 8 + 8) - cell * 8);
             let mask = (0xffu16 >> (8 - (to - from)) << from) as u8;
             let accesses = self.cells.remove(&cell).unwrap_or_default();
-            let mut raced = false;
+            let known = races.len();
             for &(earlier, other, wrote) in accesses.iter().rev() {
                 if other & mask == 0 || !(writes || wrote) || earlier == at {
                     continue;
                 }
-                if !raced && self.is_loose(earlier, thread, before) {
+                if self.is_loose(earlier, thread, before) && self.is_last(earlier, &races[known..]) {
                     let first = access(self.of_step[earlier].0, wrote);
                     races.push((earlier, Pair { place: cell * 8, first, second: access(thread, writes) }));
-                    raced = true;
                 }
                 join(after, &self.of_step[earlier].2);
             }
@@ -367,19 +413,25 @@ impl Clocks {
         races: &mut Found,
     ) {
         let earlier = self.objects.entry(object).or_default().clone();
-        let together = |(_, other): &&(usize, Operation)| can_be_next_together(other, operation);
-        if let Some((race, _)) =
-            earlier.iter().rev().filter(together).find(|(race, _)| *race != at && self.is_loose(*race, thread, before))
-        {
-            let first = access(self.of_step[*race].0, true);
-            races.push((*race, Pair { place: object, first, second: access(thread, true) }));
+        let depends = |other: &Operation| !(is_shared(other) && is_shared(operation));
+        let together = |(_, other): &&(usize, Operation)| depends(other) && can_be_next_together(other, operation);
+        let known = races.len();
+        for (race, _) in earlier.iter().rev().filter(together) {
+            if *race != at && self.is_loose(*race, thread, before) && self.is_last(*race, &races[known..]) {
+                let first = access(self.of_step[*race].0, true);
+                races.push((*race, Pair { place: object, first, second: access(thread, true) }));
+            }
         }
-        // A thread that could not go on has changed nothing.
+        for (last, other) in earlier.iter().rev().filter(|(last, other)| *last != at && depends(other)) {
+            join(after, &self.of_step[*last].2);
+            // What came before that one came before it, too.
+            if !is_shared(other) {
+                break;
+            }
+        }
+        // A thread that could not go on has found what others did, and has changed nothing.
         if matches!(operation, Operation::Blocked(_)) {
             return;
-        }
-        if let Some((last, _)) = earlier.iter().rev().find(|(last, _)| *last != at) {
-            join(after, &self.of_step[*last].2);
         }
         self.objects.entry(object).or_default().push((at, operation.clone()));
     }

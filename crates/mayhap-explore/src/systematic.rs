@@ -164,7 +164,11 @@ fn several_wait(steps: &[TurnStep]) -> bool {
     false
 }
 
-/// What distinguishes executions: what the reads of each thread saw. A read that only repeats the one before it counts once.
+/// What comes of attempts, as if it were read.
+const ATTEMPT: u64 = u64::MAX - (1 << 40);
+
+/// What distinguishes executions: what the reads of each thread saw, and what came of its attempts. A read that only repeats the one before it counts once, and so does
+/// an attempt that fails again.
 pub fn key(steps: &[TurnStep]) -> u64 {
     let mut written: HashMap<u64, (u32, u32)> = HashMap::default();
     let mut writes: HashMap<u32, u32> = HashMap::default();
@@ -180,12 +184,27 @@ pub fn key(steps: &[TurnStep]) -> u64 {
                     range.for_each(|byte| written.get(&byte).hash(&mut hasher));
                     hasher.finish()
                 });
-                let site = if let Operation::Read(.., site) = operation { *site } else { 0 };
-                if site == 0 || last.insert(thread, (site, saw)) != Some((site, saw)) {
+                let again = match operation {
+                    Operation::Read(.., site @ 1..) => last.insert(thread, (*site, saw)) == Some((*site, saw)),
+                    _ => {
+                        last.remove(&thread);
+                        false
+                    }
+                };
+                if !again {
                     seen.entry(thread).or_default().push(saw);
                 }
-            } else if !matches!(operation, Operation::Unparked(_) | Operation::Blocked(_)) {
+            } else if !matches!(
+                operation,
+                Operation::Unparked(_) | Operation::Blocked(_) | Operation::Attempt(_, false)
+            ) {
                 last.remove(&thread);
+            }
+            if let Operation::Attempt(object, success) = operation {
+                let before = if *success { None } else { last.insert(thread, (0, *object)) };
+                if before != Some((0, *object)) {
+                    seen.entry(thread).or_default().push(ATTEMPT - u64::from(*success));
+                }
             }
             // A call that failed is like a read of another value.
             if let Operation::Choice(kind, _, taken @ 1..) = operation
@@ -202,7 +221,28 @@ pub fn key(steps: &[TurnStep]) -> u64 {
             }
         }
     }
+    let names = thread_names(steps);
+    let seen: BTreeMap<&Vec<u32>, Vec<u64>> =
+        seen.into_iter().filter_map(|(t, saw)| Some((names.get(&t)?, saw))).collect();
     let mut hasher = DefaultHasher::new();
     seen.hash(&mut hasher);
     hasher.finish()
+}
+
+/// Threads by what does not depend on the order in which threads are started: the one that starts it, and how many that has started before.
+fn thread_names(steps: &[TurnStep]) -> BTreeMap<u32, Vec<u32>> {
+    let mut names: BTreeMap<u32, Vec<u32>> = steps.iter().map(|step| (step.thread, vec![step.thread])).collect();
+    let mut started: HashMap<u32, u32> = HashMap::default();
+    for step in steps {
+        for operation in &step.operations {
+            if let Operation::Fork(child) = operation {
+                let nth = started.entry(step.thread).or_default();
+                *nth += 1;
+                let mut name = names.get(&step.thread).cloned().unwrap_or_default();
+                name.extend([u32::MAX, *nth]);
+                names.insert(*child, name);
+            }
+        }
+    }
+    names
 }

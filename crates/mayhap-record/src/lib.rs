@@ -12,6 +12,7 @@
 
 mod capture;
 mod error;
+mod heap_names;
 pub mod limits;
 mod lower;
 mod memory;

@@ -1,12 +1,13 @@
 //! The steps of a run that was made in turns, as they come out of the ring: for those who explore, without names and without a trace.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use mayhap_wire::ring::{AtomicKind, MAX_SITE, SiteKind, Tag, choice, split_atomic};
 
 use crate::capture::store::Store;
 use crate::capture::unpacking::Unpacker;
+use crate::heap_names::Heap;
 use crate::memory::Sites;
 use crate::ring_words::{Word, Words, following};
 
@@ -24,7 +25,8 @@ pub struct TurnStep {
 /// One operation of a step.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Operation {
-    /// Memory was read: the address, how many bytes, what was found where that is known, and the place in the code.
+    /// Memory was read: the address, how many bytes, what was found where that is known, and the place in the code. Addresses in blocks of the heap and in
+    /// stacks, here and everywhere, are names, since where those lie depends on the order of allocations.
     Read(u64, u32, Option<u64>, u32),
     /// Memory was written.
     Write(u64, u32),
@@ -38,9 +40,11 @@ pub enum Operation {
     SharedAcquire(u64),
     /// A reader gave it up.
     SharedRelease(u64),
-    /// Something was done with a synchronisation object that others may do at the same time, in either order: an attempt that failed, a semaphore, a
-    /// condition, a barrier, a once-initialisation.
+    /// Something was done with a synchronisation object that others may do at the same time, in either order: a semaphore, a condition, a barrier, a
+    /// once-initialisation.
     Sync(u64),
+    /// The thread attempted to take a lock or a semaphore without waiting, and whether it got it.
+    Attempt(u64, bool),
     /// One thread that waits on a condition, if there is one, is woken.
     Notify(u64),
     /// The thread begins to wait on a condition.
@@ -86,18 +90,28 @@ impl TurnStep {
 /// The steps of a run.
 pub(crate) fn steps(store: &Store) -> io::Result<Vec<TurnStep>> {
     let mut reader = Reader::default();
+    // Where stacks lie is recorded when threads begin, and may be read before.
+    each_word(store, |word| {
+        if let Word::Record(Tag::Begin, thread, body) = word {
+            reader.heap.stack(thread, following(body, 0), following(body, 1));
+        }
+    })?;
+    each_word(store, |word| match word {
+        Word::Access(site, address) => reader.access(site & MAX_SITE, address),
+        Word::Record(tag, argument, body) => reader.record(tag, argument, body),
+    })?;
+    reader.end_step();
+    Ok(reader.steps)
+}
+
+fn each_word(store: &Store, mut each: impl FnMut(Word<'_>)) -> io::Result<()> {
     let (mut unpacker, mut buffer) = (Unpacker::new(), Vec::new());
     for block in store.blocks() {
         let bytes = store.get(block, &mut buffer)?;
         let words = unpacker.words(bytes, block.units()).ok_or_else(|| block.is_wrong())?;
-        for word in Words::new(&words) {
-            match word {
-                Word::Access(site, address) => reader.access(site & MAX_SITE, address),
-                Word::Record(tag, argument, body) => reader.record(tag, argument, body),
-            }
-        }
+        Words::new(&words).for_each(&mut each);
     }
-    Ok(reader.steps)
+    Ok(())
 }
 
 /// The synchronisation object of an operation, where it lies in memory.
@@ -105,7 +119,7 @@ fn object(operation: &Operation) -> Option<u64> {
     use Operation as O;
     match operation {
         O::Acquire(o) | O::Release(o) | O::SharedAcquire(o) | O::SharedRelease(o) => Some(*o),
-        O::Sync(o) | O::Notify(o) | O::Wait(o) => Some(*o),
+        O::Sync(o) | O::Attempt(o, _) | O::Notify(o) | O::Wait(o) => Some(*o),
         _ => None,
     }
 }
@@ -121,22 +135,40 @@ struct Reader {
     tries: bool,
     /// Locks that threads hold as readers.
     readers: Vec<(u64, u32)>,
-    /// Sizes of blocks of the heap.
-    blocks: HashMap<u64, u64>,
+    /// Blocks of the heap.
+    heap: Heap,
     /// Synchronisation objects that were used.
     objects: BTreeSet<u64>,
     /// The eight bytes of memory, by number, that were accessed, and by which thread if by one.
     touched: BTreeMap<u64, Option<u32>>,
+    /// What threads that cannot go on wait for.
+    blocked: BTreeMap<u32, u64>,
     /// A wait of these threads ends because that was chosen.
     ends_early: BTreeSet<u32>,
 }
 
 impl Reader {
+    /// The last step is over. A thread that tried again to go on, and recorded nothing, still cannot.
+    fn end_step(&mut self) {
+        let Some(thread) = self.steps.last().filter(|step| step.operations.is_empty()).map(|step| step.thread) else {
+            return;
+        };
+        let object = self.blocked.get(&thread).map(|object| self.named(Operation::Blocked(*object)));
+        if let Some(step) = self.steps.last_mut() {
+            step.operations.extend(object);
+        }
+    }
+
     fn put(&mut self, operation: Operation) {
+        match operation {
+            Operation::Blocked(object) => _ = self.blocked.insert(self.thread, object),
+            _ => _ = self.blocked.remove(&self.thread),
+        }
         if let Some(object) = object(&operation) {
             self.objects.insert(object);
         }
         self.touch(&operation);
+        let operation = self.named(operation);
         match self.steps.last_mut() {
             Some(step) if step.thread == self.thread => {
                 if step.operations.is_empty() {
@@ -147,6 +179,27 @@ impl Reader {
             // What a thread does without beginning a step belongs to its last one, and is done before others go on.
             _ => self.steps.push(TurnStep { thread: self.thread, code: self.code, operations: vec![operation] }),
         }
+    }
+
+    /// The operation with names instead of addresses of blocks and stacks.
+    fn named(&self, mut operation: Operation) -> Operation {
+        use Operation as O;
+        match &mut operation {
+            O::Read(address, ..) | O::Write(address, _) | O::Update(address, ..) => {
+                *address = self.heap.name(*address, 8)
+            }
+            O::Acquire(o)
+            | O::Release(o)
+            | O::SharedAcquire(o)
+            | O::SharedRelease(o)
+            | O::Sync(o)
+            | O::Attempt(o, _) => {
+                *o = self.heap.name(*o, 8);
+            }
+            O::Notify(o) | O::Wait(o) | O::Blocked(o) => *o = self.heap.name(*o, 8),
+            _ => {}
+        }
+        operation
     }
 
     /// Remembers the memory that an operation accesses.
@@ -205,25 +258,25 @@ impl Reader {
         match tag {
             Tag::Switch => self.thread = argument,
             Tag::Site => self.sites.define(argument, first),
-            Tag::Step => self.steps.push(TurnStep { thread: self.thread, code: 0, operations: Vec::new() }),
+            Tag::Step => self.begin_step(),
             Tag::End => self.put(Operation::End),
-            Tag::Fork => self.put(Operation::Fork(first as u32)),
+            Tag::Fork => self.fork(first as u32),
             Tag::Join => self.put(Operation::Join(first as u32)),
             Tag::Tried => self.tries = first == 0,
             // An attempt that succeeded could have come while the lock was held.
-            Tag::Acquire if std::mem::take(&mut self.tries) => self.put(Operation::Sync(first)),
+            Tag::Acquire | Tag::SemWait if std::mem::take(&mut self.tries) => self.put(Operation::Attempt(first, true)),
             Tag::Acquire => self.put(Operation::Acquire(first)),
             Tag::SharedAcquire => {
                 self.readers.push((first, self.thread));
                 let tries = std::mem::take(&mut self.tries);
-                self.put(if tries { Operation::Sync(first) } else { Operation::SharedAcquire(first) });
+                self.put(if tries { Operation::Attempt(first, true) } else { Operation::SharedAcquire(first) });
             }
             Tag::Release | Tag::AnyRelease => self.release(first),
             Tag::Notify => self.put(Operation::Notify(first)),
-            Tag::NotifyAll | Tag::SemPost | Tag::SemWait | Tag::OnceDone | Tag::OnceSeen | Tag::Failed => {
+            Tag::Failed => self.put(Operation::Attempt(first, false)),
+            Tag::NotifyAll | Tag::SemPost | Tag::SemWait | Tag::OnceDone | Tag::OnceSeen | Tag::BarrierArrive => {
                 self.put(Operation::Sync(first));
             }
-            Tag::BarrierArrive => self.put(Operation::Sync(first)),
             // What Rust's library waits for is seen as atomic operations.
             Tag::Blocked
                 if [Tag::StdLocked, Tag::Parked, Tag::Receive, Tag::Send].iter().any(|t| *t as u64 == second) => {}
@@ -231,18 +284,18 @@ impl Reader {
             Tag::Blocked if second == Tag::Join as u64 => self.put(Operation::Blocked(0)),
             Tag::Blocked => self.put(Operation::Blocked(first)),
             Tag::Found => {
-                if let Some(Operation::Read(_, _, found, _)) =
+                if let Some(Operation::Read(_, bytes, found, _)) =
                     self.steps.last_mut().and_then(|step| step.operations.last_mut())
                 {
-                    *found = Some(first);
+                    *found = Some(self.heap.name(first, *bytes));
                 }
             }
             Tag::Unparked => self.put(Operation::Unparked(argument)),
             Tag::RangeRead => self.range(Operation::Read(first, bytes(second), None, argument), second),
             Tag::RangeWrite => self.range(Operation::Write(first, bytes(second)), second),
-            Tag::Alloc => _ = self.blocks.insert(first, second),
+            Tag::Alloc => self.heap.allocate(self.thread, first, second),
             Tag::Free if first != 0 => {
-                let size = self.blocks.remove(&first).unwrap_or(1);
+                let size = self.heap.free(first).unwrap_or(1);
                 match size {
                     0..=MOST_BYTES => self.put(Operation::Write(first, bytes(size))),
                     _ => self.end_of_memory(first, size),
@@ -271,6 +324,16 @@ impl Reader {
         }
     }
 
+    fn begin_step(&mut self) {
+        self.end_step();
+        self.steps.push(TurnStep { thread: self.thread, code: 0, operations: Vec::new() });
+    }
+
+    fn fork(&mut self, child: u32) {
+        self.heap.start(self.thread, child);
+        self.put(Operation::Fork(child));
+    }
+
     fn choice(&mut self, kind: u32, alternatives: u32, taken: u32) {
         if matches!(kind, choice::TIMEOUT | choice::WAKEUP) && taken != 0 {
             self.ends_early.insert(self.thread);
@@ -288,7 +351,8 @@ impl Reader {
 
     fn atomic(&mut self, site: u32, body: &[u64]) {
         let Some((kind, _, size)) = split_atomic(following(body, 1)) else { return };
-        let (address, found) = (following(body, 0), body.get(2).copied());
+        let address = following(body, 0);
+        let found = body.get(2).map(|found| self.heap.name(*found, size.into()));
         self.put(match kind {
             AtomicKind::Load => Operation::Read(address, size.into(), found, site),
             AtomicKind::Store => Operation::Write(address, size.into()),

@@ -7,6 +7,7 @@
 mod as_recorded;
 mod clocks;
 mod code;
+mod executions;
 mod explore;
 mod facts;
 mod follow;
@@ -27,6 +28,7 @@ mod shrink;
 mod state;
 
 pub use as_recorded::{Agreement, compare};
+pub use executions::{Found, History, executions};
 pub use explore::explore;
 pub use facts::{Facts, Outcome, Side, Waiting};
 pub use follow::{Failed, Rules};
