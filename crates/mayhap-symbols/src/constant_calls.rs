@@ -3,7 +3,7 @@
 //! [`super::lower`]).
 //!
 //! Functions are decoded from their start. Per register it is known whether it holds such a constant: `lea` relative to the
-//! instruction or the stack pointer, `mov` of an immediate, `mov` between registers. Where jumps arrive, it is a constant if it is
+//! instruction, the stack pointer or another constant, `mov` of an immediate, `mov` between registers. Where jumps arrive, it is a constant if it is
 //! one on every way there (the greatest solution, by iteration; which way was taken is a branch of its own); what a call may
 //! change is forgotten after it; a function with jumps through tables is given up. Calls of
 //! other functions than hooks say nothing: such a function may end in a jump to the hook, which then sees the return
@@ -266,7 +266,8 @@ fn step(instruction: &Instruction, info: &mut InstructionInfoFactory, known: &mu
     let holds_constant = match instruction.code() {
         Code::Lea_r64_m => {
             let base = instruction.memory_base();
-            base == Register::RIP || (base == Register::RSP && instruction.memory_index() == Register::None)
+            let is_constant = |base: Register| base == Register::RSP || base.is_gpr64() && known[base.number()];
+            base == Register::RIP || (is_constant(base) && instruction.memory_index() == Register::None)
         }
         Code::Mov_r32_imm32 | Code::Mov_r64_imm64 | Code::Mov_rm64_imm32 | Code::Mov_rm32_imm32 => {
             instruction.op0_kind() == OpKind::Register
@@ -274,7 +275,8 @@ fn step(instruction: &Instruction, info: &mut InstructionInfoFactory, known: &mu
         Code::Mov_r64_rm64 | Code::Mov_rm64_r64 => {
             instruction.op0_kind() == OpKind::Register
                 && instruction.op1_kind() == OpKind::Register
-                && known[instruction.op1_register().full_register().number()]
+                && (instruction.op1_register() == Register::RSP
+                    || known[instruction.op1_register().full_register().number()])
         }
         _ => false,
     };
@@ -362,6 +364,20 @@ mod tests {
             0xe8, 0x00, 0x00, 0x00, 0x00, //             102e call
         ];
         assert_eq!(constants(&code, &[0x1011, 0x101d, 0x1033]), [0x101d, 0x1033]);
+    }
+
+    #[test]
+    fn what_lies_at_a_distance_from_a_constant_is_one() {
+        let code = [
+            0x48, 0x89, 0xe5, //                         1000 mov rbp,rsp
+            0x48, 0x8d, 0x7d, 0xf4, //                   1003 lea rdi,[rbp-12]
+            0xe8, 0x00, 0x00, 0x00, 0x00, //             1007 call
+            0x48, 0x8d, 0x7d, 0xf4, //                   100c lea rdi,[rbp-12]: kept over the call
+            0xe8, 0x00, 0x00, 0x00, 0x00, //             1010 call
+            0x48, 0x8d, 0x78, 0x08, //                   1015 lea rdi,[rax+8]
+            0xe8, 0x00, 0x00, 0x00, 0x00, //             1019 call
+        ];
+        assert_eq!(constants(&code, &[0x100c, 0x1015, 0x101e]), [0x100c, 0x1015]);
     }
 
     #[test]

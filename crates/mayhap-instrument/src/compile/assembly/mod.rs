@@ -322,7 +322,10 @@ impl<'a> Writer<'a> {
 
     fn inline_hook(&mut self, access: &inline_assembly::Access<'_>) {
         let mut hook = String::new();
-        inline_assembly::write_hook(access, self.behind != Behind::Nothing, &mut hook);
+        // Of what a compiler wrote it is known after calls, too, which blocks they entered.
+        let is_compiled = matches!(access.does, Does::Read | Does::Write | Does::ReadAndWrite);
+        let entered = self.behind == Behind::Block || self.behind == Behind::Call && !is_compiled;
+        inline_assembly::write_hook(access, entered, &mut hook);
         self.out.push_str(&hook);
         self.behind = Behind::Nothing;
     }
