@@ -85,7 +85,7 @@ fn a_use_before_initialisation_crashes_and_failed_attempts_fail_again() {
     let (_, report) = run("order", &["--replays", "3"]);
     let (verdict, confirmed, runs, effect) = finding(&report, "null-dereference");
     assert_eq!((verdict.as_str(), confirmed, runs), ("confirmed", 3, 3));
-    assert!(effect.starts_with("null dereference: main.2 uses a null pointer"), "{effect}");
+    assert!(effect.starts_with("null dereference: main.2 at use() order.c:24 uses a null pointer"), "{effect}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 // What a joined thread returned may decide what comes next.
 // race: shared
 // level: -O0
-// thread: main: join(main.1); br.implicit; w.const(other)=1
+// thread: main: join(main.1); br; w.const(other)=1
 #include <pthread.h>
 
 long shared, other;

@@ -1,5 +1,6 @@
 // A counting semaphore of the C++ library hands tickets over, a binary one protects a total.
 // standard: c++20
+// hangs: libstdc++ 12 reads the value that it sleeps on before it tries again, and misses a release that brings that value back
 #include <semaphore>
 #include <thread>
 #include <cstdlib>

@@ -45,7 +45,7 @@ function lifeView(life, paper) {
     { class: 'life', 'aria-label': 'The life of the memory' },
     life.map((moment) => el('li', {},
       moment.what === 'ended' && `${moment.thread || 'the thread'} `, el('b', {}, moment.what === 'left' ? 'its function returned' : moment.what),
-      moment.what !== 'ended' && moment.thread ? ` ${{ shared: 'with', left: 'in' }[moment.what] ?? 'by'} ${moment.thread}` : '',
+      moment.what !== 'ended' && moment.thread ? ` ${({ shared: 'with', left: 'in' })[moment.what] ?? 'by'} ${moment.thread}` : '',
       moment.source && el('span', { class: 'path' }, ` ${place(moment.source)}`),
       moment.stack?.length > 1 && stackView('Stack', moment.stack, paper),
     )),
