@@ -114,7 +114,9 @@ fn findings(folder: &Path, is_correct: bool) -> Result<Vec<Value>, String> {
 
 fn is_about(finding: &Value, object: &str) -> bool {
     let events = finding["events"].as_array().unwrap();
+    // A block is named in the title by the variable that points to it.
     events.iter().any(|event| event["object"].as_str().unwrap_or_default().starts_with(object))
+        || finding["title"].as_str().unwrap_or_default().contains(&format!("`{object}"))
 }
 
 /// Holds a program to what it says; returns a line for a table.
