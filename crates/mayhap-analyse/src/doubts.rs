@@ -72,7 +72,7 @@ pub fn bearing<'a>(doubts: &'a Doubts, part: &Part<'_>, checked: &Checked) -> Op
             Target::UnorderedRace(a, b) => knows_of(&calls, &steps, part.relations, [a, b]),
             _ => false,
         };
-        doubt.at.is_empty() || knows_of() || is_broken(calls, &steps)
+        doubt.at.is_empty() || decides(&calls, checked.target()) || knows_of() || is_broken(calls, &steps)
     };
     doubts.list.iter().find(bears)
 }
@@ -99,6 +99,12 @@ fn all_before(at: &At, part: &Part<'_>, end: usize) -> usize {
     low
 }
 
+/// Whether an event of the target may happen only for the values that its thread read in the recorded run.
+fn decides(calls: &[Call], target: &Target) -> bool {
+    let events = target.events();
+    calls.iter().any(|call| call.role == Role::Decided && events.contains(&EventId::at(call.end)))
+}
+
 /// Whether a thread may have learned of the earlier of two accesses by a call that ends before the later one.
 fn knows_of(calls: &[Call], Steps(steps): &Steps, relations: &Relations, [a, b]: [EventId; 2]) -> bool {
     let (first, last) = if steps[a.index()] <= steps[b.index()] { (a, b) } else { (b, a) };
@@ -113,7 +119,7 @@ fn knows_of(calls: &[Call], Steps(steps): &Steps, relations: &Relations, [a, b]:
         let is_between = call.to.is_some_and(|to| from < to && to <= until) && call.thread != owner;
         is_between
             && match call.role {
-                Role::Releases => false,
+                Role::Releases | Role::Decided => false,
                 Role::WaitsForAll => true,
                 Role::Both | Role::Waits => is_published,
             }
@@ -143,7 +149,7 @@ fn is_broken(mut calls: Vec<Call>, Steps(steps): &Steps) -> bool {
     calls.iter().any(|call| {
         let Some(to) = call.to else { return false };
         match call.role {
-            Role::Releases => false,
+            Role::Releases | Role::Decided => false,
             Role::WaitsForAll => steps[..call.begin].iter().any(|&step| step > to),
             Role::Both | Role::Waits => {
                 let before = calls.partition_point(|other| other.begin <= call.end);

@@ -56,7 +56,7 @@ impl Lowering {
         self.access_anyway(site, address, bytes, op, flags, value)
     }
 
-    /// An access that is made whatever the thread has read before.
+    /// An access as part of which nothing is decided.
     pub(super) fn access_anyway(
         &mut self,
         site: u32,
@@ -183,11 +183,12 @@ impl Lowering {
             let kept = self.facts.kept.get(block.number).map(|kept| kept.to_vec()).unwrap_or_default();
             for (granule, _) in kept {
                 let address = (block.start / 8 + u64::from(granule)) * 8;
-                // That a thread ends depends on nothing that it has read since its last branch, and what its functions have left is gone.
+                // What its functions have left is gone.
                 let is_stack = matches!(block.kind, BlockKind::Stack(_));
                 match (start..end).contains(&address) {
                     true if !is_stack => self.access_with(site, address, 8, Op::Write, Flags::FREE, None)?,
                     true if !self.has_left(address) => {
+                        self.doubt_return();
                         self.access_anyway(site, address, 8, Op::Write, Flags::FREE, None)?;
                     }
                     _ => {}

@@ -131,6 +131,14 @@ impl Lowering {
         self.doubts.doubts.add(what, name, At { thread: thread.cell(), after: self.count, role });
     }
 
+    /// The next event of the current thread is an end that comes with the return of a function. A call of code without hooks may come before
+    /// it that would not have returned for another value.
+    pub(super) fn doubt_return(&mut self) {
+        if self.thread().dirty {
+            self.doubt_here(What::Return, "", Role::Decided);
+        }
+    }
+
     pub(super) fn doubted(&mut self, site: u32, kind: u8, address: u64, body: &[u64]) {
         let pc = self.sites.get(site).pc;
         match kind {

@@ -152,7 +152,9 @@ impl Lowering {
         while let Some((&address, &variable)) = self.lives.variables.range(range.clone()).next() {
             self.lives.variables.remove(&address);
             self.stacks.frees(site);
-            if chosen && !self.marks(site).constant {
+            if !chosen {
+                self.doubt_return();
+            } else if !self.marks(site).constant {
                 self.implicit_branch()?;
             }
             self.emit_with(Op::Write, variable, site, Flags::FREE, NONE)?;

@@ -118,7 +118,7 @@ impl Lowering {
         }
         self.leave(site, granule);
         self.stacks.frees(site);
-        // A function returns whatever the thread has read since its last branch.
+        self.doubt_return();
         self.access_anyway(site, granule, 8, Op::Write, Flags::FREE, None)?;
         self.locals.gone.insert(granule);
         // In the next call of the function it is another variable.

@@ -43,6 +43,8 @@ pub enum What {
     Atomic,
     /// Code that gcc compiled without `mayhap cc`: it has no hooks where gcc copies or compares memory itself, nor at fences.
     Elsewhere,
+    /// A function returned, or a thread ended, after a read that may have decided whether a call before that returns.
+    Return,
     /// Something that the agent in a Java virtual machine does not see: virtual threads, `Unsafe`, methods that are too long for hooks.
     Java,
 }
@@ -70,6 +72,8 @@ pub enum Role {
     Waits,
     /// It may have waited for anything that had happened.
     WaitsForAll,
+    /// Whether the event after it happens may depend on values that the thread has read. It orders no others.
+    Decided,
 }
 
 /// Something that the recording could not see or left out.
@@ -98,6 +102,7 @@ impl Doubt {
             What::Memory => format!("code without hooks, which changed {name},"),
             What::Descriptor => format!("a descriptor of a kind that is not modelled ({name})"),
             What::Alias => format!("memory that lies at two addresses ({name})"),
+            What::Return => "a call before the function's return, which may not return for another value,".into(),
             What::OpenMp => format!("{name}, which is not visible,"),
             What::Java => "code that the agent in the Java virtual machine does not see".into(),
             What::Atomic => format!("an atomic operation without a hook (fetch_max or fetch_min in {name})"),
@@ -118,7 +123,9 @@ impl Doubt {
             What::Dropped => "record again without repairing, or confirm the finding by a replay",
             What::LeftOut => "record without leaving accesses out, or confirm the finding by a replay",
             What::Beginning => "record the whole run, or confirm the finding by a replay",
-            What::Process | What::Descriptor | What::Alias | What::Java => "confirm the finding by a replay",
+            What::Process | What::Descriptor | What::Alias | What::Return | What::Java => {
+                "confirm the finding by a replay"
+            }
             What::Atomic => "use fetch_update instead, or confirm the finding by a replay",
             What::OpenMp => "link the OpenMP library dynamically, or confirm the finding by a replay",
         }
