@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 
+/// The library, compressed, as are the archive and the agent.
 static LIBRARY: &[u8] = include_bytes!(env!("MAYHAP_RUNTIME"));
 
 /// The same for programs that are linked statically.
@@ -78,7 +79,7 @@ fn candidates() -> impl Iterator<Item = PathBuf> {
 fn install(folder: &Path) -> io::Result<()> {
     let library = folder.join(NAME);
     // The library comes last: where it is whole, so is all else.
-    if fs::metadata(&library).is_ok_and(|found| found.len() == LIBRARY.len() as u64) {
+    if fs::metadata(&library).is_ok_and(|found| Some(found.len()) == unpacked_size(LIBRARY)) {
         return Ok(());
     }
     fs::create_dir_all(folder)?;
@@ -88,11 +89,21 @@ fn install(folder: &Path) -> io::Result<()> {
             _ => {}
         }
     }
-    write(folder, ARCHIVE_NAME, ARCHIVE)?;
-    write(folder, WRAPS_NAME, wraps()?.as_bytes())?;
+    let archive = unpack(ARCHIVE)?;
+    write(folder, ARCHIVE_NAME, &archive)?;
+    write(folder, WRAPS_NAME, wraps(&archive)?.as_bytes())?;
     write(folder, SPECS_NAME, SPECS.as_bytes())?;
-    write(folder, AGENT_NAME, AGENT)?;
-    write(folder, NAME, LIBRARY)
+    write(folder, AGENT_NAME, &unpack(AGENT)?)?;
+    write(folder, NAME, &unpack(LIBRARY)?)
+}
+
+/// The size that a compressed file states for its contents.
+fn unpacked_size(packed: &[u8]) -> Option<u64> {
+    zstd::zstd_safe::get_frame_content_size(packed).ok().flatten()
+}
+
+fn unpack(packed: &[u8]) -> io::Result<Vec<u8>> {
+    zstd::decode_all(packed)
 }
 
 /// Others may be doing the same: each writes a file of its own and renames it.
@@ -105,15 +116,18 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The functions that the runtime stands in front of: the archive has each under the name `__wrap_NAME`.
-pub fn in_front() -> io::Result<Vec<&'static str>> {
-    let names = mayhap_symbols::archive::index(ARCHIVE)?;
-    Ok(names.into_iter().filter_map(|name| name.strip_prefix("__wrap_")).collect())
+/// The functions that the runtime stands in front of, as the options that the linker gets.
+pub fn in_front() -> Result<Vec<String>, Error> {
+    let path = folder()?.join(WRAPS_NAME);
+    let text = fs::read_to_string(&path).map_err(|error| Error::at(&path, error))?;
+    Ok(text.lines().filter_map(|line| line.strip_prefix("--wrap=")).map(String::from).collect())
 }
 
-/// Returns an option for each of these functions.
-fn wraps() -> io::Result<String> {
-    Ok(in_front()?.iter().map(|name| format!("--wrap={name}\n")).collect())
+/// Returns an option for each function that the runtime stands in front of: the archive has it under the name `__wrap_NAME`.
+fn wraps(archive: &[u8]) -> io::Result<String> {
+    let names = mayhap_symbols::archive::index(archive)?;
+    let names = names.into_iter().filter_map(|name| name.strip_prefix("__wrap_"));
+    Ok(names.map(|name| format!("--wrap={name}\n")).collect())
 }
 
 #[cfg(test)]
@@ -122,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_linker_puts_the_archive_in_front() {
-        let wraps = wraps().unwrap();
+        let wraps = wraps(&unpack(ARCHIVE).unwrap()).unwrap();
         for name in ["pthread_create", "malloc", "__tsan_atomic32_load", "_Znwm", "execve", "longjmp"] {
             assert!(wraps.lines().any(|line| line == format!("--wrap={name}")), "{name}");
         }

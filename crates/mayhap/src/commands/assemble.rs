@@ -28,7 +28,8 @@ pub fn assemble(mut arguments: Vec<OsString>) -> Result<Exit, Failure> {
         }
     };
     let from_stdin = input.is_none_or(|at| arguments[at] == "-");
-    let in_front = runtime::in_front()?.into_iter().collect();
+    let in_front = runtime::in_front()?;
+    let in_front = in_front.iter().map(String::as_str).collect();
     let rewritten = std::str::from_utf8(&text).ok().and_then(|text| rewrite(text, &in_front));
     if rewritten.is_none() && !from_stdin {
         let error = Command::new(&real).args(arguments).exec();
