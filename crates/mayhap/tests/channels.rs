@@ -135,16 +135,15 @@ fn check(file: &Path) -> Result<String, String> {
     if stem(file).ends_with("_norace") && found.iter().any(|finding| is_error(&finding)) {
         return Err(format!("{found:#?}"));
     }
+    let mut shown = Vec::new();
     for wanted in facts(&text, "proven") {
-        if !found.iter().filter(is_error).any(|f| is_race(f) && is_about(f, wanted)) {
-            return Err(format!("no race on {wanted}: {lines:?}"));
-        }
+        let mut races = found.iter().filter(is_error).filter(|f| is_race(f) && is_about(f, wanted));
+        shown.push(replayed(&mut races).map_err(|why| format!("race on {wanted}: {why}: {lines:?}"))?);
     }
     for wanted in facts(&text, "deadlock") {
         let all = |f: &Value| wanted.split(' ').all(|object| is_about(f, object));
-        if !found.iter().filter(is_error).any(|f| f["kind"] == "deadlock" && all(f)) {
-            return Err(format!("no deadlock of {wanted}: {lines:?}"));
-        }
+        let mut deadlocks = found.iter().filter(is_error).filter(|f| f["kind"] == "deadlock" && all(f));
+        shown.push(replayed(&mut deadlocks).map_err(|why| format!("deadlock of {wanted}: {why}: {lines:?}"))?);
     }
     for doubt in facts(&text, "doubt") {
         let says = |f: &Value| f["verdict"] == "suspected" && f["reason"].as_str().unwrap_or_default().contains(doubt);
@@ -152,7 +151,23 @@ fn check(file: &Path) -> Result<String, String> {
             return Err(format!("{doubt} is not in doubt: {found:#?}"));
         }
     }
-    Ok(format!("| {} | {} |", stem(file), if lines.is_empty() { "nothing".into() } else { lines.join(", ") }))
+    let found = if lines.is_empty() { "nothing".into() } else { lines.join(", ") };
+    Ok(format!("| {} | {} | {found} |", stem(file), shown.join(", ")))
+}
+
+/// How many replays confirmed one of these findings, of how many. With `MAYHAP_CASES` every replay must.
+fn replayed(findings: &mut dyn Iterator<Item = &Value>) -> Result<String, String> {
+    let every = std::env::var_os("MAYHAP_CASES").is_some();
+    let mut missed = None;
+    for finding in findings {
+        let replay = &finding["replay"];
+        let [confirmed, runs] = ["confirmed", "runs"].map(|key| replay[key].as_u64().unwrap_or(0));
+        if !every || confirmed > 0 && confirmed == runs {
+            return Ok(format!("{confirmed}/{runs}"));
+        }
+        missed = Some(format!("confirmed {confirmed} of {runs}: {}", replay["diverged"]));
+    }
+    Err(missed.unwrap_or("not found".into()))
 }
 
 #[test]

@@ -158,6 +158,7 @@ extern "C-unwind" fn implicit_task(
 ) {
     if let (BEGIN, Some(team)) = (endpoint, team_of(parallel)) {
         tell(Tag::OnceSeen, team.pc, address(&team.start));
+        team.begun.fetch_add(1, Ordering::Relaxed);
         if let Some(thread) = tls::active() {
             thread.own.team.store(core::ptr::from_ref(team).cast_mut().cast(), Ordering::Relaxed);
             thread.own.starts.store(core::ptr::null_mut(), Ordering::Relaxed);

@@ -1,0 +1,17 @@
+// A loop uses what another one changed whose end no thread waits for.
+// proven: all
+#include <omp.h>
+#include <stdlib.h>
+
+int all[40], sum;
+
+int main(void) {
+    #pragma omp parallel num_threads(2)
+    {
+        #pragma omp for schedule(guided, 5) nowait
+        for (int i = 0; i < 40; i++) all[i] = i;
+        #pragma omp for schedule(guided, 5) reduction(+: sum)
+        for (int i = 0; i < 40; i++) sum += all[39 - i];
+    }
+    return 0;
+}
