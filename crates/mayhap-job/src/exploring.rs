@@ -16,6 +16,7 @@ use mayhap_explore::{
     Attempt, Entry, Explorer, Failure as Failed, Faults, Journal, Next, Outcome, Strategy, Tried, Turn, run,
 };
 use mayhap_instrument::runtime;
+use mayhap_replay::effect::telling_line;
 use mayhap_replay::outcome::signal_name;
 use mayhap_replay::session::Recorded;
 use mayhap_report::{Exploration, Finding, occurs};
@@ -46,6 +47,8 @@ const MOST_STEPS: u64 = 20_000;
 const MINIMISING: usize = 24;
 /// Runs in the recorded order that must end well before another exit code counts as an effect of the schedule.
 const FREE_RUNS: u64 = 2;
+/// Said of an exit code where a limit of time may have been exceeded.
+const IS_SLOWER: &str = "The program reads the clock, and runs under other schedules take longer: check whether it merely exceeded a limit of time.";
 
 /// How to look for failures under other schedules.
 #[derive(Clone, Debug)]
@@ -242,7 +245,8 @@ impl Work<'_> {
                 }
                 let next = turns.map(|turns| Next::Turns(turns, IN_TURNS));
                 let next = next.as_ref().unwrap_or(asked);
-                self.report_failure(failed, next, progress.runs, tried)?;
+                let told = told(failed, &tried, recorded);
+                self.report_failure(&told, next, progress.runs, tried)?;
             }
         } else if follows {
             self.follow(tried, progress.runs, &mut progress.elsewhere)?;
@@ -340,11 +344,15 @@ impl Work<'_> {
     fn report_failure(&mut self, failed: &Failed, next: &Next, nth: u64, tried: Tried) -> Result<(), Error> {
         let path = self.job.folder.join(format!("explored{nth}.mhp"));
         let summary = Run::new(&self.job.program, tried.capture.status, tried.took);
+        let uses_clock = tried.capture.sources().contains(&"the clock");
         let writer = format::create(&path).map_err(|error| Error::at(&path, error))?;
         tried.capture.write(writer, &path, &summary)?;
         let trace = format::read(&path).map_err(|error| Error::at(&path, error))?.trace;
         let execution = Execution::derive(trace).map_err(|error| Error::at(&path, error))?;
         let mut finding = describe(failed, &path, &execution);
+        if uses_clock && matches!(failed, Failed::Code(..)) {
+            finding.why = format!("{IS_SLOWER} {}", finding.why).trim_end().to_string();
+        }
         if self.report.as_ref().is_some_and(|report| memory::is_explained(&finding, report)) {
             return Ok(());
         }
@@ -407,12 +415,25 @@ impl Work<'_> {
     }
 }
 
+/// The failure with the line that explains it: programs under test may print it on standard output, and what they print in every run explains nothing.
+fn told(failed: &Failed, tried: &Tried, recorded: &Recorded) -> Failed {
+    match failed {
+        Failed::Code(code, words) => {
+            let line = telling_line(&tried.printed, recorded.output.as_ref());
+            // What a recorded run printed that was taken over is not known any more.
+            Failed::Code(*code, line.or_else(|| words.clone().filter(|_| recorded.output.is_none())))
+        }
+        _ => failed.clone(),
+    }
+}
+
 /// Whether a failure is what replays of a finding led to, and its run shows the finding.
 fn is_effect(failed: &Failed, finding: &Finding, trace: &Trace) -> bool {
     let Some(effect) = finding.replay.as_ref().and_then(|replay| replay.effect.as_ref()) else { return false };
     let (how, words) = match failed {
         Failed::Signal(signal, words) => (signal_name(*signal), words),
-        Failed::Code(code, words) => (format!("exit code {code}"), words),
+        // The effect of a replay has the exit code alone.
+        Failed::Code(code, _) => (format!("exit code {code}"), &None),
         Failed::Stuck | Failed::TooLong(_) | Failed::Memory(_) => return false,
     };
     effect.contains(&how) && words.as_ref().is_none_or(|words| effect.contains(words)) && occurs(finding, trace)

@@ -80,19 +80,46 @@ pub fn last_words(text: &[u8]) -> Option<String> {
     text.lines().rev().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_string())
 }
 
-/// The first line that was not among those before; lines may come in any order. Each text is of a process.
-fn new_line((now, process): (&[u8], u32), (before, process_before): (&[u8], u32)) -> Option<String> {
+/// The line that best says why a run failed. Among the lines that an earlier run did not print, the first that speaks of a failure, on standard
+/// error or else on standard output; without one, the last on standard error.
+pub fn telling_line(now: &Printed, before: Option<&Printed>) -> Option<String> {
+    let nothing = Printed::default();
+    let before = before.unwrap_or(&nothing);
+    let new = |a: &[u8], b: &[u8]| -> Vec<String> {
+        let (lines, _) = new_lines((a, now.process), (b, before.process));
+        lines.into_iter().map(|line| line.trim().to_string()).filter(|line| !line.is_empty()).collect()
+    };
+    let (err, out) = (new(&now.err, &before.err), new(&now.out, &before.out));
+    let of_failure = err.iter().chain(&out).find(|line| speaks_of_failure(line));
+    of_failure.or(err.last()).cloned()
+}
+
+/// Test frameworks, assertions and panics use one of these words.
+fn speaks_of_failure(line: &str) -> bool {
+    let line = line.to_lowercase();
+    ["fail", "assert", "panic", "error", "abort", "mismatch", "expected"].iter().any(|word| line.contains(word))
+}
+
+/// The first line that was not among those before, or one that is missing.
+fn new_line(now: (&[u8], u32), before: (&[u8], u32)) -> Option<String> {
+    let (new, missing) = new_lines(now, before);
+    new.into_iter().next().or_else(|| missing.map(|line| format!("{line} (missing)")))
+}
+
+/// The lines that were not among those before, and the first of those that is missing now; lines may come in any order. Each text is of a
+/// process.
+fn new_lines((now, process): (&[u8], u32), (before, process_before): (&[u8], u32)) -> (Vec<String>, Option<String>) {
     let before = String::from_utf8_lossy(before).into_owned();
     let mut left: Vec<(&str, String)> = before.lines().map(|line| (line, normalised(line, process_before))).collect();
-    let now = String::from_utf8_lossy(now).into_owned();
-    for line in now.lines() {
+    let mut new = Vec::new();
+    for line in String::from_utf8_lossy(now).lines() {
         let same = normalised(line, process);
         match left.iter().position(|(_, other)| *other == same) {
             Some(at) => drop(left.swap_remove(at)),
-            None => return Some(line.to_string()),
+            None => new.push(line.to_string()),
         }
     }
-    left.first().map(|(line, _)| format!("{line} (missing)"))
+    (new, left.first().map(|(line, _)| line.to_string()))
 }
 
 /// A line without what differs from run to run by itself: addresses, times, dates, durations, and the numbers of the process and
@@ -214,5 +241,23 @@ mod tests {
         }
         assert!(new_line((b"a\nb 4711\n", 4711), (b"b 815\na\n", 815)).is_none());
         assert_eq!(new_line((b"b\n", 1), (b"a\nb\n", 1)).as_deref(), Some("a (missing)"));
+    }
+
+    #[test]
+    fn the_telling_line_is_new_and_speaks_of_a_failure() {
+        let printed = |out: &str, err: &str| Printed { out: out.into(), err: err.into(), process: 1 };
+        let before = printed("queue/steal: OK\n1 tests ok.\n", "[warn] callbacks set twice\n");
+        let now = printed(
+            "queue/steal: \n  FAIL steal.c:56: assert(left == 0): 1 vs 0\n  [steal FAILED]\n",
+            "[warn] callbacks set twice\n",
+        );
+        let line = telling_line(&now, Some(&before));
+        assert_eq!(line.as_deref(), Some("FAIL steal.c:56: assert(left == 0): 1 vs 0"));
+        // Standard error comes first; without a word of failure its last line counts, and what every run prints never does.
+        let now = printed("assertion failed\n", "lost 1\nthread panicked at queue.rs:3\n");
+        assert_eq!(telling_line(&now, Some(&before)).as_deref(), Some("thread panicked at queue.rs:3"));
+        let now = printed("left 1\n", "[warn] callbacks set twice\nlost 1\nlost 2\n");
+        assert_eq!(telling_line(&now, Some(&before)).as_deref(), Some("lost 2"));
+        assert_eq!(telling_line(&before, Some(&before)), None);
     }
 }
