@@ -213,6 +213,11 @@ impl Monitor for Watch {
         Ok(())
     }
 
+    fn interrupted(&mut self, child: &mut Process<'_>) {
+        self.late = true;
+        child.kill();
+    }
+
     fn nothing_runs(&mut self) {
         self.looks = QUICK_LOOKS;
         self.stuck.hurry();

@@ -326,8 +326,8 @@ impl Work<'_> {
         let late = watch.late || watch.is_stuck;
         summary.build = record::build_of(&self.job.program[0]);
         summary.root.clone_from(&self.job.root);
-        // That the budget or Ctrl-C ended it says nothing of the program.
-        let ended_from_here = late && self.interrupt.is_set();
+        // That the budget or Ctrl-C ended it says nothing of the program. The terminal sends Ctrl-C to the program, too.
+        let ended_from_here = self.interrupt.is_pressed() || late && self.interrupt.is_set();
         let limit = watch.late.then_some(self.job.timeout);
         let failed = Failed::of(watch.is_stuck, limit, taken.status, &output).filter(|_| !ended_from_here);
         let failed = failed.map(|failed| self.located(failed, schedule, seed));
@@ -340,7 +340,7 @@ impl Work<'_> {
             return Ok(None);
         };
         // That it was ended from here says nothing of the program.
-        let notes = recording.notes.into_iter().filter(|_| !late || recording.events == 0);
+        let notes = recording.notes.into_iter().filter(|_| !late && !ended_from_here || recording.events == 0);
         self.notes.extend(notes.map(|note| format!("run {run}: {note}")));
         self.stdin.keep();
         if recording.events == 0 {

@@ -35,6 +35,7 @@ pub(crate) enum Ended {
     Deadlock,
     Hang,
     Timeout,
+    Interrupted,
 }
 
 /// What came of the program, beyond what the recorded run showed.
@@ -47,6 +48,7 @@ pub(crate) fn effect(
 ) -> Effect {
     match ended {
         Some(Ended::Deadlock) => return Effect::Deadlock,
+        Some(Ended::Interrupted) => return Effect::Unknown,
         // As the recorded run did.
         Some(Ended::Hang | Ended::Timeout) if recorded.is_some_and(|recorded| recorded.late) => return Effect::None,
         Some(Ended::Hang) => return Effect::Hang,

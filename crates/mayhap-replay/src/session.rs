@@ -331,6 +331,12 @@ impl Monitor for Watch<'_> {
         }
         Ok(())
     }
+
+    fn interrupted(&mut self, child: &mut Process<'_>) {
+        if self.options.debugger.is_none() {
+            self.end(child, Ended::Interrupted);
+        }
+    }
 }
 
 /// The CPU time that a process has used, in the kernel's ticks; 0 if it is unknown.

@@ -6,7 +6,7 @@ use mayhap_trace::attachments::waiting::{Waiting, What};
 use mayhap_trace::{EventId, Relations, Trace};
 
 use crate::describe::{Describer, place};
-use crate::finding::{Finding, Kind, Lock, Moment, Severity, Side, Verdict};
+use crate::finding::{FAILED_USE, Finding, Kind, Lock, Moment, Severity, Side, Verdict};
 use crate::fingerprint;
 use crate::life;
 use crate::places::function_name;
@@ -19,7 +19,11 @@ impl Describer<'_> {
     pub fn stuck(&self, waiting: &[Waiting]) -> Option<Finding> {
         let cycle = Waiting::cycle(waiting);
         let kind = if cycle.is_some() { Kind::Deadlock } else { Kind::Hang };
-        let threads = cycle.unwrap_or_else(|| waiting.iter().collect());
+        let mut threads = cycle.unwrap_or_else(|| waiting.iter().collect());
+        if kind == Kind::Hang {
+            // Waits for a thread's end only follow from others.
+            threads.sort_by_key(|waiting| waiting.what == What::Thread);
+        }
         if threads.is_empty() {
             return None;
         }
@@ -83,10 +87,36 @@ impl Describer<'_> {
         finding.title = format!("{}: {who} {what}", life::title(kind, &life));
         finding.message = "The recorded run did this. Its last recorded steps are shown.".to_string();
         finding.kind = kind;
+        // Where it failed comes first, then what led there.
+        if let Some(side) = life.last().and_then(|moment| self.failed_use(moment))
+            && finding.events.first().is_none_or(|first| first.source != side.source)
+        {
+            finding.events.insert(0, side);
+        }
         finding.life = life;
         finding.id = fingerprint::id(kind, &finding.events);
         finding.fingerprint = fingerprint::fingerprint(kind, &finding.events);
         finding
+    }
+
+    /// Where a thread misused memory. It has the number of the thread's last event, since the use need not have become one.
+    fn failed_use(&self, moment: &Moment) -> Option<Side> {
+        let source = moment.source.clone().filter(|source| source.line.is_some())?;
+        let last = self.last_of(&moment.thread)?;
+        let base = self.side(last, FAILED_USE);
+        Some(Side {
+            op: "r".to_string(),
+            object: String::new(),
+            location: None,
+            source: Some(source),
+            stack: moment.stack.clone(),
+            column: None,
+            highlight: None,
+            value: None,
+            frees: false,
+            locks: self.locks_after(last, base.locks),
+            ..base
+        })
     }
 
     /// A run that was ended because it took too long.
@@ -154,10 +184,17 @@ impl Describer<'_> {
         }
     }
 
-    /// The locks that a thread holds after its last step, which held `before` and may itself have taken one.
+    /// The locks that a thread holds after its last step, which held `before` and may itself have taken or released one.
     fn locks_after(&self, last: EventId, mut before: Vec<Lock>) -> Vec<Lock> {
         let (trace, event) = (self.trace(), self.trace().event(last));
-        if let Some(lock) = event.lock().filter(|_| event.op.is_acquire()) {
+        let Some(lock) = event.lock() else { return before };
+        if event.op.is_release() {
+            let name = trace.tables().locks.get(lock.index());
+            // A lock that is taken several times is given back as often.
+            if let Some(at) = before.iter().rposition(|held| held.name == name) {
+                before.remove(at);
+            }
+        } else if event.op.is_acquire() {
             before.push(Lock {
                 name: trace.tables().locks.get(lock.index()).to_string(),
                 shared: event.op.is_shared(),

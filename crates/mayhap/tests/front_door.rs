@@ -4,7 +4,8 @@ mod common;
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use common::{Run, mayhap_in};
 
@@ -124,6 +125,42 @@ fn what_already_failed_has_a_place_and_the_locks_that_are_held() {
     let run = mayhap_in(folder.path(), &["run", "--explore", "0", "crash.c"]);
     assert_eq!(run.code, Some(1), "{}", run.stderr);
     assert!(run.stdout.contains("--> crash.c:4 in main()"), "{}", run.stdout);
+}
+
+#[test]
+fn a_hang_names_the_wait_that_explains_it_and_only_locks_that_are_held() {
+    let hang = "#include <pthread.h>\npthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\npthread_cond_t c = PTHREAD_COND_INITIALIZER;\nint done;\n\
+        static void *work(void *p) { pthread_mutex_lock(&m); while (!done)\npthread_cond_wait(&c, &m);\npthread_mutex_unlock(&m); return p; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); pthread_mutex_lock(&m); done = 0; pthread_mutex_unlock(&m);\n\
+        pthread_join(t, 0); return 0; }\n";
+    let folder = folder_with("hang.c", hang);
+    let run = mayhap_in(folder.path(), &["run", "--explore", "0", "--no-replay", "hang.c"]);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    assert!(run.stdout.contains("--> hang.c:6 in work()"), "{}", run.stdout);
+    // A wait gives the lock back, and `main` had given it back before.
+    assert_eq!(run.stdout.matches("; no lock held").count(), 2, "{}", run.stdout);
+}
+
+#[test]
+fn ctrl_c_ends_a_program_that_goes_on_forever() {
+    let spin = "#include <pthread.h>\n#include <stdio.h>\nstatic volatile int go;\nstatic void *work(void *p) { while (!go) ; return p; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); fclose(fopen(\"started\", \"w\")); pthread_join(t, 0); return 0; }\n";
+    let folder = folder_with("spin.c", spin);
+    let child = Command::new(env!("CARGO_BIN_EXE_mayhap"))
+        .args(["run", "spin.c"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !folder.path().join("started").exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let run = Run::from(child.wait_with_output().unwrap());
+    assert_eq!(run.code, Some(4), "{}", run.stderr);
+    assert!(run.stdout.contains("interrupted; partial results"), "{}", run.stdout);
+    assert!(run.stdout.starts_with("no findings"), "{}", run.stdout);
 }
 
 #[test]

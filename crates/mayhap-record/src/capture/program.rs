@@ -37,6 +37,9 @@ pub trait Monitor {
 
     /// Called before that with the number of threads that wait for what only other threads of the program can do to a channel.
     fn waits_for_channels(&mut self, _threads: u32) {}
+
+    /// Called before that once Ctrl-C was pressed or this process was asked to end. The program decides what becomes of it, unless the monitor ends it.
+    fn interrupted(&mut self, _child: &mut Process<'_>) {}
 }
 
 /// Lets the program run.
@@ -127,7 +130,9 @@ fn drain(
             (Some(_), Some(pid)) if pid != child.id() => is_writing(pid, ring),
             _ => false,
         };
-        signals.forward(&child);
+        if signals.forward(&child) {
+            monitor.interrupted(&mut child);
+        }
         let mut took = false;
         while ring.take(PIECE, &mut units).map_err(broken)? {
             take(&units);
@@ -202,10 +207,13 @@ impl Signals {
         Signals { caught: caught.collect() }
     }
 
-    /// Passes signals on that were meant for the recorder alone; those of the terminal reach the program anyway.
-    fn forward(&self, child: &Process<'_>) {
+    /// Passes signals on that were meant for the recorder alone; those of the terminal reach the program anyway. Whether one came that asks
+    /// for an end.
+    fn forward(&self, child: &Process<'_>) -> bool {
+        let mut is_asked = false;
         for (signal, flag, _) in &self.caught {
             let once = flag.swap(0, Ordering::Relaxed) != 0;
+            is_asked |= once && matches!(*signal, SIGINT | SIGTERM);
             if once
                 && matches!(*signal, SIGTERM | SIGHUP)
                 && let (Some(pid), Some(signal)) = (
@@ -217,6 +225,7 @@ impl Signals {
                 let _ = rustix::process::kill_process(pid, signal);
             }
         }
+        is_asked
     }
 }
 

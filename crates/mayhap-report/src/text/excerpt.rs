@@ -169,7 +169,8 @@ pub(super) fn stack(name: Line, frames: &[Source], style: &Style) -> Vec<Line> {
 
 /// Whether the frame belongs to the language's own library or to a library without debug information.
 fn is_foreign(frame: &Source) -> bool {
-    frame.file.as_deref().map_or_else(|| unnamed(frame).is_some(), is_library)
+    let of_cpp = |frame: &Source| frame.function.as_deref().is_some_and(|name| name.starts_with("std::"));
+    frame.file.as_deref().map_or_else(|| unnamed(frame).is_some() || of_cpp(frame), is_library)
 }
 
 /// The module of a frame, if that is all that is known about it.
@@ -213,7 +214,10 @@ fn creations(finding: &Finding, colours: &Threads<'_>, style: &Style) -> Vec<Lin
         let started = wrap(&text, style.width - 5);
         lines.extend(started.iter().map(|text| Line::new().plain("     ").line(colours.line(Paint::Dim, text))));
         let name = format!("stack when {threads} started");
-        lines.extend(stack(colours.line(Paint::Dim, &name), &created.stack, style));
+        // One call of the program itself is the place that was just said.
+        if created.stack.iter().filter(|frame| !is_foreign(frame)).count() > 1 {
+            lines.extend(stack(colours.line(Paint::Dim, &name), &created.stack, style));
+        }
     }
     lines
 }

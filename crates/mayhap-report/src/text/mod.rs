@@ -253,15 +253,18 @@ fn summary(report: &Report, shown: &[&Finding], notes: u64, style: &Style) -> Ve
     }
     lines.extend(summary.determinism.clone());
     lines.extend(decided(summary, report.corpus.is_some()));
-    lines.extend(report.exploration.iter().flat_map(explored));
+    // Runs that fail as the recorded one did count as no failure.
+    let failed = report.findings.iter().any(|finding| finding.verdict == Verdict::Observed);
+    lines.extend(report.exploration.iter().flat_map(|exploration| explored(exploration, failed)));
     lines.extend(report.notes.iter().map(|note| format!("note: {note}")));
     lines.iter().flat_map(|text| wrap(text, style.width)).map(|text| Line::new().plain(&text)).collect()
 }
 
-/// What runs under other schedules came to.
-fn explored(exploration: &Exploration) -> Vec<String> {
+/// What runs under other schedules came to; `has_failed` if the recorded run failed.
+fn explored(exploration: &Exploration, has_failed: bool) -> Vec<String> {
     let schedules = counted(exploration.schedules, "other schedule");
     let failed = match exploration.failures {
+        0 if has_failed => "no other failure".to_string(),
         0 => "no failure".to_string(),
         failures => format!("{} failed", grouped(failures)),
     };
@@ -269,7 +272,11 @@ fn explored(exploration: &Exploration) -> Vec<String> {
     let executions = grouped(exploration.executions);
     let loops = if exploration.cut_loops { ", loops that wait followed for a few rounds" } else { "" };
     if exploration.complete {
-        let verdict = if exploration.failures == 0 { "none fails" } else { "some fail" };
+        let verdict = match exploration.failures {
+            0 if has_failed => "none fails in another way",
+            0 => "none fails",
+            _ => "some fail",
+        };
         lines.push(format!(
             "all {executions} distinguishable executions of this program on this input explored{loops}, {verdict}"
         ));
