@@ -12,7 +12,7 @@ use crate::places::Place;
 use crate::rewrite::{self, HOOKS};
 use crate::runtime;
 use crate::shadow::{self, EXTRA};
-use crate::{arguments, callbacks, calls, classes, conditions, hooks, library};
+use crate::{arguments, callbacks, calls, classes, conditions, handles, hooks, library};
 
 const JVMTI_VERSION: c_int = 0x3001_0000;
 const OK: c_int = 0;
@@ -156,10 +156,10 @@ fn define_hooks(jni: Jni) -> bool {
 
 /// All native methods of the class with the hooks. The machine finds them in this library by their names.
 fn natives() -> Vec<(&'static str, &'static str)> {
-    let listed = hooks::NATIVES.iter().chain(calls::NATIVES).chain(arguments::NATIVES);
+    let listed = hooks::NATIVES.iter().chain(calls::NATIVES).chain(arguments::NATIVES).chain(handles::NATIVES);
     let listed = listed.chain(conditions::NATIVES).chain(conditions::TIMED);
     let listed = listed.chain(callbacks::NATIVES).chain(callbacks::BRACKETS).chain(callbacks::CAUGHT).copied();
-    listed.chain([("out", "()V")]).collect()
+    listed.chain([("out", "()V"), ("aside", "()V")]).collect()
 }
 
 /// Calls each hook once, with nothing: the machine finds native methods by code of the library, which is about to get hooks.

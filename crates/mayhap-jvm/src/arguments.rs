@@ -3,11 +3,14 @@
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
+use crate::calls::anything;
+use crate::descriptors::argument_texts;
 use crate::hooks::{WRITE, here, natives};
 use crate::jvm::{Jni, Ref};
 use crate::library::{self, Kind, OnArgument, OnArray};
-use crate::objects::Here;
+use crate::objects::{Here, Meta};
 use crate::pending::whole;
+use crate::places::What;
 use crate::shadow::{self, FIELDS, ORDER};
 
 type Class = Ref;
@@ -29,7 +32,16 @@ impl Here {
         if argument.object.is_null() {
             return;
         }
-        let meta = self.meta(argument.object);
+        let object = self.unwrapped(argument.object);
+        let argument = Argument { object, ..argument };
+        let meta = self.meta(object);
+        if meta.elements.is_some() && !self.is_array(argument.number) {
+            return;
+        }
+        if meta.elements == Some(b'L') && !is_after && library::looks_deep(self.site.method_class(), self.site.method())
+        {
+            self.deep(argument);
+        }
         match (meta.elements, is_after) {
             (Some(kind), false) => self.array_before(argument, kind),
             (Some(kind), true) => self.array_after(argument, kind),
@@ -37,7 +49,39 @@ impl Here {
                 self.block(argument.object).into_iter().for_each(|b| self.seen(b))
             }
             (None, true) => {}
-            (None, false) => self.collection(argument.object, meta.kind),
+            (None, false) => self.collection(argument.object, meta, argument.number),
+        }
+    }
+
+    /// Whether the method takes an array there: others do nothing but keep it.
+    fn is_array(self, number: i32) -> bool {
+        let What::Call(member) = &self.site.what else { return false };
+        let texts = argument_texts(&member.descriptor).unwrap_or_default();
+        let is_array = texts.get(number as usize).is_some_and(|text| text.starts_with('['));
+        is_array || member.class == "java/lang/System" && member.name == "arraycopy"
+    }
+
+    /// The method looks into what lies in the array.
+    fn deep(self, argument: Argument) {
+        for index in self.range_of(argument) {
+            let element = self.unwrapped(self.jni.element(argument.object, index));
+            if !element.is_null() {
+                let meta = self.meta(element);
+                if meta.elements.is_none() {
+                    self.looks(element, meta.kind, true);
+                }
+                self.jni.delete_local(element);
+            }
+        }
+    }
+
+    /// All of an array is read, or what has changed in it written.
+    pub(crate) fn whole_array(self, array: Ref, is_after: bool) {
+        let argument = Argument { object: array, start: 0, count: -1, number: 0 };
+        match (self.meta(array).elements, is_after) {
+            (Some(kind), false) => self.read_elements(argument, kind),
+            (Some(kind), true) => self.array_after(argument, kind),
+            _ => {}
         }
     }
 
@@ -63,6 +107,10 @@ impl Here {
         if self.on_array(argument.number) != OnArray::Reads {
             return;
         }
+        self.read_elements(argument, kind);
+    }
+
+    fn read_elements(self, argument: Argument, kind: u8) {
         let Some(block) = self.block(argument.object) else { return };
         self.real_elements(argument.object, kind, self.range_of(argument), &mut |index, real| {
             let address = block + FIELDS + 8 * index as u64;
@@ -83,21 +131,33 @@ impl Here {
         });
     }
 
-    fn collection(self, object: Ref, kind: Kind) {
-        let Some(how) = library::on_argument(self.site.method_class(), self.site.method()) else { return };
-        let Some(block) = self.block(object) else { return };
-        if how == OnArgument::Shows {
-            return SHOWN.set(block);
+    fn collection(self, object: Ref, meta: &Meta, number: i32) {
+        let how = library::on_argument(self.site.method_class(), self.site.method(), number as usize);
+        match how {
+            None => {}
+            Some(OnArgument::Shows) => SHOWN.set(self.block(object).unwrap_or(0)),
+            Some(OnArgument::Compares) if meta.is_compared => {
+                self.not_seen("a list, set or map is compared with others inside Java's library");
+            }
+            Some(OnArgument::Compares) => {}
+            Some(how) => self.looks(object, meta.kind, how == OnArgument::Reads),
         }
-        let only_reads = how == OnArgument::Reads;
+    }
+
+    /// The library looks into an object, or changes what it holds.
+    fn looks(self, object: Ref, kind: Kind, only_reads: bool) {
+        let Some(block) = self.block(object) else { return };
         match kind {
             Kind::Plain => self.contents(block, only_reads),
             Kind::Synchronized => {
-                self.enter(block);
+                let lock = self.lock_of(object, block);
+                self.enter(lock);
                 self.contents(block, only_reads);
-                self.exit(block);
+                self.exit(lock);
             }
+            Kind::Atomic => self.atomic_read(object, block),
             Kind::Ordered => self.order(whole(block) + ORDER),
+            Kind::Anything => self.order(anything(self) + ORDER),
             _ => {}
         }
     }

@@ -47,13 +47,17 @@ pub(crate) fn anything(here: Here) -> u64 {
 
 impl Here {
     fn before_call(self, object: Ref, argument: Ref) {
+        let object = self.unwrapped(object);
         let Some(block) = self.block(object) else { return };
         let (kind, name) = (self.kind_here(object), self.site.method());
         let (level, word) = (position::level(), whole(block) + ORDER);
         if self.site.method_class().ends_with("/misc/Unsafe") {
             self.not_seen("memory is accessed through Unsafe");
         }
-        let mut pending = Pending { pc: self.at(), block, kind, found: 0, got: false, object, level, word, name };
+        let array = core::ptr::null_mut();
+        let mut pending =
+            Pending { pc: self.at(), block, kind, found: 0, got: false, object, level, array, word, name };
+        self.array_behind(object, &mut pending);
         let limit = if self.takes_nothing() { None } else { LIMIT.replace(None) };
         match kind {
             // What it calls is the program's own.
@@ -86,14 +90,21 @@ impl Here {
                 }
             }
             Kind::Synchronized => {
-                self.enter(block);
+                let lock = self.lock_of(object, block);
+                self.enter(lock);
                 self.contents(block, self.only_reads());
-                self.exit(block);
+                self.exit(lock);
             }
             Kind::Output if self.is_standard_output(object) => pending.kind = Kind::Silent,
             Kind::Handle => self.before_handle(&mut pending, object, argument),
             Kind::Ordered if self.is_reflection() => self.before_reflection(&mut pending, object, argument),
-            Kind::Ordered => self.order(pending.word),
+            Kind::Ordered => {
+                if name == "enqueue" {
+                    // A reference hands something to its queue.
+                    self.order(anything(self) + ORDER);
+                }
+                self.order(pending.word);
+            }
             Kind::Anything | Kind::Output => {
                 // A task for a pool.
                 if !argument.is_null() && self.meta(argument).kind == Kind::Future {
@@ -310,7 +321,19 @@ impl Here {
         counts.store(SINGLE, Ordering::Relaxed);
         self.branch();
         match name {
-            "acquire" | "acquireUninterruptibly" => {
+            "acquire" => {
+                self.begins_to_wait(block, true);
+                let is_interrupted = self.is_interrupted();
+                if !is_interrupted {
+                    (self.runtime.semaphore)(self.at(), 1, semaphore, 0);
+                }
+                if self.was_interrupted(block) || is_interrupted {
+                    // The permit was for waking up.
+                    pending.kind = Kind::Silent;
+                    (self.runtime.outside)();
+                }
+            }
+            "acquireUninterruptibly" => {
                 (self.runtime.semaphore)(self.at(), 1, semaphore, 0);
             }
             "release" => {
@@ -353,9 +376,18 @@ impl Here {
         }
     }
 
+    /// The library reads an atomic variable.
+    pub(crate) fn atomic_read(self, object: Ref, block: u64) {
+        self.branch();
+        (self.runtime.atomic_begin)(self.at(), block + FIELDS);
+        let found = self.atomic_value(object);
+        (self.runtime.atomic_end)(self.at(), block + FIELDS, LOAD, PLAIN, found, found);
+    }
+
     /// The call has returned; `result` is what it returned, if that is a number or a truth value.
     fn after_call(self, result: Option<i64>, returned: Ref) {
         let Some(pending) = ended(self.at()) else { return };
+        self.array_changed(&pending);
         let name = self.site.method();
         let child = shadow::word(pending.block + EXTRA).load(Ordering::Acquire);
         match pending.kind {
@@ -416,6 +448,7 @@ impl Here {
         let last = pending::abandoned();
         self.order(self.thread_block() + ORDER);
         let Some(pending) = last else { return };
+        self.array_changed(&pending);
         let name = pending.name;
         match pending.kind {
             Kind::Ordered => self.order(pending.word),
@@ -459,8 +492,8 @@ impl Here {
         let block = if of_thread { self.thread_block() } else { anything(self) };
         let (level, word, name) = (position::level(), block + ORDER, self.site.method());
         let object = core::ptr::null_mut();
-        let pending =
-            Pending { pc: self.at(), block, kind: Kind::Ordered, found: 0, got: false, object, level, word, name };
+        let (kind, array) = (Kind::Ordered, core::ptr::null_mut());
+        let pending = Pending { pc: self.at(), block, kind, found: 0, got: false, object, level, array, word, name };
         self.order(word);
         begin(pending);
         position::goes_outside();
@@ -480,8 +513,10 @@ impl Here {
             return;
         }
         let meta = self.meta(returned);
+        // What the library has made just now and may share is a part of the object that it comes from.
+        let is_part = pending.kind == Kind::Ordered && meta.kind == Kind::Ordered && self.jvmti.tag(returned) == 0;
         let is_stream = self.site.method_class().starts_with("java/util/stream/");
-        let shows = library::returns_view(name) || is_stream || meta.is_entry;
+        let shows = library::returns_view(name) || is_stream || meta.is_entry || is_part;
         if matches!(meta.kind, Kind::Plain | Kind::Ordered | Kind::Synchronized) && shows {
             self.is_view(pending.block, returned);
         }

@@ -7,7 +7,7 @@ use crate::hooks::{Waited, here, natives};
 use crate::jvm::{Jni, Ref, Value};
 use crate::objects::Here;
 use crate::runtime::how;
-use crate::shadow::{self, FIELDS};
+use crate::shadow::{self, FIELDS, ORDER};
 
 type Class = Ref;
 
@@ -20,10 +20,42 @@ impl Here {
         name.contains("ReentrantReadWriteLock")
     }
 
+    /// Whether a lock is one whose state the agent mirrors. A program can build others.
+    fn is_of_known_lock(self, sync: Ref) -> bool {
+        let class = self.jni.class_of(sync);
+        let name = self.jvmti.class_name(class);
+        self.jni.delete_local(class);
+        name.starts_with("java/util/concurrent/locks/Reentrant")
+    }
+
+    /// Waits on a condition of a lock that the program has built: all that is done with the lock keeps its order.
+    fn await_real(self, condition: Ref, lock: u64, limit: Option<u64>) -> Waited {
+        self.order(lock + ORDER);
+        (self.runtime.outside)();
+        let mut left = 1;
+        match limit {
+            None => {
+                self.jni.call_void(condition, self.method(condition, c"await", c"()V"), core::ptr::null());
+            }
+            Some(limit) => {
+                let argument = [limit.min(i64::MAX as u64)];
+                let method = self.method(condition, c"awaitNanos", c"(J)J");
+                left = self.jni.call_long(condition, method, argument.as_ptr().cast());
+            }
+        }
+        let thrown = self.jni.take_exception();
+        self.order(lock + ORDER);
+        self.jni.throw_kept(thrown);
+        if left > 0 { Waited::Woken } else { Waited::TimedOut }
+    }
+
     /// `Condition.await`: says how it ended.
     fn await_condition(self, condition: Ref, limit: Option<u64>) -> Waited {
         let sync = self.part(condition, c"this$0", c"Ljava/util/concurrent/locks/AbstractQueuedSynchronizer;");
         let (Some(block), Some(lock)) = (self.block(condition), self.block(sync)) else { return Waited::Woken };
+        if !self.is_of_known_lock(sync) {
+            return self.await_real(condition, lock, limit);
+        }
         if !self.is_owner(lock) {
             let method = self.method(condition, c"signal", c"()V");
             // The library's own method throws what a thread without the lock must get.
@@ -50,7 +82,7 @@ impl Here {
             self.owns(lock, times);
         }
         self.jni.call_void(sync, self.method(sync, c"acquire", c"(I)V"), arguments);
-        if waited == Waited::Interrupted {
+        if waited == Waited::Interrupted && self.is_interruptible() {
             self.throw_interrupted(condition);
         }
         waited
@@ -58,6 +90,12 @@ impl Here {
 
     fn signal(self, condition: Ref, all: bool) {
         let Some(block) = self.block(condition) else { return };
+        let own = self.part(condition, c"this$0", c"Ljava/util/concurrent/locks/AbstractQueuedSynchronizer;");
+        if let Some(lock) = self.block(own).filter(|_| !self.is_of_known_lock(own)) {
+            self.order(lock + ORDER);
+            let method = self.method(condition, if all { c"signalAll" } else { c"signal" }, c"()V");
+            return self.jni.call_void(condition, method, core::ptr::null());
+        }
         self.branch();
         let sync = self.part(condition, c"this$0", c"Ljava/util/concurrent/locks/AbstractQueuedSynchronizer;");
         match self.block(sync).filter(|_| self.is_of_rw(sync)) {

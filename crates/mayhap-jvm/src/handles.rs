@@ -4,12 +4,14 @@ use core::ffi::CStr;
 use std::sync::atomic::Ordering;
 
 use crate::classes::{self, FoundField};
-use crate::hooks::{LOAD, STORE, UPDATE, WRITE};
-use crate::jvm::Ref;
+use crate::hooks::{LOAD, STORE, UPDATE, WRITE, here, natives};
+use crate::jvm::{Jni, Ref};
 use crate::library::Kind;
 use crate::objects::Here;
 use crate::pending::Pending;
 use crate::shadow::{self, FIELDS};
+
+type Class = Ref;
 
 /// In a handle's block: its field is not known.
 const UNKNOWN: u64 = 1;
@@ -28,8 +30,10 @@ enum Mode {
 }
 
 /// `None` if the method accesses nothing.
-fn mode(method: &str) -> Option<Mode> {
+fn mode(method: &str, is_updater: bool) -> Option<Mode> {
     match method {
+        "toString" | "hashCode" | "equals" | "getClass" => None,
+        _ if is_updater => Some(Mode::Atomic),
         "get" => Some(Mode::Read),
         "set" => Some(Mode::Write),
         _ if ["get", "set", "compareAnd", "weakCompareAnd"].iter().any(|begin| method.starts_with(begin)) => {
@@ -63,7 +67,12 @@ impl Here {
     fn field_of(self, handle: Ref, block: u64, is_reflection: bool) -> Option<&'static FoundField> {
         let word = shadow::word(block + FIELDS);
         if word.load(Ordering::Acquire) == 0 {
-            let found = if is_reflection { self.reflected(handle) } else { self.handled(handle) };
+            let found = match is_reflection {
+                true => self.reflected(handle),
+                // An updater was seen when it was made, or never.
+                false if self.is_updater() => None,
+                false => self.handled(handle),
+            };
             let found = found.map_or(UNKNOWN, |found| core::ptr::from_ref(Box::leak(Box::new(found))) as u64);
             word.store(found, Ordering::Release);
         }
@@ -91,6 +100,23 @@ impl Here {
         classes::named(&self.jvmti.class_name(class))?.field(&name, false)
     }
 
+    /// Whether the method belongs to an `AtomicIntegerFieldUpdater` or its like.
+    fn is_updater(self) -> bool {
+        self.site.method_class().ends_with("FieldUpdater")
+    }
+
+    /// A `VarHandle` or an updater was made for the field of this class and name.
+    fn names(self, handle: Ref, class: Ref, name: Ref) {
+        let (Some(block), Some(name)) = (self.block(handle), self.text(name)) else { return };
+        let found = match class.is_null() {
+            true => None,
+            false => classes::named(&self.jvmti.class_name(class)),
+        };
+        let found = found.and_then(|class| class.field(&name, false).or_else(|| class.field(&name, true)));
+        let found = found.map_or(UNKNOWN, |found| core::ptr::from_ref(Box::leak(Box::new(found))) as u64);
+        shadow::word(block + FIELDS).store(found, Ordering::Release);
+    }
+
     pub(crate) fn is_reflection(self) -> bool {
         const ACCESSES: [&str; 9] = ["", "Boolean", "Byte", "Char", "Short", "Int", "Long", "Float", "Double"];
         let name = self.site.method();
@@ -101,13 +127,13 @@ impl Here {
 
     /// A method of a `VarHandle` is called.
     pub(crate) fn before_handle(self, pending: &mut Pending, handle: Ref, object: Ref) {
-        let Some(mode) = mode(self.site.method()) else {
+        let Some(mode) = mode(self.site.method(), self.is_updater()) else {
             pending.kind = Kind::Silent;
             return;
         };
         match self.field_of(handle, pending.block, false) {
             Some(field) => self.before_access(pending, field, object, mode),
-            None => self.before_unknown(pending, "a VarHandle of a static field or of elements of arrays is used"),
+            None => self.before_unknown(pending, "a VarHandle of elements of arrays or of an unknown field is used"),
         }
     }
 
@@ -161,14 +187,15 @@ impl Here {
         let (address, found) = (pending.block, pending.found);
         let is_atomic = match self.is_reflection() {
             true => field.is_volatile,
-            false => mode(name) == Some(Mode::Atomic),
+            false => mode(name, self.is_updater()) == Some(Mode::Atomic),
         };
         if is_atomic {
             let (kind, form) = match name {
                 _ if name.starts_with("getAndSet") => (UPDATE, EXCHANGE),
                 _ if name.starts_with("getAnd") => (UPDATE, PLAIN),
                 _ if name.starts_with("get") => (LOAD, PLAIN),
-                _ if name.starts_with("set") => (STORE, PLAIN),
+                _ if name.starts_with("set") || name == "lazySet" => (STORE, PLAIN),
+                _ if name.ends_with("AndGet") => (UPDATE, PLAIN),
                 _ if result == Some(1) && name.contains("Set") || real != found => (UPDATE, COMPARE),
                 _ => (LOAD, COMPARE),
             };
@@ -176,4 +203,8 @@ impl Here {
         }
         shadow::word(address).store(real, Ordering::Relaxed);
     }
+}
+
+natives! { NATIVES:
+    named "named" "(Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;I)V" (handle: Ref, class: Ref, name: Ref, site: i32), site, |here| here.names(handle, class, name);
 }

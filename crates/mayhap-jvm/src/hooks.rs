@@ -236,25 +236,37 @@ impl Here {
 
     /// Waits on the condition of a block with the lock of another, which the calling thread has. Says whether it was woken, and not interrupted.
     pub(crate) fn wait_on(self, condition: u64, lock: u64, limit: Option<u64>) -> Waited {
+        if self.is_interruptible() && self.is_interrupted() {
+            return Waited::Interrupted;
+        }
         let times = shadow::owner(lock).1.swap(0, Ordering::Relaxed);
         shadow::owner(lock).0.store(0, Ordering::Relaxed);
         let deadline = limit.map(deadline);
         let time = deadline.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
-        let waiter = Waiter { thread: self.thread_block(), condition, interrupted: false };
-        locked(|waiters| waiters.push(waiter));
+        self.begins_to_wait(condition, false);
         self.branch();
         let result = (self.runtime.wait)(self.at(), shadow::condition(condition), shadow::mutex(lock), time);
         self.owns(lock, times);
-        let own = waiter.thread;
-        let interrupted = locked(|waiters| {
-            let at = waiters.iter().position(|other| other.thread == own && other.condition == condition);
-            at.is_some_and(|at| waiters.swap_remove(at).interrupted)
-        });
-        match (interrupted, result) {
+        match (self.was_interrupted(condition), result) {
             (true, _) => Waited::Interrupted,
             (_, libc::ETIMEDOUT) => Waited::TimedOut,
             _ => Waited::Woken,
         }
+    }
+
+    /// The calling thread is about to wait for a condition or a semaphore in a way that an interrupt ends.
+    pub(crate) fn begins_to_wait(self, condition: u64, is_semaphore: bool) {
+        let waiter = Waiter { thread: self.thread_block(), condition, is_semaphore, interrupted: false };
+        locked(|waiters| waiters.push(waiter));
+    }
+
+    /// It waits no more: says whether it was interrupted.
+    pub(crate) fn was_interrupted(self, condition: u64) -> bool {
+        let own = self.thread_block();
+        locked(|waiters| {
+            let at = waiters.iter().position(|other| other.thread == own && other.condition == condition);
+            at.is_some_and(|at| waiters.swap_remove(at).interrupted)
+        })
     }
 
     /// The block of the calling thread's own object.
@@ -267,10 +279,25 @@ impl Here {
     }
 
     fn find_thread_block(self) -> u64 {
+        self.block(self.thread_object()).unwrap_or(0)
+    }
+
+    fn thread_object(self) -> Ref {
         let class = self.jni.find_class(c"java/lang/Thread".as_ptr());
         let method = self.jni.static_method_id(class, c"currentThread".as_ptr(), c"()Ljava/lang/Thread;".as_ptr());
-        let thread = self.jni.call_static_object(class, method, core::ptr::null());
-        self.block(thread).unwrap_or(0)
+        self.jni.call_static_object(class, method, core::ptr::null())
+    }
+
+    /// Whether the calling thread was interrupted and has not noticed it.
+    pub(crate) fn is_interrupted(self) -> bool {
+        let thread = self.thread_object();
+        let method = self.method(thread, c"isInterrupted", c"()Z");
+        self.jni.call_boolean(thread, method, core::ptr::null()) != 0
+    }
+
+    /// Whether an interrupt ends the wait that the code asks for.
+    pub(crate) fn is_interruptible(self) -> bool {
+        self.site.method() != "awaitUninterruptibly"
     }
 
     /// Whether the calling thread has the object's own monitor.
@@ -350,7 +377,9 @@ pub(crate) enum Waited {
 #[derive(Clone, Copy)]
 struct Waiter {
     thread: u64,
+    /// The block of the condition, or of the semaphore.
     condition: u64,
+    is_semaphore: bool,
     interrupted: bool,
 }
 
@@ -472,7 +501,10 @@ impl Here {
             found.interrupted = true;
             Some(*found)
         });
-        if let Some(waiter) = waiter {
+        if let Some(waiter) = waiter.filter(|waiter| waiter.is_semaphore) {
+            // The thread takes this permit and then finds that it was interrupted.
+            (self.runtime.semaphore)(self.at(), 3, (waiter.condition + FIELDS) as *mut core::ffi::c_void, 0);
+        } else if let Some(waiter) = waiter {
             (self.runtime.notify)(self.at(), shadow::condition(waiter.condition), true);
         }
     }
@@ -484,4 +516,10 @@ extern "C" fn out(_jni: Jni, _class: Class) {
     if let Some(runtime) = runtime::get().filter(|_| !pending::is_in_atomic()) {
         (runtime.outside)();
     }
+}
+
+/// The thread goes to code of the library that does not wait.
+#[unsafe(export_name = "Java_java_lang_Mayhap_aside")]
+extern "C" fn aside(_jni: Jni, _class: Class) {
+    position::goes_outside();
 }

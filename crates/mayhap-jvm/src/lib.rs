@@ -31,3 +31,4 @@ mod references;
 mod rewrite;
 mod runtime;
 mod shadow;
+mod wrappers;

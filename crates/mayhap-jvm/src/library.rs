@@ -1,5 +1,9 @@
 //! What is known of Java's own library: its code is not rewritten, so calls of it are recorded as what they mean.
 
+mod contents;
+
+pub(crate) use contents::{OnArgument, OnArray, is_entry, looks_deep, on_argument, on_array, only_reads, returns_view};
+
 use crate::class::pool::Member;
 
 /// What becomes of a call.
@@ -37,7 +41,7 @@ const LIBRARY: [&str; 17] = [
 ];
 
 /// Classes without a state that threads could share, or with none that changes.
-const PURE: [&str; 36] = [
+const PURE: [&str; 35] = [
     "java/lang/String",
     "java/lang/Math",
     "java/lang/StrictMath",
@@ -49,7 +53,6 @@ const PURE: [&str; 36] = [
     "java/lang/Long",
     "java/lang/Float",
     "java/lang/Double",
-    "java/lang/Number",
     "java/lang/Enum",
     "java/lang/Record",
     "java/lang/Comparable",
@@ -101,6 +104,9 @@ const SILENT_STATICS: [&str; 10] = [
     "java/nio/file/Path",
 ];
 
+/// Classes whose objects are equal if they hold the same.
+pub(crate) const COMPARED: [&str; 3] = ["java/util/AbstractList", "java/util/AbstractSet", "java/util/AbstractMap"];
+
 /// Whether the class is part of a library that is not rewritten.
 pub(crate) fn is_library(class: &str) -> bool {
     LIBRARY.iter().any(|begin| class.starts_with(begin))
@@ -151,6 +157,9 @@ pub(crate) fn call(is_static: bool, method: &Member) -> Call {
             _ => {}
         }
     }
+    if is_static && reads_properties(class, name) {
+        return Call::Watched;
+    }
     if !is_library(class) && !class.starts_with('[') {
         let is_inherited = is_static && name == "invokeAll" || !is_static && is_of_thread(method);
         return if is_inherited { Call::Watched } else { Call::Own };
@@ -181,6 +190,27 @@ pub(crate) fn call(is_static: bool, method: &Member) -> Call {
     match is_static && SILENT_STATICS.iter().any(|begin| class.starts_with(begin)) {
         true => Call::Outside { returns_object: false },
         false => Call::Watched,
+    }
+}
+
+/// Whether a method makes something that accesses a field, whose class and name are arguments.
+pub(crate) fn names_field(method: &Member) -> bool {
+    match method.class.as_str() {
+        "java/lang/invoke/MethodHandles$Lookup" => {
+            matches!(method.name.as_str(), "findVarHandle" | "findStaticVarHandle")
+        }
+        class => class.starts_with("java/util/concurrent/atomic/Atomic") && method.name == "newUpdater",
+    }
+}
+
+/// Whether a static method looks at the properties of the system, which threads may change.
+fn reads_properties(class: &str, name: &str) -> bool {
+    match class {
+        "java/lang/System" => name.ends_with("Property") || name.ends_with("Properties"),
+        "java/lang/Integer" => name == "getInteger",
+        "java/lang/Long" => name == "getLong",
+        "java/lang/Boolean" => name == "getBoolean",
+        _ => false,
     }
 }
 
@@ -280,7 +310,7 @@ pub(crate) enum Kind {
 }
 
 /// Classes of the library by name.
-const KINDS: [(&str, Kind); 45] = [
+const KINDS: [(&str, Kind); 51] = [
     ("java/lang/Thread", Kind::Thread),
     ("java/lang/String", Kind::Silent),
     ("java/lang/StringBuilder", Kind::Plain),
@@ -288,6 +318,9 @@ const KINDS: [(&str, Kind); 45] = [
     ("java/util/Timer", Kind::Anything),
     ("java/util/Scanner", Kind::Anything),
     ("java/util/Formatter", Kind::Anything),
+    ("java/util/Properties", Kind::Anything),
+    ("java/lang/ref/ReferenceQueue", Kind::Anything),
+    ("java/util/concurrent/Phaser", Kind::Anything),
     ("java/util/concurrent/CompletableFuture", Kind::Anything),
     ("java/util/concurrent/SubmissionPublisher", Kind::Anything),
     ("java/util/concurrent/locks/ReentrantLock", Kind::Lock),
@@ -300,6 +333,9 @@ const KINDS: [(&str, Kind); 45] = [
     ("java/util/concurrent/atomic/AtomicLong", Kind::Atomic),
     ("java/util/concurrent/atomic/AtomicBoolean", Kind::Atomic),
     ("java/util/concurrent/atomic/AtomicReference", Kind::Atomic),
+    ("java/util/concurrent/atomic/AtomicIntegerFieldUpdater", Kind::Handle),
+    ("java/util/concurrent/atomic/AtomicLongFieldUpdater", Kind::Handle),
+    ("java/util/concurrent/atomic/AtomicReferenceFieldUpdater", Kind::Handle),
     ("java/util/concurrent/FutureTask", Kind::Future),
     ("java/util/concurrent/ForkJoinTask", Kind::Future),
     ("java/util/concurrent/CountedCompleter", Kind::Anything),
@@ -329,7 +365,7 @@ const KINDS: [(&str, Kind); 45] = [
 ];
 
 /// Beginnings of the names of classes each of whose objects is apart from the others.
-const APART: [&str; 10] = [
+const APART: [&str; 9] = [
     "java/util/",
     "java/text/",
     "java/time/",
@@ -339,18 +375,42 @@ const APART: [&str; 10] = [
     "java/lang/reflect/",
     "java/lang/invoke/",
     "java/nio/file/attribute/",
-    "java/nio/Heap",
 ];
 
 /// Classes whose objects, and those of the classes inside them, have to do with others.
 const TOGETHER: [&str; 3] =
     ["java/util/concurrent/CompletableFuture", "java/util/concurrent/SubmissionPublisher", "java/util/zip/"];
 
+/// Beginnings of the names of collections that never change.
+const NEVER_CHANGES: [&str; 2] = ["java/util/Collections$Empty", "java/util/Collections$Singleton"];
+
+/// Whether a class lies inside one whose objects are collections that threads must not use at the same time, or streams.
+fn is_part_of_collection(class: &str) -> bool {
+    const OTHERS: [&str; 11] = [
+        "java/util/Arrays",
+        "java/util/Collections",
+        "java/util/EnumMap",
+        "java/util/EnumSet",
+        "java/util/Hashtable",
+        "java/util/IdentityHashMap",
+        "java/util/LinkedHashMap",
+        "java/util/RegularEnumSet",
+        "java/util/Spliterators",
+        "java/util/Vector",
+        "java/util/WeakHashMap",
+    ];
+    let Some((outer, _)) = class.split_once('$') else { return false };
+    class.starts_with("java/util/stream/")
+        || OTHERS.contains(&outer)
+        || KINDS.iter().any(|(known, kind)| *known == outer && *kind == Kind::Plain)
+}
+
 /// What objects of a class of the library are: its own name comes first, those of the classes that it extends follow. `Own` if no name says anything.
 pub(crate) fn kind_of(names: &[&str]) -> Kind {
     let Some(class) = names.first() else { return Kind::Own };
     // Lists and the like that never change, and boxes of values.
-    if class.starts_with("java/util/ImmutableCollections") || PURE.contains(class) {
+    let never_changes = NEVER_CHANGES.iter().any(|begin| class.starts_with(begin));
+    if never_changes || class.starts_with("java/util/ImmutableCollections") || PURE.contains(class) {
         return Kind::Silent;
     }
     let is_concurrent = class.starts_with("java/util/concurrent/");
@@ -362,7 +422,7 @@ pub(crate) fn kind_of(names: &[&str]) -> Kind {
         () if TOGETHER.iter().any(|begin| class.starts_with(begin)) => Kind::Anything,
         () if is_concurrent => Kind::Ordered,
         // Iterators and views.
-        () if class.starts_with("java/util/") && class.contains('$') => Kind::Plain,
+        () if is_part_of_collection(class) => Kind::Plain,
         () => Kind::Own,
     };
     exact(class).or(inherited).unwrap_or_else(by_name)
@@ -371,147 +431,6 @@ pub(crate) fn kind_of(names: &[&str]) -> Kind {
 /// What objects of a class of the library are whose superclasses say nothing.
 pub(crate) fn other_kind(class: &str) -> Kind {
     if APART.iter().any(|begin| class.starts_with(begin)) { Kind::Ordered } else { Kind::Anything }
-}
-
-/// Whether a method of a collection only looks.
-pub(crate) fn only_reads(method: &str) -> bool {
-    const BEGINS: [&str; 31] = [
-        "get",
-        "size",
-        "isEmpty",
-        "contains",
-        "indexOf",
-        "lastIndexOf",
-        "iterator",
-        "listIterator",
-        "descending",
-        "keySet",
-        "values",
-        "entrySet",
-        "navigableKeySet",
-        "toArray",
-        "peek",
-        "element",
-        "first",
-        "last",
-        "floor",
-        "ceiling",
-        "higher",
-        "lower",
-        "head",
-        "tail",
-        "sub",
-        "has",
-        "next",
-        "previous",
-        "spliterator",
-        "stream",
-        "parallelStream",
-    ];
-    const NAMES: [&str; 21] = [
-        "equals",
-        "toString",
-        "length",
-        "charAt",
-        "compareTo",
-        "chars",
-        "codePointAt",
-        "capacity",
-        "cardinality",
-        "intersects",
-        "comparator",
-        "forEach",
-        "clone",
-        "keys",
-        "elements",
-        "isPresent",
-        "copyInto",
-        "estimateSize",
-        "tryAdvance",
-        "forEachRemaining",
-        "toByteArray",
-    ];
-    BEGINS.iter().any(|begin| method.starts_with(begin)) || NAMES.contains(&method)
-}
-
-/// Whether what a method returns shows what the object holds.
-pub(crate) fn returns_view(method: &str) -> bool {
-    const BEGINS: [&str; 9] =
-        ["descending", "navigableKeySet", "head", "tail", "sub", "unmodifiable", "synchronized", "checked", "stream"];
-    const NAMES: [&str; 9] = [
-        "iterator",
-        "listIterator",
-        "keySet",
-        "values",
-        "entrySet",
-        "spliterator",
-        "parallelStream",
-        "keys",
-        "elements",
-    ];
-    BEGINS.iter().any(|begin| method.starts_with(begin)) || NAMES.contains(&method)
-}
-
-/// Whether a class's objects are parts of a map: they show and change what that holds.
-pub(crate) fn is_entry(class: &str) -> bool {
-    class.starts_with("java/util/")
-        && !class.contains("/AbstractMap$Simple")
-        && class.rsplit('$').next().is_some_and(|last| last.ends_with("Entry") || last.ends_with("Node"))
-}
-
-/// What a method of the library does with the contents of a collection that is handed to it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum OnArgument {
-    Reads,
-    Writes,
-    /// What it returns shows them.
-    Shows,
-}
-
-pub(crate) fn on_argument(class: &str, method: &str) -> Option<OnArgument> {
-    const WRITES: [&str; 8] = ["sort", "shuffle", "reverse", "swap", "fill", "rotate", "drainTo", "replaceAll"];
-    const READS: [&str; 12] = [
-        "<init>",
-        "equals",
-        "append",
-        "insert",
-        "join",
-        "valueOf",
-        "print",
-        "println",
-        "hash",
-        "copyOf",
-        "deepToString",
-        "invokeAll",
-    ];
-    let of_collections = class == "java/util/Collections";
-    if WRITES.contains(&method) || of_collections && matches!(method, "addAll" | "copy") {
-        return Some(OnArgument::Writes);
-    }
-    if of_collections && returns_view(method) {
-        return Some(OnArgument::Shows);
-    }
-    (READS.contains(&method) || method.ends_with("All") || of_collections).then_some(OnArgument::Reads)
-}
-
-/// What a method of the library does with the elements of an array that is handed to it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OnArray {
-    Reads,
-    /// It may change some.
-    Fills,
-    /// It sets all.
-    Sets,
-}
-
-pub(crate) fn on_array(class: &str, method: &str) -> OnArray {
-    const FILLS: [&str; 7] = ["read", "get", "nextBytes", "readFully", "readNBytes", "toArray", "drainTo"];
-    match (class, method) {
-        ("java/util/Arrays", "fill" | "setAll") => OnArray::Sets,
-        ("java/util/Arrays", _) => OnArray::Reads,
-        _ if FILLS.contains(&method) => OnArray::Fills,
-        _ => OnArray::Reads,
-    }
 }
 
 #[cfg(test)]
@@ -547,10 +466,15 @@ mod tests {
             (Kind::Anything, Kind::Ordered)
         );
         assert!(only_reads("size") && only_reads("floorKey") && !only_reads("add") && !only_reads("setLength"));
-        assert_eq!(on_argument("java/util/Collections", "max"), Some(OnArgument::Reads));
-        assert_eq!(on_argument("java/util/Collections", "unmodifiableList"), Some(OnArgument::Shows));
-        assert_eq!(on_argument("java/util/List", "addAll"), Some(OnArgument::Reads));
-        assert_eq!(on_argument("java/util/Map", "put"), None);
+        assert_eq!(on_argument("java/util/Collections", "max", 0), Some(OnArgument::Reads));
+        assert_eq!(on_argument("java/util/Collections", "unmodifiableList", 0), Some(OnArgument::Shows));
+        assert_eq!(on_argument("java/util/List", "addAll", 0), Some(OnArgument::Reads));
+        assert_eq!(on_argument("java/util/List", "contains", 0), Some(OnArgument::Compares));
+        let put = |number| on_argument("java/util/Map", "put", number);
+        assert_eq!((put(0), put(1)), (Some(OnArgument::Reads), None));
+        assert_eq!(kind_of(&["java/util/Base64$Encoder", "java/lang/Object"]), Kind::Own);
+        assert_eq!(kind_of(&["java/util/Collections$EmptyList", "java/util/AbstractList"]), Kind::Silent);
+        assert_eq!(call(true, &member("java/lang/System", "getProperty", "()V")), Call::Watched);
         assert!(is_entry("java/util/HashMap$Node") && !is_entry("java/util/AbstractMap$SimpleEntry"));
     }
 }

@@ -13,6 +13,17 @@ use crate::shadow::{self, EXTRA, FIELDS};
 
 pub(crate) static JVMTI: OnceLock<Jvmti> = OnceLock::new();
 
+/// The fields of a class in which its objects have what they stand for; null if there is none.
+#[derive(Clone, Copy)]
+pub(crate) struct Behind {
+    /// The collection that a wrapper hands every call to.
+    pub(crate) wrapped: Ref,
+    /// The lock of a synchronized collection.
+    pub(crate) lock: Ref,
+    /// The array that a list or a buffer shows.
+    pub(crate) array: Ref,
+}
+
 /// What is known of the class of an object.
 pub(crate) struct Meta {
     pub(crate) kind: Kind,
@@ -22,6 +33,10 @@ pub(crate) struct Meta {
     is_class: bool,
     /// It is a part of a map.
     pub(crate) is_entry: bool,
+    /// Objects of the class are equal if they hold the same.
+    pub(crate) is_compared: bool,
+    /// The fields in which an object has what it stands for.
+    pub(crate) behind: Behind,
 }
 
 /// Held while an object gets its tag.
@@ -76,8 +91,15 @@ impl Here {
         let own = classes::named(&name).filter(|class| !class.is_library);
         let elements = name.strip_prefix('[').and_then(|rest| rest.as_bytes().first().copied());
         let kind = if elements.is_some() { Kind::Own } else { self.kind(class, &name) };
-        let (is_class, is_entry) = (name == "java/lang/Class", library::is_entry(&name));
-        let meta: &'static Meta = Box::leak(Box::new(Meta { kind, class: own, elements, is_class, is_entry }));
+        let meta: &'static Meta = Box::leak(Box::new(Meta {
+            kind,
+            class: own,
+            elements,
+            is_class: name == "java/lang/Class",
+            is_entry: library::is_entry(&name),
+            is_compared: kind == Kind::Plain && self.extends(class, &library::COMPARED),
+            behind: self.behind(class, &name),
+        }));
         let _guard = TAGGING.lock();
         let mut tag = self.jvmti.tag(class) as u64;
         if tag == 0 {
@@ -93,20 +115,28 @@ impl Here {
 
     fn kind(self, class: Ref, name: &str) -> Kind {
         let is_own = !library::is_library(name);
-        let mut names = vec![name.to_owned()];
-        let mut at = class;
-        loop {
-            at = self.jni.superclass(at);
-            if at.is_null() {
-                break;
-            }
-            names.push(self.jvmti.class_name(at));
-        }
+        let mut names = self.superclasses(class);
+        names.insert(0, name.to_owned());
         let of_library: Vec<&str> = names.iter().map(String::as_str).filter(|name| library::is_library(name)).collect();
         match library::kind_of(&of_library) {
             Kind::Own if !is_own => library::other_kind(name),
             kind => kind,
         }
+    }
+
+    /// The names of the classes that a class extends, the nearest first.
+    fn superclasses(self, class: Ref) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut at = self.jni.superclass(class);
+        while !at.is_null() {
+            names.push(self.jvmti.class_name(at));
+            at = self.jni.superclass(at);
+        }
+        names
+    }
+
+    fn extends(self, class: Ref, others: &[&str]) -> bool {
+        self.superclasses(class).iter().any(|name| others.contains(&name.as_str()))
     }
 
     #[cold]

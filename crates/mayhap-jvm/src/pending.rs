@@ -24,6 +24,8 @@ pub(crate) struct Pending {
     pub(crate) name: &'static str,
     /// How many methods that the library may call the thread was in.
     pub(crate) level: usize,
+    /// The array that the object shows, by a reference that lasts as long as the call; or null.
+    pub(crate) array: Ref,
     /// The word whose changes keep the order of calls like this one.
     pub(crate) word: u64,
 }

@@ -332,11 +332,7 @@ impl Work<'_, '_, '_> {
                 let after = self.hook(&[op::DUP], site, "alloc", "(Ljava/lang/Object;I)V")?;
                 Some(Edit { after, ..Edit::default() })
             }
-            op::INVOKEDYNAMIC => {
-                let mut emit = Emit { file: self.file, out: Vec::new() };
-                emit.call("out", "()V")?;
-                Some(Edit { before: emit.out, ..Edit::default() })
-            }
+            op::INVOKEDYNAMIC => self.dynamic(code, at),
             op::INVOKEVIRTUAL..=op::INVOKEINTERFACE => self.invoke(code, at),
             _ => Some(Edit::default()),
         }

@@ -68,7 +68,7 @@ fn compiled() -> Option<tempfile::TempDir> {
     }
     let folder = tempfile::tempdir().unwrap();
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mayhap-jvm/tests/programs");
-    let names = ["Pairs.java", "Correct.java"];
+    let names = ["Pairs.java", "Correct.java", "Unusual.java"];
     for name in names {
         fs::copy(programs.join(name), folder.path().join(name)).unwrap();
     }
@@ -129,22 +129,29 @@ fn proven(folder: &Path, arguments: &[&str]) -> (Vec<String>, String) {
 
 /// The names of the correct programs.
 fn correct() -> Vec<String> {
-    let programs = include_str!("../../mayhap-jvm/tests/programs/Correct.java");
-    let list = programs.split("ALL = {").nth(1).and_then(|rest| rest.split('}').next()).expect("a list of names");
-    list.split(',').map(|name| name.trim().trim_matches('"').to_owned()).collect()
+    let files = [
+        include_str!("../../mayhap-jvm/tests/programs/Correct.java"),
+        include_str!("../../mayhap-jvm/tests/programs/Unusual.java"),
+    ];
+    let lists = files.map(|programs| {
+        programs.split("ALL = {").nth(1).and_then(|rest| rest.split('}').next()).expect("a list of names")
+    });
+    lists.iter().flat_map(|list| list.split(',').map(|name| name.trim().trim_matches('"').to_owned())).collect()
 }
 
 #[test]
 fn nothing_is_proven_of_correct_programs() {
     let Some(folder) = compiled() else { return };
     let names = correct();
-    assert!(names.len() >= 40);
+    assert!(names.len() >= 90);
     match rounds() {
         // All of them one after the other, in one machine.
         None => {
-            let (wrong, said) = proven(folder.path(), &["CorrectAll"]);
-            assert!(wrong.is_empty(), "{wrong:?}");
-            assert!(said.contains("Copies"), "{said}");
+            for (all, last) in [("CorrectAll", "Copies"), ("UnusualAll", "AtomicForms")] {
+                let (wrong, said) = proven(folder.path(), &[all]);
+                assert!(wrong.is_empty(), "{wrong:?}");
+                assert!(said.contains(last), "{said}");
+            }
         }
         Some(rounds) => {
             for name in names {

@@ -24,14 +24,16 @@ fn looked_into(method: &Member) -> Option<Vec<Looked>> {
     let next_are_numbers = |at: usize| {
         texts.get(at + 1).is_some_and(|text| text == "I") && texts.get(at + 2).is_some_and(|text| text == "I")
     };
-    let takes = |text: &str| {
-        text.starts_with('[') || !library::is_inert(text) && library::on_argument(&method.class, &method.name).is_some()
+    let is_concat = method.name == "concat";
+    let takes = |number: usize, text: &str| match text.starts_with('[') {
+        true => !is_concat,
+        false => !library::is_inert(text) && library::on_argument(&method.class, &method.name, number).is_some(),
     };
     let looked = |(argument, text): (usize, &String)| Looked {
         argument,
         range: (text.starts_with('[') && next_are_numbers(argument)).then_some((argument + 1, argument + 2)),
     };
-    Some(texts.iter().enumerate().filter(|(_, text)| takes(text)).map(looked).collect())
+    Some(texts.iter().enumerate().filter(|(number, text)| takes(*number, text)).map(looked).collect())
 }
 
 impl Work<'_, '_, '_> {
@@ -40,6 +42,9 @@ impl Work<'_, '_, '_> {
         let is_static = opcode == op::INVOKESTATIC;
         if method.name == "<init>" {
             return self.construct(&method, at);
+        }
+        if library::names_field(&method) {
+            return self.naming(method, at, is_static);
         }
         match library::call(is_static, &method) {
             Call::Own if !is_static && opcode != op::INVOKEINTERFACE && self.may_be_inherited(&method) => {
@@ -69,6 +74,50 @@ impl Work<'_, '_, '_> {
             }
             Call::Watched => self.watched(method, at, is_static),
         }
+    }
+
+    /// A call that makes something that accesses a field, whose class and name are arguments.
+    fn naming(&mut self, method: Member, at: usize, is_static: bool) -> Option<Edit> {
+        let arguments = argument_types(&method.descriptor)?;
+        let name = argument_texts(&method.descriptor)?.iter().position(|text| text == "Ljava/lang/String;")?;
+        let slots = Slots::of(&arguments, self.max_locals)?;
+        self.locals = self.locals.max(slots.end);
+        let site = self.place(at, What::Call(method.clone()));
+        // What comes before a call on an object puts the arguments into the same variables.
+        let mut edit = if is_static { Edit::default() } else { self.watched(method, at, false)? };
+        let mut emit = Emit { file: self.file, out: Vec::new() };
+        if is_static {
+            for (&kind, &slot) in arguments.iter().zip(&slots.each).rev() {
+                emit.local(op::ISTORE, kind, slot);
+            }
+            for (&kind, &slot) in arguments.iter().zip(&slots.each) {
+                emit.local(op::ILOAD, kind, slot);
+            }
+            edit.before = std::mem::take(&mut emit.out);
+        }
+        emit.ops(&[op::DUP]);
+        emit.local(op::ILOAD, 'L', slots.each[0]);
+        emit.local(op::ILOAD, 'L', slots.each[name]);
+        emit.site(site)?;
+        emit.call("named", "(Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;I)V")?;
+        edit.after.extend(emit.out);
+        Some(edit)
+    }
+
+    /// A call whose target is computed: text is put together, or a lambda is made.
+    pub(super) fn dynamic(&mut self, code: &[u8], at: usize) -> Option<Edit> {
+        let (_, descriptor) = self.file.pool.dynamic_call(index(code, at))?;
+        let is_text = descriptor.ends_with(")Ljava/lang/String;");
+        let mut edit = Edit::default();
+        if is_text {
+            let method = Member { class: "java/lang/String".into(), name: "concat".into(), descriptor };
+            edit = self.library_call(method, at, true, None)?;
+        }
+        let mut emit = Emit { file: self.file, out: Vec::new() };
+        // Putting text together does not wait, so that what was recorded of its parts stays true.
+        emit.call(if is_text { "aside" } else { "out" }, "()V")?;
+        edit.before.extend(emit.out);
+        Some(edit)
     }
 
     /// One hook comes before the call, one after it.
