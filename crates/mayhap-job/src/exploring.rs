@@ -245,8 +245,8 @@ impl Work<'_> {
                 }
                 let next = turns.map(|turns| Next::Turns(turns, IN_TURNS));
                 let next = next.as_ref().unwrap_or(asked);
-                let told = told(failed, &tried, recorded);
-                self.report_failure(&told, next, progress.runs, tried)?;
+                let explained = explained(failed, &tried, recorded);
+                self.report_failure(&explained, next, progress.runs, tried)?;
             }
         } else if follows {
             self.follow(tried, progress.runs, &mut progress.elsewhere)?;
@@ -416,7 +416,7 @@ impl Work<'_> {
 }
 
 /// The failure with the line that explains it: programs under test may print it on standard output, and what they print in every run explains nothing.
-fn told(failed: &Failed, tried: &Tried, recorded: &Recorded) -> Failed {
+fn explained(failed: &Failed, tried: &Tried, recorded: &Recorded) -> Failed {
     match failed {
         Failed::Code(code, words) => {
             let line = telling_line(&tried.printed, recorded.output.as_ref());
