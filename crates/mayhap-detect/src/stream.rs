@@ -224,7 +224,25 @@ impl Gate {
     ) -> Result<Option<usize>, Error> {
         self.running.resize(self.running.len().max(tables.threads.len()), false);
         // What a rule may ask of accesses: that they come right before an event joined to them, or begin a wait.
-        let matter = !chunk.flags.is_empty() || !tables.condition_kinds.is_empty();
+        if !chunk.flags.is_empty() || !chunk.values.is_empty() || !tables.condition_kinds.is_empty() {
+            return self.rows::<true, P>(chunk, base, tables, pass);
+        }
+        let stop = self.rows::<false, P>(chunk, base, tables, pass)?;
+        if let Some(last) = chunk.len().checked_sub(1).filter(|&last| stop.is_none() && chunk.ops[last].is_access()) {
+            self.rules.access(base + last, &chunk.get(last), tables)?;
+            self.joined = Joined::default();
+        }
+        Ok(stop)
+    }
+
+    /// [`Self::drive`] for chunks whose events have properties that matter, and for those without flags and values.
+    fn rows<const PROPERTIES: bool, P: Pass>(
+        &mut self,
+        chunk: &Columns,
+        base: usize,
+        tables: &Tables,
+        pass: &mut P,
+    ) -> Result<Option<usize>, Error> {
         let conflicting = self.conflicting.clone();
         let conflicting = conflicting.as_deref().unwrap_or(&[]);
         let rows = chunk.ops.iter().zip(&chunk.threads).zip(&chunk.objects).zip(&chunk.locations);
@@ -233,7 +251,7 @@ impl Gate {
             if op.is_access() && self.running[thread] {
                 let mut flags = Flags::NONE;
                 let mut updates = false;
-                if matter {
+                if PROPERTIES {
                     let event = chunk.get(i);
                     self.rules.access(id, &event, tables)?;
                     flags = event.flags;
@@ -248,44 +266,35 @@ impl Gate {
                 if pass.access(access) {
                     return Ok(Some(id));
                 }
-            } else if self.other(chunk, i, id, tables, pass)? {
+                continue;
+            }
+            let event = if PROPERTIES { chunk.get(i) } else { chunk.get_plain(i) };
+            if self.other(&event, id, tables, pass)? {
                 return Ok(Some(id));
             }
-        }
-        if let Some(last) = chunk.len().checked_sub(1).filter(|&last| !matter && chunk.ops[last].is_access()) {
-            self.rules.access(base + last, &chunk.get(last), tables)?;
-            self.joined = Joined::default();
         }
         Ok(None)
     }
 
     /// Any event but an access of a thread that is known to run.
-    #[inline]
-    fn other<P: Pass>(
-        &mut self,
-        chunk: &Columns,
-        i: usize,
-        id: usize,
-        tables: &Tables,
-        pass: &mut P,
-    ) -> Result<bool, Error> {
-        let event = chunk.get(i);
-        let updates = self.joined.take(&event);
+    #[inline(always)]
+    fn other<P: Pass>(&mut self, event: &Event, id: usize, tables: &Tables, pass: &mut P) -> Result<bool, Error> {
+        let updates = self.joined.take(event);
         let has_partner = event.op == Op::Wait || event.op.is_failed_attempt();
         let relevant = match &mut self.rules {
             Rules::Check(validator) => {
-                let step = validator.step(tables, EventId::at(id), &event)?;
+                let step = validator.step(tables, EventId::at(id), event)?;
                 if has_partner {
                     self.partners.push(step.partner.map_or(NONE, EventId::cell));
                 }
                 step.relevant
             }
-            Rules::Trust(holds) => is_relevant(holds, id, &event),
+            Rules::Trust(holds) => is_relevant(holds, id, event),
         };
         match event.op {
             Op::Read | Op::Write => {
                 self.running[event.thread.index()] = true;
-                return Ok(self.accesses && pass.access(Access::of(id as u32, &event, updates)));
+                return Ok(self.accesses && pass.access(Access::of(id as u32, event, updates)));
             }
             Op::Join => self.running[event.object as usize] = false,
             _ => {}
@@ -293,7 +302,7 @@ impl Gate {
         if relevant && event.op != Op::Branch {
             let partner = has_partner.then(|| self.partners[self.partner]).filter(|&partner| partner != NONE);
             self.partner += usize::from(has_partner);
-            pass.sync(&Sync { id: id as u32, event: &event, partner });
+            pass.sync(&Sync { id: id as u32, event, partner });
         }
         Ok(false)
     }

@@ -146,6 +146,22 @@ impl Columns {
         }
     }
 
+    /// Returns the event at `index` without its flags and value, which is the event if the columns have neither.
+    ///
+    /// # Panics
+    /// If `index` is not below [`Self::len`].
+    #[inline(always)]
+    pub fn get_plain(&self, index: usize) -> Event {
+        Event {
+            thread: ThreadId::at(self.threads[index] as usize),
+            op: self.ops[index],
+            object: self.objects[index],
+            location: LocId::from_cell(self.locations[index]),
+            flags: Flags::NONE,
+            value: None,
+        }
+    }
+
     /// All events in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Event> + '_ {
         (0..self.len()).map(|i| self.get(i))

@@ -105,10 +105,10 @@ impl<R: Read> NativeReader<R> {
         if self.delivered + count as u64 > u64::from(NONE) {
             return Err(format!("the trace has more than {NONE} events"));
         }
-        chunk.threads.resize(count, 0);
-        chunk.objects.resize(count, 0);
-        chunk.locations.resize(count, 0);
-        self.codes.resize(count, 0);
+        set_length(&mut chunk.threads, count);
+        set_length(&mut chunk.objects, count);
+        set_length(&mut chunk.locations, count);
+        set_length(&mut self.codes, count);
         let sizes = tables_in_order(&self.tables).map(|names| names.len());
         self.states.resize(sizes[0], ThreadState::default());
         let Columns { threads, objects, locations, .. } = &mut *chunk;
@@ -293,6 +293,43 @@ enum Next {
     Cut(String),
 }
 
+/// Gives a column this length. The caller overwrites all of it, so new memory may come from the system, zeroed.
+fn set_length<T: Copy + Default>(cells: &mut Vec<T>, length: usize) {
+    if length > cells.capacity() {
+        *cells = vec![T::default(); length];
+    } else {
+        cells.resize(length, T::default());
+    }
+}
+
+/// Bytes that each block overwrites. What was used before is not filled with zeros again.
+#[derive(Default)]
+struct Buffer {
+    bytes: Vec<u8>,
+    length: usize,
+}
+
+impl Buffer {
+    /// Keeps the bytes up to `length`; those that are new have any value.
+    fn set_length(&mut self, length: usize) -> &mut [u8] {
+        if self.bytes.is_empty() {
+            self.bytes = vec![0; length];
+        } else if self.bytes.len() < length {
+            self.bytes.resize(length, 0);
+        }
+        self.length = length;
+        &mut self.bytes[..length]
+    }
+}
+
+impl std::ops::Deref for Buffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
 /// Reads blocks: counts, checks, decompresses them.
 struct Frames<R> {
     input: R,
@@ -302,8 +339,8 @@ struct Frames<R> {
     version: u16,
     /// Where the block read last begins.
     block_at: u64,
-    stored: Vec<u8>,
-    contents: Vec<u8>,
+    stored: Buffer,
+    contents: Buffer,
     decompressor: Decompressor<'static>,
     /// The kind of optional block that alone is unpacked; otherwise all others are.
     attachment: Option<Kind>,
@@ -330,7 +367,7 @@ impl<R: Read> Frames<R> {
     /// Frames of an input at position `offset`, before the block with this number.
     fn at(input: R, offset: u64, sequence: u32) -> Result<Self, Error> {
         let decompressor = Decompressor::new()?;
-        let (stored, contents) = (Vec::new(), Vec::new());
+        let (stored, contents) = (Buffer::default(), Buffer::default());
         Ok(Frames {
             input,
             offset,
@@ -397,12 +434,11 @@ impl<R: Read> Frames<R> {
     fn read_stored(&mut self, length: usize) -> Result<Option<usize>, Error> {
         const STEP: usize = 1 << 20;
         let mut filled = 0;
-        self.stored.clear();
+        self.stored.set_length(0);
         while filled < length {
             let step = (length - filled).min(STEP);
-            self.stored.resize(filled + step, 0);
             let mut stored = std::mem::take(&mut self.stored);
-            let got = self.read(&mut stored[filled..]);
+            let got = self.read(&mut stored.set_length(filled + step)[filled..]);
             self.stored = stored;
             filled += got?;
             if filled < self.stored.len() {
@@ -424,8 +460,8 @@ impl<R: Read> Frames<R> {
             std::mem::swap(&mut self.stored, &mut self.contents);
             return Ok(());
         }
-        self.contents.resize(header.raw as usize, 0);
-        match self.decompressor.decompress_to_buffer(&self.stored, &mut self.contents[..]) {
+        let contents = self.contents.set_length(header.raw as usize);
+        match self.decompressor.decompress_to_buffer(&self.stored[..], contents) {
             Ok(length) if length == header.raw as usize => Ok(()),
             Ok(_) => Err(Error::syntax(self.position(), "its contents are shorter than it promises")),
             Err(error) => {
