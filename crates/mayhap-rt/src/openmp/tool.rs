@@ -86,12 +86,13 @@ extern "C" fn initialize(lookup: Lookup, _device: c_int, _data: Word) -> c_int {
     }
     // SAFETY: a function of this type by the interface's definition.
     let set: SetCallback = unsafe { core::mem::transmute(set) };
-    let callbacks: [(c_int, *const c_void); 7] = [
+    let callbacks: [(c_int, *const c_void); 8] = [
         (3, parallel_begins as *const c_void),
         (4, parallel_ends as *const c_void),
         (5, task_is_made as *const c_void),
         (6, task_switch as *const c_void),
         (7, implicit_task as *const c_void),
+        (16, sync_region_wait as *const c_void),
         (23, sync_region as *const c_void),
         (31, reduction as *const c_void),
     ];
@@ -194,6 +195,13 @@ extern "C-unwind" fn sync_region(kind: c_int, endpoint: c_int, parallel: Word, _
             }
         }
         _ => {}
+    }
+}
+
+/// A thread has waited for tasks. It may add up what they reduced before the region ends.
+extern "C-unwind" fn sync_region_wait(kind: c_int, endpoint: c_int, _parallel: Word, _task: Word, pc: u64) {
+    if let (TASKWAIT | TASKGROUP, END, Some(team)) = (kind, endpoint, team()) {
+        tell(Tag::OnceSeen, if pc == 0 { team.pc } else { pc }, tasks::chain());
     }
 }
 
