@@ -7,7 +7,7 @@
 //!
 //! Most variables need none of this: one lock is held at every access, and exclusively at every write, so that no two accesses
 //! can be candidates. Locksets show that first. For the others, which classes can be partners at all is decided when a class is
-//! first met, so that an access costs nothing for classes that a lock separates from it.
+//! first met, so that an access costs nothing for classes, nor for whole threads, that a lock separates from it.
 //!
 //! Left out: far instances of a pair of locations beyond [`Limits::instances`], or beyond the [`RECENT`] latest accesses of
 //! a class; they are counted. A thread that accesses a variable in more than [`CLASSES`] ways that could race with an
@@ -44,6 +44,10 @@ struct Class {
     total: u64,
     /// Some class is a partner.
     has_partners: bool,
+    /// The position of its thread in [`Classes::of_thread`].
+    slot: u32,
+    /// Its position in [`Classes::kinds`].
+    kind: u32,
 }
 
 impl Class {
@@ -63,10 +67,26 @@ struct Classes {
     index: Map<(u16, bool, bool, LocksetId, u64), u32>,
     /// Per thread, its classes with the most recently used last.
     of_thread: Vec<(u16, Vec<u32>)>,
-    /// Group of a pair of classes.
-    groups: Map<(u32, u32), u32>,
+    slots: Map<u16, u32>,
     /// Of each of the first classes, which others are partners.
     partners: Vec<[u64; WORDS]>,
+    /// Classes that differ in thread and location alone.
+    kinds: Vec<ClassKind>,
+    of_kind: Map<Rivalry, u32>,
+    /// The threads to pair an access with, as positions in `of_thread`.
+    rivals: Vec<u32>,
+}
+
+/// What decides whether classes of two threads can be partners: write, atomic, locks held.
+type Rivalry = (bool, bool, LocksetId);
+
+/// The classes with one [`Rivalry`].
+struct ClassKind {
+    rivalry: Rivalry,
+    /// Their threads, as positions in [`Classes::of_thread`], ascending.
+    threads: Vec<u32>,
+    /// The kinds whose classes can be partners.
+    rivals: Vec<u32>,
 }
 
 /// Whether one lock is held at every access, and exclusively at every write, so that no two conflicting accesses can race.
@@ -112,12 +132,10 @@ pub fn races(execution: &Execution<'_>, limits: &Limits) -> Candidates {
         for &access in accesses {
             let class = classes.enter(trace, relations, access);
             skipped += classes.pair(trace, relations, access, class, &mut |classes, other, partner| {
-                let group = *classes.groups.entry((other, class)).or_insert_with(|| {
-                    let (p, q) = (classes.all[other as usize].place, classes.all[class as usize].place);
-                    *by_places.entry((p.min(q), p.max(q))).or_insert_with(|| {
-                        groups.push(Nearest::default());
-                        groups.len() as u32 - 1
-                    })
+                let (p, q) = (classes.all[other as usize].place, classes.all[class as usize].place);
+                let group = *by_places.entry((p.min(q), p.max(q))).or_insert_with(|| {
+                    groups.push(Nearest::default());
+                    groups.len() as u32 - 1
                 });
                 match partner {
                     Partner::Access(partner) => groups[group as usize].offer(&[partner, access], limits.instances),
@@ -147,8 +165,10 @@ impl Classes {
         self.all.clear();
         self.index.clear();
         self.of_thread.clear();
-        self.groups.clear();
+        self.slots.clear();
         self.partners.clear();
+        self.kinds.clear();
+        self.of_kind.clear();
     }
 
     fn enter(&mut self, trace: &Trace, relations: &Relations, access: EventId) -> u32 {
@@ -164,6 +184,16 @@ impl Classes {
         let number = self.all.len() as u32;
         self.index.insert(key, number);
         let none = [0; RECENT];
+        let slot = *self.slots.entry(thread).or_insert_with(|| {
+            self.of_thread.push((thread, Vec::new()));
+            self.of_thread.len() as u32 - 1
+        });
+        self.of_thread[slot as usize].1.push(number);
+        let kind = self.kind_of(relations, (is_write, is_atomic, lockset));
+        let threads = &mut self.kinds[kind as usize].threads;
+        if let Err(at) = threads.binary_search(&slot) {
+            threads.insert(at, slot);
+        }
         self.all.push(Class {
             thread,
             is_write,
@@ -174,12 +204,30 @@ impl Classes {
             count: 0,
             total: 0,
             has_partners: false,
+            slot,
+            kind,
         });
-        match self.of_thread.iter_mut().find(|(t, _)| *t == thread) {
-            Some((_, classes)) => classes.push(number),
-            None => self.of_thread.push((thread, vec![number])),
-        }
         self.acquaint(relations, number);
+        number
+    }
+
+    fn kind_of(&mut self, relations: &Relations, rivalry: Rivalry) -> u32 {
+        if let Some(&known) = self.of_kind.get(&rivalry) {
+            return known;
+        }
+        let number = self.kinds.len() as u32;
+        self.of_kind.insert(rivalry, number);
+        self.kinds.push(ClassKind { rivalry, threads: Vec::new(), rivals: Vec::new() });
+        let (is_write, is_atomic, lockset) = rivalry;
+        for other in 0..=number as usize {
+            let (writes, atomic, held) = self.kinds[other].rivalry;
+            if (is_write || writes) && !(is_atomic && atomic) && relations.locksets().common(lockset, held).is_none() {
+                self.kinds[number as usize].rivals.push(other as u32);
+                if other != number as usize {
+                    self.kinds[other].rivals.push(number);
+                }
+            }
+        }
         number
     }
 
@@ -220,14 +268,12 @@ impl Classes {
         found: &mut dyn FnMut(&mut Classes, u32, Partner),
     ) -> u64 {
         let mut skipped = 0;
-        let Class { thread: me, has_partners, .. } = self.all[class as usize];
+        let Class { slot: me, has_partners, .. } = self.all[class as usize];
         if !has_partners {
             return 0;
         }
-        for thread in 0..self.of_thread.len() {
-            if self.of_thread[thread].0 == me {
-                continue;
-            }
+        let rivals = self.rivals(class);
+        for thread in rivals.iter().map(|&slot| slot as usize).filter(|&slot| slot != me as usize) {
             let mut tried = 0;
             for i in (0..self.of_thread[thread].1.len()).rev() {
                 let other = self.of_thread[thread].1[i];
@@ -262,7 +308,24 @@ impl Classes {
                 }
             }
         }
+        self.rivals = rivals;
         skipped
+    }
+
+    /// The threads with a class that no lock separates from the given one, in the order in which they came.
+    fn rivals(&mut self, class: u32) -> Vec<u32> {
+        let mut rivals = std::mem::take(&mut self.rivals);
+        rivals.clear();
+        let mut several = false;
+        for &rival in &self.kinds[self.all[class as usize].kind as usize].rivals {
+            several |= !rivals.is_empty();
+            rivals.extend_from_slice(&self.kinds[rival as usize].threads);
+        }
+        if several {
+            rivals.sort_unstable();
+            rivals.dedup();
+        }
+        rivals
     }
 
     /// The access is now the latest of its class, and the class the latest of its thread.
@@ -275,8 +338,7 @@ impl Classes {
         c.recent[c.count as usize] = access.cell();
         c.count += 1;
         c.total += 1;
-        let thread = c.thread;
-        let (_, order) = self.of_thread.iter_mut().find(|(t, _)| *t == thread).expect("the class was entered");
+        let order = &mut self.of_thread[c.slot as usize].1;
         if order.last() != Some(&class) {
             let at = order.iter().rposition(|&o| o == class).expect("the class was entered");
             order.remove(at);
@@ -348,5 +410,18 @@ mod tests {
         let cut = candidates(&ways(CLASSES + 1));
         assert_eq!(cut.groups.len(), CLASSES);
         assert!(cut.gap.is_some());
+    }
+
+    #[test]
+    fn threads_that_a_lock_separates_are_not_looked_at() {
+        let threads = 60_000;
+        let mut text: String = (1..=threads).map(|t| format!("T0|fork(T{t})|f\n")).collect();
+        let section = |t: u32| format!("T{t}|acq(l)|a\nT{t}|r(x)|b\nT{t}|w(x)|c\nT{t}|rel(l)|d\n");
+        text.extend((1..=threads).map(section));
+        text += "T0|r(x)|e\n";
+        // Pairs of the sections' threads would be some billions.
+        let found = candidates(&text);
+        let instances: Vec<u64> = found.groups.iter().map(|group| group.instances).collect();
+        assert_eq!((instances, found.gap), (vec![u64::from(threads)], None));
     }
 }

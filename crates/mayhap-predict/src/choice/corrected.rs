@@ -24,65 +24,17 @@
 //! What an answer proves: `Proven` once the kernel accepted the schedule (the caller's part); `Refuted` always.
 //! Cost: O(log writes) closures a group, each O(threads + locks held); windows only for what is left.
 
+use std::cell::Cell;
 use std::time::Instant;
 
 use mayhap_trace::{EventId, Op, ThreadId};
 
+use super::answers::{Choices, Plan, ReadAnswers, Status};
 use super::galloping::{near_end, near_start};
 use super::needs::{Frontier, Needs};
 use super::order::Point;
 use super::window::{Answer, Aside, Question, Window};
 use crate::{Budget, Rung};
-
-/// A schedule: the first events of each thread in observed order, then `tail`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Plan {
-    pub(super) ideal: Frontier,
-    pub(super) tail: Vec<EventId>,
-    /// What found it.
-    pub(super) rung: Rung,
-}
-
-impl Plan {
-    /// A set that runs in observed order.
-    fn observed(ideal: Frontier) -> Self {
-        Plan { ideal, tail: Vec::new(), rung: Rung::SyncPreserving }
-    }
-
-    /// How many steps it has.
-    pub(super) fn len(&self) -> usize {
-        self.ideal.iter().map(|&count| count as usize).sum::<usize>() + self.tail.len()
-    }
-}
-
-/// What is known of one kind of one triplet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Status {
-    /// The plan with this number shows it.
-    Planned(u32),
-    Refuted(Rung),
-    Unknown,
-}
-
-/// A question that saturation left choices to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Choices {
-    /// Constraints with two possible sides.
-    pub(super) pairs: u32,
-    /// Choice graphs looked at.
-    pub(super) explored: u64,
-    /// Kinds of triplets that the answer settled, and how.
-    pub(super) witnesses: u32,
-    pub(super) feasible: Option<bool>,
-}
-
-/// One read's triplets.
-pub(super) struct ReadAnswers {
-    /// Other writes in the order of [`super::Triplets::others`], with kinds 2 and 3.
-    pub(super) others: Vec<(Option<EventId>, [Status; 2])>,
-    pub(super) plans: Vec<Plan>,
-    pub(super) choices: Vec<Choices>,
-}
 
 /// Decides reads one after the other.
 pub(super) struct Corrected<'n, 'a> {
@@ -100,7 +52,12 @@ pub(super) struct Corrected<'n, 'a> {
     choices: Vec<Choices>,
     /// Choices of the question asked last.
     last_choices: Option<Choices>,
+    /// What closing sets has taken, in the window's work: next to nothing but where there are many threads.
+    closing: Cell<u64>,
 }
+
+/// Closing a set looks at so many threads for one unit of work.
+const THREADS_CLOSED: usize = 16;
 
 /// What one question may take, in the window's work.
 const MOST_WORK: u64 = 200_000_000;
@@ -133,12 +90,23 @@ impl<'n, 'a> Corrected<'n, 'a> {
             plans: Vec::new(),
             choices: Vec::new(),
             last_choices: None,
+            closing: Cell::new(0),
         }
     }
 
     /// What the questions so far have taken.
     pub(super) fn work(&self) -> u64 {
-        self.window.work
+        self.window.work + self.closing.get()
+    }
+
+    /// Counts the closing of a set as work.
+    fn count_closing(&self) {
+        self.closing.set(self.closing.get() + (self.needs.threads() / THREADS_CLOSED) as u64);
+    }
+
+    /// Nothing is left of what the questions may take.
+    fn is_spent(&self) -> bool {
+        self.work() >= self.allowance
     }
 
     /// Decides all triplets of a read. `groups` are the writes of its variable, by thread.
@@ -154,6 +122,10 @@ impl<'n, 'a> Corrected<'n, 'a> {
         if groups.iter().all(|group| group.first().is_none_or(|&c| self.needs.point(c).thread == own)) {
             // Program order refutes all.
             return (ReadAnswers { others: Vec::new(), plans: Vec::new(), choices: Vec::new() }, all as u64);
+        }
+        if self.is_spent() && self.needs.threads() >= THREADS_CLOSED {
+            // Among many threads, even what needs refute would take too long.
+            return (ReadAnswers::unknown(self.needs.relations.read_from(read), groups), 0);
         }
         let open = self.not_refuted(read, groups);
         let answers = self.read_of(read, &open);
@@ -235,6 +207,7 @@ impl<'n, 'a> Corrected<'n, 'a> {
 
     /// Closes a set in observed order, if that keeps below the caps.
     fn observed(&self, mut set: Frontier, caps: &[u32]) -> Option<Frontier> {
+        self.count_closing();
         // Closing at the cut first: what the observed closure adds may hold the cut's locks.
         loop {
             if !self.needs.close_observed(&mut set) || !below(&set, caps) {
@@ -255,10 +228,15 @@ impl<'n, 'a> Corrected<'n, 'a> {
 
     fn mandatory_of(&self, slice: &Frontier, caps: &[u32], c: EventId) -> Option<Frontier> {
         let mut set = slice.clone();
+        if contains(slice, self.needs.point(c)) {
+            // The slice is closed already.
+            return below(&set, caps).then_some(set);
+        }
         self.needs.include(&mut set, c);
         if !below(&set, caps) {
             return None;
         }
+        self.count_closing();
         self.needs.close_at(&mut set, self.read);
         below(&set, caps).then_some(set)
     }
@@ -411,7 +389,7 @@ impl<'n, 'a> Corrected<'n, 'a> {
     /// Writes in no monotone order: a schedule with `write` before the first and with the last proves all.
     fn range(&mut self, frame: &Frame, write: EventId, group: &[EventId], out: &mut [(Option<EventId>, [Status; 2])]) {
         let (Some(&first), Some(&last)) = (group.first(), group.last()) else { return };
-        if self.window.work >= self.allowance {
+        if self.is_spent() {
             out.iter_mut().for_each(|(_, kinds)| kinds[0] = Status::Unknown);
             return;
         }
@@ -460,11 +438,12 @@ impl<'n, 'a> Corrected<'n, 'a> {
     fn ask(&mut self, question: &Question, first: usize) -> Exact {
         let mut start = first.min(self.read.index()).saturating_sub(self.first_window);
         let mut size = self.first_window.max(1);
-        if self.window.work >= self.allowance {
+        if self.is_spent() {
             self.last_choices = None;
             return Exact::Unknown;
         }
-        self.window.most_work = self.allowance.min(self.window.work.saturating_add(MOST_WORK));
+        let allowed = self.allowance.saturating_sub(self.closing.get());
+        self.window.most_work = allowed.min(self.window.work.saturating_add(MOST_WORK));
         self.window.budget = self.budget.nodes;
         self.window.deadline = self.budget.time.map(|time| Instant::now() + time);
         let before = self.window.explored;

@@ -7,6 +7,7 @@
 //! [`Literal`] decides as published, for comparison; [`Choice`] is either of them as an engine.
 
 mod abstraction;
+mod answers;
 mod begins;
 mod corrected;
 mod engine;

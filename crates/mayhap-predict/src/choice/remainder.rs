@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use mayhap_trace::{EventId, Execution, Op, Trace};
 use mayhap_witness::{Checker, Model, Schedule, Target, Witness};
 
-use super::corrected::Plan;
+use super::answers::Plan;
 use crate::budget::Remaining;
 use crate::context::Context;
 use crate::slice::Query;

@@ -7,7 +7,8 @@
 use mayhap_trace::{EventId, Execution, ThreadId};
 use mayhap_witness::{Checked, IncrementalChecker, Model, Target};
 
-use super::corrected::{Corrected, Plan, ReadAnswers, Status};
+use super::answers::{Plan, ReadAnswers, Status};
+use super::corrected::Corrected;
 use super::needs::Needs;
 use super::remainder::{Remainder, Settled, Tables};
 use super::table::Table;
@@ -411,5 +412,40 @@ impl Stage<'_, '_> {
         let target = Target::Nondeterminism { write, read, other };
         let ran = write.is_none_or(|w| self.incremental.has_run(w));
         ran == (kind == 0) && self.incremental.reaches(&target).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mayhap_trace::format::parse_std;
+
+    use super::*;
+
+    #[test]
+    fn without_effort_the_triplets_of_many_threads_are_unknown_and_none_is_lost() {
+        let threads = 40;
+        let section = |t: u32| format!("T{t}|acq(l)\nT{t}|r(x)\nT{t}|w(x)\nT{t}|rel(l)\n");
+        let trace = parse_std(&(0..threads).map(section).collect::<String>()).unwrap();
+        let execution = Execution::derive(&trace).unwrap();
+        let (triplets, survey) = (Triplets::of(&execution), Survey::new(&execution, Model::Data));
+        let count = |allowance: u64| {
+            let mut session = survey.session(&Budget::default());
+            session.allow(allowance);
+            let mut counts = (0, 0, 0);
+            for read in triplets.reads() {
+                let verdicts = session.open_read(&triplets, read);
+                counts.0 += verdicts.proven() as u64;
+                counts.1 += verdicts.unknown() as u64;
+                counts.2 += verdicts.others.len() as u64 + verdicts.refuted;
+            }
+            counts
+        };
+        assert_eq!(count(0), (0, triplets.count(), triplets.count()));
+        let (proven, unknown, all) = count(u64::MAX);
+        assert_eq!((unknown, all), (0, triplets.count()));
+        assert!(proven > 0);
+        // What closing sets takes counts, too.
+        let (fewer, open, all) = count(100);
+        assert!(fewer < proven && open > 0 && all == triplets.count());
     }
 }

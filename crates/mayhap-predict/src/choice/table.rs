@@ -1,6 +1,6 @@
 //! The statistics of the paper's Table A1.
 
-use super::corrected::{ReadAnswers, Status};
+use super::answers::{ReadAnswers, Status};
 use super::literal::{Outcome, ReadOutcomes};
 use crate::EngineCounters;
 
