@@ -197,6 +197,11 @@ impl Tree {
         self.open.len() as u64
     }
 
+    /// A run in these turns was too long to be looked at: what it would have shown stays open.
+    pub fn was_not_finished(&mut self, given: &[Turn]) {
+        self.asked.remove(&hash_of(given));
+    }
+
     /// Learns from a run that was made in these turns. Says whether it followed them.
     pub fn learn(&mut self, given: &[Turn], steps: &[TurnStep]) -> bool {
         let must = self.asked.remove(&hash_of(given));

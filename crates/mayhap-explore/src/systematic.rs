@@ -24,7 +24,13 @@ pub struct Systematic {
     seen: HashSet<u64>,
     limits: BTreeSet<String>,
     steps_of_threads: Vec<Turn>,
+    /// How many runs were too long to be looked at, and how many of them came last in a row.
+    unfinished: u64,
+    in_row: u32,
 }
+
+/// So many runs in a row that are too long to be looked at: others are likely to be, too.
+const MOST_UNFINISHED: u32 = 3;
 
 impl Systematic {
     /// The turns of the next run; `None` when nothing is left to run.
@@ -50,12 +56,15 @@ impl Systematic {
 
     /// Learns from a run that was made in these turns; says whether no run before it was like it.
     pub fn learn(&mut self, given: &[Turn], outcome: &Outcome) -> bool {
-        self.began = true;
+        let is_first = !std::mem::replace(&mut self.began, true);
         if outcome.too_long || outcome.late {
-            self.limits.insert("runs that are too long to be looked at".into());
-            self.given_up = true;
+            self.unfinished += 1;
+            self.in_row += 1;
+            self.given_up = is_first || self.in_row >= MOST_UNFINISHED;
+            self.tree.was_not_finished(given);
             return false;
         }
+        self.in_row = 0;
         let steps = &outcome.steps;
         self.limits.extend(outcome.unseen.iter().cloned());
         for operation in steps.iter().flat_map(|step| &step.operations) {
@@ -84,9 +93,9 @@ impl Systematic {
         self.seen.len() as u64
     }
 
-    /// How many runs are known to be worth making.
+    /// How many runs are known to be worth making, or were too long to be looked at.
     pub fn open(&self) -> u64 {
-        self.tree.open()
+        self.tree.open() + self.unfinished
     }
 
     /// Nothing is left to run, and nothing forbids to say that these are all executions.
@@ -97,6 +106,9 @@ impl Systematic {
     /// What forbids to say that these are all executions.
     pub fn limits(&self) -> Vec<String> {
         let mut limits: Vec<String> = self.limits.iter().cloned().collect();
+        if self.unfinished > 0 {
+            limits.push(format!("runs that are too long to be looked at ({})", self.unfinished));
+        }
         if self.tree.diverged > 0 {
             limits.push(format!("runs that did not follow their turns ({})", self.tree.diverged));
         }
@@ -245,4 +257,39 @@ fn thread_names(steps: &[TurnStep]) -> BTreeMap<u32, Vec<u32>> {
         }
     }
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(thread: u32, operation: Operation) -> TurnStep {
+        TurnStep { thread, code: 0, operations: vec![operation] }
+    }
+
+    #[test]
+    fn a_run_that_takes_too_long_stays_open_and_others_go_on() {
+        let steps = vec![
+            step(0, Operation::Fork(1)),
+            step(0, Operation::Fork(2)),
+            step(1, Operation::Write(8, 8)),
+            step(2, Operation::Read(8, 8, Some(1), 1)),
+            step(1, Operation::Write(16, 8)),
+            step(2, Operation::Read(16, 8, Some(1), 1)),
+        ];
+        let mut all = Systematic::default();
+        assert_eq!(all.next_turns(), Some(Vec::new()));
+        all.learn(&[], &Outcome { steps, ..Outcome::default() });
+        let open = all.open();
+        assert!(open > 1, "{open}");
+        let turns = all.next_turns().unwrap();
+        all.learn(&turns, &Outcome { late: true, ..Outcome::default() });
+        assert_eq!(all.open(), open);
+        assert!(all.next_turns().is_some() && !all.has_given_up() && !all.is_complete());
+        assert_eq!(all.limits(), ["runs that are too long to be looked at (1)"]);
+        // A program whose first run takes too long cannot be gone through.
+        let mut none = Systematic::default();
+        none.learn(&[], &Outcome { too_long: true, ..Outcome::default() });
+        assert!(none.has_given_up() && none.next_turns().is_none());
+    }
 }
