@@ -95,8 +95,6 @@ function sideText(finding, side) {
   let verb = VERBS[side.op] ?? "passes";
   if (side.role === "blocked") {
     verb = { acq: "waits for", racq: "waits for", join: "waits for the end of", wait: "waits for a notify of" }[side.op] ?? verb;
-  } else if (side.role === "failed use") {
-    verb = "uses it";
   } else if (side.op === "w" && side.frees) {
     verb = { object: "destroys", descriptor: "closes" }[side.object_kind] ?? "frees";
   } else if (side.op === "r" && side.object_kind) {

@@ -317,9 +317,6 @@ pub enum Baseline {
     Known,
 }
 
-/// The role of a side that is the use of memory that a run failed with.
-pub(crate) const FAILED_USE: &str = "failed use";
-
 /// One event of a finding and everything known about it.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Side {

@@ -6,7 +6,7 @@ use mayhap_trace::attachments::waiting::{Waiting, What};
 use mayhap_trace::{EventId, Relations, Trace};
 
 use crate::describe::{Describer, place};
-use crate::finding::{FAILED_USE, Finding, Kind, Lock, Moment, Severity, Side, Verdict};
+use crate::finding::{Finding, Kind, Lock, Moment, Severity, Side, Verdict};
 use crate::fingerprint;
 use crate::life;
 use crate::places::function_name;
@@ -87,36 +87,10 @@ impl Describer<'_> {
         finding.title = format!("{}: {who} {what}", life::title(kind, &life));
         finding.message = "The recorded run did this. Its last recorded steps are shown.".to_string();
         finding.kind = kind;
-        // Where it failed comes first, then what led there.
-        if let Some(side) = life.last().and_then(|moment| self.failed_use(moment))
-            && finding.events.first().is_none_or(|first| first.source != side.source)
-        {
-            finding.events.insert(0, side);
-        }
         finding.life = life;
         finding.id = fingerprint::id(kind, &finding.events);
         finding.fingerprint = fingerprint::fingerprint(kind, &finding.events);
         finding
-    }
-
-    /// Where a thread misused memory. It has the number of the thread's last event, since the use need not have become one.
-    fn failed_use(&self, moment: &Moment) -> Option<Side> {
-        let source = moment.source.clone().filter(|source| source.line.is_some())?;
-        let last = self.last_of(&moment.thread)?;
-        let base = self.side(last, FAILED_USE);
-        Some(Side {
-            op: "r".to_string(),
-            object: String::new(),
-            location: None,
-            source: Some(source),
-            stack: moment.stack.clone(),
-            column: None,
-            highlight: None,
-            value: None,
-            frees: false,
-            locks: self.locks_after(last, base.locks),
-            ..base
-        })
     }
 
     /// A run that was ended because it took too long.

@@ -5,7 +5,7 @@ use mayhap_witness::Target;
 
 use super::Describer;
 use super::story::Told;
-use crate::finding::{FAILED_USE, Kind, Lock, ObjectKind, Side, Source};
+use crate::finding::{Kind, Lock, ObjectKind, Side, Source};
 use crate::places::{self, actor, brief, short, spoken};
 use mayhap_symbols::is_library;
 
@@ -121,7 +121,6 @@ pub(crate) fn verb(side: &Side) -> String {
 
 fn bare_verb(side: &Side) -> &'static str {
     match side.op.as_str() {
-        _ if side.role == FAILED_USE => "uses it",
         "r" => side.object_kind.uses("reads"),
         "w" if side.frees => side.object_kind.ends(),
         "w" => "writes",

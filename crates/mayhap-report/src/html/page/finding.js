@@ -57,7 +57,7 @@ function sideView(report, finding, side, paper) {
   const ends = { object: 'destroys', descriptor: 'closes', library: 'unloads', local: 'returns from the function of', stack: 'ends, and with it' }[side.object_kind] ?? 'frees';
   const does = side.frees ? ends : side.object_kind && side.object_kind !== 'local' ? 'uses' : VERB_FORMS[side.op] ?? side.op;
   const waits = side.role === 'blocked' && BLOCKED_VERBS[side.op];
-  const verb = finding.kind === 'deadlock' ? 'waits for' : side.role === 'failed use' ? 'uses it' : waits || does;
+  const verb = finding.kind === 'deadlock' ? 'waits for' : waits || does;
   const source = side.source ?? {};
   const excerpt = side.excerpt === undefined || side.excerpt === null ? null : report.excerpts[side.excerpt];
   const place = source.file ? `${source.file}${source.line ? ':' + source.line : ''}` : side.location ?? '';
