@@ -78,7 +78,7 @@ impl Work<'_> {
         let writer = format::create(&path).map_err(|error| Error::at(&path, error))?;
         tried.capture.write(writer, &path, &run)?;
         let recorded = Recorded { run, output: Some(tried.printed), late: false };
-        elsewhere.recordings.push(Recording { path, recorded, failed: None });
+        elsewhere.recordings.push(Recording::in_file(path, recorded));
         Ok(())
     }
 
@@ -89,10 +89,10 @@ impl Work<'_> {
             if analysed == ANALYSED || self.interrupt.is_set() || self.halted {
                 break;
             }
-            let path = &recording.path;
-            let trace = format::read(path).map_err(|error| Error::at(path, error))?.trace;
+            let trace = recording.trace()?;
             if self.is_elsewhere(&trace) {
                 analysed += 1;
+                recording.made.set(Some(trace));
                 self.analyse(&recording, EXPLORED, &mut Vec::new())?;
             }
         }

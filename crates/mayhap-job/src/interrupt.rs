@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use mayhap_record::{Capture, Recording};
 use mayhap_trace::attachments::Run;
-use mayhap_trace::format;
+use mayhap_trace::{Trace, format};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::Error;
@@ -58,11 +58,20 @@ impl Interrupt {
         self.deadline.map_or(limit, |deadline| limit.min(deadline.saturating_duration_since(Instant::now())))
     }
 
-    /// Makes the trace of a run; `None` if Ctrl-C is pressed and that takes more than a moment.
-    pub(crate) fn make_trace(&self, taken: Capture, path: PathBuf, run: Run) -> Result<Option<Recording>, Error> {
+    /// Makes the trace of a run, and returns it if it is to be kept in memory, too; `None` if Ctrl-C is pressed and that takes more than a moment.
+    pub(crate) fn make_trace(
+        &self,
+        taken: Capture,
+        path: PathBuf,
+        run: Run,
+        keep: bool,
+    ) -> Result<Option<(Recording, Option<Trace>)>, Error> {
         let made = self.unless_pressed(move || {
             let writer = format::create(&path).map_err(|error| Error::at(&path, error))?;
-            Ok(taken.write(writer, &path, &run)?)
+            Ok(match keep {
+                true => taken.write_and_keep(writer, &path, &run)?,
+                false => (taken.write(writer, &path, &run)?, None),
+            })
         })?;
         made.transpose()
     }

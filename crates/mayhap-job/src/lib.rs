@@ -23,6 +23,7 @@ mod memory;
 mod observed;
 mod output;
 mod progress;
+mod recording;
 mod resuming;
 mod servers;
 mod stdin;
@@ -31,6 +32,7 @@ mod trouble;
 mod trying;
 mod trying_memory;
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -51,6 +53,7 @@ use error::NOT_INSTRUMENTED;
 pub use exploring::Exploring;
 pub use interrupt::Interrupt;
 use mayhap_explore::{Failure as Failed, Watch};
+use recording::Recording;
 pub use servers::Servers;
 pub use stdin::{KEPT, Stdin};
 
@@ -210,14 +213,6 @@ struct Work<'a> {
     servers: Arc<Servers>,
 }
 
-/// A trace to be analysed, with what its run came to.
-struct Recording {
-    path: PathBuf,
-    recorded: Recorded,
-    /// What went wrong in the run itself.
-    failed: Option<Failed>,
-}
-
 impl Job {
     /// Does the job; `tell` hears of each stage.
     pub fn run(&self, tell: &mut dyn FnMut(Stage<'_>)) -> Result<Done, Error> {
@@ -334,7 +329,9 @@ impl Work<'_> {
         summary.stdin = self.stdin.kept().map(|(bytes, _)| bytes);
         let recorded = Recorded { run: summary.clone(), output: Some(output), late };
         self.first.get_or_insert((recorded.clone(), taken.units()));
-        let Some(recording) = self.interrupt.make_trace(taken, path.clone(), summary)? else {
+        // With several runs, all are recorded before the first is analysed: their traces would not fit into memory together.
+        let keep = self.job.runs == 1;
+        let Some((recording, trace)) = self.interrupt.make_trace(taken, path.clone(), summary, keep)? else {
             self.notes.push(format!("run {run}: stopped before its trace was made"));
             self.undecided = true;
             return Ok(None);
@@ -349,20 +346,21 @@ impl Work<'_> {
                 return Ok(None);
             }
         }
-        Ok(Some(Recording { path, recorded, failed }))
+        Ok(Some(Recording { failed, made: Cell::new(trace), ..Recording::in_file(path, recorded) }))
     }
 
     /// Predicts what other interleavings of a recording contain, and replays what is proven and new.
     fn analyse(&mut self, recording: &Recording, round: u32, next: &mut Vec<Recording>) -> Result<(), Error> {
         let path = &recording.path;
-        let loaded = format::read(path).map_err(|error| Error::at(path, error))?;
-        let trace = loaded.trace;
+        let trace = recording.trace()?;
         if round == 1 {
             (self.tell)(Stage::Recorded { trace: &trace, run: &recording.recorded.run });
         } else if round != following::EXPLORED && !self.is_news(&trace) {
             return Ok(());
         }
-        self.remember(&trace);
+        if self.job.rounds > 1 || self.job.explore.is_some() {
+            self.remember(&trace);
+        }
         let execution = Arc::new(Execution::derive(trace).map_err(|error| Error::at(path, error))?);
         let trace = execution.trace();
         if let Some(failed) = recording.failed.as_ref().filter(|_| round == 1) {
@@ -414,27 +412,29 @@ impl Work<'_> {
         round: u32,
         next: &mut Vec<Recording>,
     ) -> Result<(), Error> {
-        let steps = replay::steps(replays.path, replays.execution.trace())?;
-        let fingerprint = replays.execution.trace().fingerprint();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let trace = replays.execution.trace();
+        let steps = (self.job.replays > 0).then(|| replay::steps(replays.path, trace)).transpose()?;
+        // Witness files are for folders that stay.
+        let fingerprint = self.job.keep.then(|| trace.fingerprint());
         for mut finding in new {
             let was = finding.kind;
             let proof = replays.proof_of(&finding.id);
-            if let Some(proof) = proof {
+            if let (Some(proof), Some(fingerprint)) = (proof, fingerprint) {
                 let file = self.job.folder.join(format!("{}.json", finding.id));
-                WitnessFile::of(replays.execution.trace(), fingerprint, proof)
-                    .with_path(replays.path)
-                    .save(&file, replays.execution)?;
-                if self.job.keep {
-                    finding.replay_command = Some(suggest::replay_command(&file, true));
-                    finding.witness_file = Some(file.display().to_string());
-                } else {
-                    finding.replay_command.clone_from(&self.job.again);
-                }
+                let witness = WitnessFile::of(trace, fingerprint, proof).with_path(replays.path);
+                witness.save(&file, replays.execution)?;
+                finding.replay_command = Some(suggest::replay_command(&file, true));
+                finding.witness_file = Some(file.display().to_string());
+            } else if proof.is_some() {
+                finding.replay_command.clone_from(&self.job.again);
             }
-            if let Some(proof) = proof.filter(|_| self.job.replays > 0 && !self.interrupt.is_set()) {
-                match Plan::new(replays.execution, &steps, proof.target(), proof.witness()) {
+            if let (Some(proof), Some(steps), false) = (proof, &steps, self.interrupt.is_set()) {
+                match Plan::new(replays.execution, steps, proof.target(), proof.witness()) {
                     Ok(plan) => {
-                        let done = self.replay(replays, &steps, &plan, &mut finding, proof.target(), (round, next));
+                        let done = self.replay(replays, steps, &plan, &mut finding, proof.target(), (round, next));
                         done.unwrap_or_else(|error| self.cut_short(&error));
                     }
                     Err(why) => {
@@ -529,7 +529,7 @@ impl Work<'_> {
             let writer = format::create(&path).map_err(|error| Error::at(&path, error))?;
             let written = last.taken.write(writer, &path, &summary)?;
             if written.events > 0 {
-                next.push(Recording { path, recorded: replays.recording.recorded.clone(), failed: None });
+                next.push(Recording::in_file(path, replays.recording.recorded.clone()));
             }
         }
         Ok(())

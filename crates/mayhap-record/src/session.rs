@@ -6,6 +6,7 @@ use std::process::{Command, ExitStatus};
 use std::time::Instant;
 
 use mayhap_symbols::{Module, Symbols};
+use mayhap_trace::Trace;
 use mayhap_trace::format::{self, TraceWriter};
 use mayhap_wire::ring::state;
 
@@ -17,7 +18,7 @@ use crate::capture::program::{Monitor, Unwatched, command, drive};
 use crate::capture::recorder::Recorder;
 use crate::capture::store::Store;
 use crate::limits::Limits;
-use crate::lower::finish::{Finished, make};
+use crate::lower::finish::{Finished, Made, make};
 use crate::options::Options;
 use crate::sharing::ahead::Ahead;
 use crate::sharing::first_pass::Begun;
@@ -69,7 +70,8 @@ pub fn record_as(
             Kept::InFile(events, ending) => Ok(Recording { status, events, notes: ending.notes() }),
             Kept::NoRoom(store, ending) => {
                 let writer = format::create(output).map_err(|error| Error::at(output, error))?;
-                finish_now(writer, output, &run, (store, None), &ending, options.limits.clone())
+                let finished = Finished::new(store, &run, &ending, options.limits.clone());
+                Ok(finish_now(writer, output, finished)?.0)
             }
         };
     }
@@ -177,7 +179,19 @@ impl Capture {
 
     /// Makes the trace.
     pub fn write(self, writer: Box<dyn TraceWriter>, output: &Path, run: &Run) -> Result<Recording, Error> {
-        finish_now(writer, output, run, (self.store, self.begun), &self.ending, self.limits)
+        let finished = Finished::new(self.store, run, &self.ending, self.limits);
+        Ok(finish_now(writer, output, Finished { begun: self.begun, ..finished })?.0)
+    }
+
+    /// Makes the trace, and returns it as well if all of it was written.
+    pub fn write_and_keep(
+        self,
+        writer: Box<dyn TraceWriter>,
+        output: &Path,
+        run: &Run,
+    ) -> Result<(Recording, Option<Trace>), Error> {
+        let finished = Finished::new(self.store, run, &self.ending, self.limits);
+        finish_now(writer, output, Finished { begun: self.begun, keep: true, ..finished })
     }
 }
 
@@ -185,16 +199,13 @@ impl Capture {
 fn finish_now(
     writer: Box<dyn TraceWriter>,
     output: &Path,
-    run: &Run,
-    (store, begun): (Store, Option<Begun>),
-    ending: &Ending,
-    limits: Limits,
-) -> Result<Recording, Error> {
-    let finished = Finished { store, run, ending, limits, changed: &[], begun };
-    let (events, made) = make(writer, output, finished, &mut |_| {})?;
+    finished: Finished<'_>,
+) -> Result<(Recording, Option<Trace>), Error> {
+    let ending = finished.ending;
+    let made = make(writer, output, finished, &mut |_| {})?;
     let mut notes = ending.notes();
-    notes.extend(made);
-    Ok(Recording { status: ending.status(), events, notes })
+    notes.extend(made.notes);
+    Ok((Recording { status: ending.status(), events: made.events, notes }, made.kept))
 }
 
 /// Makes a trace of an unfinished recording, in its place.
@@ -203,8 +214,8 @@ fn finish_now(
 pub fn finish(path: &Path, watch: &mut dyn FnMut(u64)) -> Result<Recording, Error> {
     let Opened { store, run, ending, limits, changed } = Opened::open(path).map_err(|error| Error::at(path, error))?;
     let writer = format::create(path).map_err(|error| Error::at(path, error))?;
-    let finished = Finished { store, run: &run, ending: &ending, limits, changed: &changed, begun: None };
-    let (events, mut notes) = make(writer, path, finished, watch)?;
+    let finished = Finished { changed: &changed, ..Finished::new(store, &run, &ending, limits) };
+    let Made { events, mut notes, .. } = make(writer, path, finished, watch)?;
     notes.extend(changed.iter().map(|file| {
         format!(
             "{} has changed since the program ran: its functions and variables have no names in the trace",

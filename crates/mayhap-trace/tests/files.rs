@@ -170,7 +170,7 @@ fn copying_shows_its_progress_and_gathers_notes() {
     let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/traces/deadlock/Dbcp1.data");
     let out = dir.path().join("out.mhp");
     let (mut source, mut chunks) = (open(corpus).unwrap(), 0);
-    let notes = format::copy(&mut *source, create(&out).unwrap(), |_| chunks += 1).unwrap();
+    let notes = format::copy(&mut *source, create(&out).unwrap(), |_, _| chunks += 1).unwrap();
     assert_eq!((chunks, notes.len()), (1, 1));
     assert_eq!(read(&out).unwrap().trace, read(corpus).unwrap().trace);
 }

@@ -39,7 +39,7 @@ fn text_of(path: &Path) -> String {
 /// Copies a trace file chunk by chunk.
 fn convert(from: &Path, to: &Path) {
     let mut source = open(from).unwrap();
-    let notes = format::copy(&mut *source, create(to).unwrap(), |_| {}).unwrap();
+    let notes = format::copy(&mut *source, create(to).unwrap(), |_, _| {}).unwrap();
     assert!(notes.is_empty() && source.missing().is_none());
 }
 

@@ -5,6 +5,7 @@ mod common;
 use std::path::Path;
 
 use mayhap_trace::format;
+use mayhap_wire::ring::Schedule;
 
 const PROGRAM: &str = r#"
 #include <pthread.h>
@@ -41,6 +42,35 @@ fn text(folder: &Path) -> String {
     let converted = common::mayhap_in(folder, &["convert", "t.mhp", "t.std"]);
     assert_eq!(converted.code, Some(0), "{}", converted.stderr);
     std::fs::read_to_string(folder.join("t.std")).unwrap()
+}
+
+#[test]
+fn a_trace_that_is_kept_in_memory_is_the_one_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    record(folder.path(), &[]);
+    let (program, path) = (folder.path().join("p"), folder.path().join("kept.mhp"));
+    let runtime = mayhap_instrument::runtime::folder().unwrap();
+    let mut command = mayhap_record::command(&[program.clone().into()], &runtime).unwrap();
+    command.stdin(std::process::Stdio::null());
+    let options = mayhap_record::Options {
+        output: path.clone(),
+        seed: 0,
+        schedule: Schedule::Free,
+        slice: mayhap_record::usual_slice(Schedule::Free),
+        inputs: true,
+        values: true,
+        linger: mayhap_record::LINGER,
+        limits: mayhap_record::Limits::default(),
+        finish: true,
+        root: None,
+    };
+    let unwatched = &mut mayhap_record::Unwatched;
+    let capture = mayhap_record::execute_for_trace(command, &options, folder.path(), unwatched).unwrap();
+    let run = mayhap_trace::attachments::Run::new(&[program.into()], capture.status, Default::default());
+    let (made, kept) = capture.write_and_keep(format::create(&path).unwrap(), &path, &run).unwrap();
+    let kept = kept.expect("all of it was written");
+    assert!(made.events > 10 && kept.len() as u64 == made.events, "{}", made.events);
+    assert!(kept == format::read(&path).unwrap().trace);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use mayhap_symbols::{OpenMp, Symbols};
-use mayhap_trace::ErrorKind;
 use mayhap_trace::format::TraceWriter;
+use mayhap_trace::{Columns, ErrorKind, Source, Trace};
 use mayhap_wire::attachment;
 use mayhap_wire::ring::state;
 
@@ -33,10 +33,26 @@ pub(crate) struct Finished<'a> {
     pub(crate) changed: &'a [PathBuf],
     /// What a first pass has learnt already.
     pub(crate) begun: Option<Begun>,
+    /// The trace is to be kept in memory, too.
+    pub(crate) keep: bool,
 }
 
-/// How many events the trace has, and what the user should know of it.
-pub(crate) type Made = (u64, Vec<String>);
+impl<'a> Finished<'a> {
+    /// A run whose files are as they were, of which nothing was learnt yet and whose trace is in a file only.
+    pub(crate) fn new(store: Store, run: &'a Run, ending: &'a Ending, limits: Limits) -> Finished<'a> {
+        Finished { store, run, ending, limits, changed: &[], begun: None, keep: false }
+    }
+}
+
+/// What came of making a trace.
+pub(crate) struct Made {
+    /// How many events the trace has.
+    pub(crate) events: u64,
+    /// What the user should know of it.
+    pub(crate) notes: Vec<String>,
+    /// The trace, if it is to be kept and all of it was written.
+    pub(crate) kept: Option<Trace>,
+}
 
 /// Makes the trace of a run. `watch` sees the number of events now and then.
 pub(crate) fn make(
@@ -45,7 +61,7 @@ pub(crate) fn make(
     finished: Finished<'_>,
     watch: &mut dyn FnMut(u64),
 ) -> Result<Made, Error> {
-    let Finished { store, run, ending, limits, changed, begun } = finished;
+    let Finished { store, run, ending, limits, changed, begun, keep } = finished;
     let failed = |error| Error::at(output, error);
     let (facts, filter, looked) =
         first_pass(&store, ending.tells_branches(), changed, begun).map_err(|error| Error::at(output, error))?;
@@ -75,20 +91,27 @@ pub(crate) fn make(
     let reading = Reading::new(store, filter, looked, limits.last);
     let mut lowering = Lowering::new(reading, facts, symbols, limits);
     lowering.begin_doubts(doubts);
-    let mut chunks = 0;
-    let count = |_: &dyn mayhap_trace::Source| {
+    let (mut chunks, mut columns) = (0, keep.then(Columns::default));
+    let count = |_: &dyn Source, chunk: &Columns| {
         chunks += 1;
         watch(chunks * mayhap_trace::CHUNK as u64);
+        columns.iter_mut().for_each(|columns| columns.append(chunk));
     };
     match mayhap_trace::format::copy(&mut lowering, writer, count) {
         Ok(new) => notes.extend(new),
         Err(error) if keeps_part && matches!(&error.kind, ErrorKind::Io(error) if is_full(error)) => {
+            columns = None;
             notes.push(format!("the trace ends early: {error}"))
         }
         Err(error) => return Err(failed(error)),
     }
     notes.extend(left_out(&lowering));
-    Ok((lowering.events(), notes))
+    let events = lowering.events();
+    let kept = columns.map(|mut columns| {
+        columns.shrink_to_fit();
+        Trace::from_parts(columns, Box::new(lowering).into_tables())
+    });
+    Ok(Made { events, notes, kept })
 }
 
 /// What is not in the trace, in words.

@@ -45,7 +45,7 @@ mod synchronisation;
 mod values;
 mod waiting;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 
 use mayhap_trace::attachments::doubts::{Role, What};
@@ -160,7 +160,7 @@ pub(crate) struct Lowering {
     /// Of blocks by number that a library allocated for the program: the location of the program's own code.
     allocated_at: HashMap<usize, u32>,
     /// Names of variables outside heap blocks.
-    variables: HashSet<String>,
+    variables: names::Taken,
     /// A heap block by number, and its name.
     heap: (Option<usize>, String),
     limits: Limits,
@@ -220,7 +220,7 @@ impl Lowering {
             allocates: HashMap::new(),
             lines: HashMap::new(),
             allocated_at: HashMap::new(),
-            variables: HashSet::new(),
+            variables: names::Taken::default(),
             heap: (None, String::new()),
             writes: limits.last.is_none(),
             limits,

@@ -45,8 +45,11 @@ pub(crate) fn define(names: &mut Names, name: &str) -> Result<u32, NameError> {
     names.define(free.as_bytes())
 }
 
+/// Names of variables that are in no heap block. Each variable of a heap block is looked for among them, so it must be quick.
+pub(crate) type Taken = HashSet<String, foldhash::fast::RandomState>;
+
 /// [`define`] for a variable that is in no heap block; `taken` are the names of all those.
-pub(crate) fn define_variable(taken: &mut HashSet<String>, names: &mut Names, name: &str) -> Result<u32, NameError> {
+pub(crate) fn define_variable(taken: &mut Taken, names: &mut Names, name: &str) -> Result<u32, NameError> {
     let free = numbered(name, |name| !taken.contains(name));
     let id = names.append(&free);
     taken.insert(free);

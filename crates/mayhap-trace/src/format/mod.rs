@@ -163,11 +163,11 @@ pub fn write(path: impl AsRef<Path>, trace: &Trace) -> Result<Vec<String>, Error
     writer.finish(trace.tables())
 }
 
-/// Copies a source to a writer. `watch` sees the source after each chunk, to show progress.
+/// Copies a source to a writer. `watch` sees the source and the chunk after each one, to show progress or to keep the events.
 pub fn copy(
     source: &mut dyn Source,
     mut writer: Box<dyn TraceWriter + '_>,
-    mut watch: impl FnMut(&dyn Source),
+    mut watch: impl FnMut(&dyn Source, &Columns),
 ) -> Result<Vec<String>, Error> {
     let mut chunk = Columns::default();
     while source.next_chunk(&mut chunk)? {
@@ -175,7 +175,7 @@ pub fn copy(
         while let Some((code, bytes)) = source.attachment() {
             writer.attach(code, &bytes)?;
         }
-        watch(source);
+        watch(source, &chunk);
     }
     while let Some((code, bytes)) = source.attachment() {
         writer.attach(code, &bytes)?;
