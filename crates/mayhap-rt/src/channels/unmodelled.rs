@@ -48,6 +48,8 @@ noted! {
     fgetxattr => read_attribute_of_open;
     getxattr => read_attribute;
     glob => find_names;
+    hsearch => find_in_table;
+    hsearch_r => find_in_given_table;
     lgetxattr => read_attribute_of_link;
     mq_getattr => look_at_queue;
     msgctl => look_at_messages;
@@ -56,15 +58,20 @@ noted! {
     process_vm_readv => read_process;
     readlink => read_link;
     readlinkat => read_link_at;
+    sbrk => move_break;
     scandir => list_folder;
     sem_getvalue => look_at_semaphore;
     shmctl => look_at_segment;
     statfs => look_at_file_system;
     statvfs => look_at_volume;
     strtok => next_word;
+    tdelete => remove_from_tree;
+    tfind => find_in_tree;
     timer_getoverrun => count_overruns;
     timer_gettime => look_at_timer;
     timerfd_gettime => look_at_timer_descriptor;
+    tsearch => enter_into_tree;
+    umask => set_mask;
 }
 
 noted! {
