@@ -38,7 +38,7 @@ use mayhap_replay::session::effect_and_outcome;
 /// After a source file, options are mayhap's and other words are the program's until a `--`:
 /// `mayhap run prog.c --html report.html 3 -- --verbose`. After a program, all words are its own.
 ///
-/// Exit codes: 0 nothing found, 1 something proven, 2 bad usage or bad input, 3 undecided and nothing proven, 4 the program
+/// Exit codes: 0 nothing found, 1 something observed, confirmed or proven, 2 bad usage or bad input, 3 undecided and nothing proven, 4 the program
 /// could not be run as asked, or the job was interrupted, and nothing found.
 #[derive(Debug, clap::Args)]
 pub struct Args {

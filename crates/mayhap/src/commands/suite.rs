@@ -25,7 +25,7 @@ use mayhap_job::Interrupt;
 /// `mayhap run` does. `mayhap test -- ./tests` does the same with the tests of a test binary that uses GoogleTest or Catch2. The tests
 /// must be built with `mayhap cc` or `mayhap c++`. For Rust: `mayhap cargo test`.
 ///
-/// Exit codes: 0 nothing found, 1 something proven, 2 bad usage or bad input, 3 undecided and nothing proven, 4 no test could
+/// Exit codes: 0 nothing found, 1 something observed, confirmed or proven, 2 bad usage or bad input, 3 undecided and nothing proven, 4 no test could
 /// be run, or the job was interrupted, and nothing found.
 #[derive(Debug, clap::Args)]
 pub struct Args {
