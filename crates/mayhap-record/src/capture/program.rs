@@ -207,8 +207,8 @@ impl Signals {
         Signals { caught: caught.collect() }
     }
 
-    /// Passes signals on that were meant for the recorder alone; those of the terminal reach the program anyway. Whether one came that asks
-    /// for an end.
+    /// Passes signals on that were meant for the recorder alone; those of the terminal reach the program anyway. Returns
+    /// whether one of them asks for an end.
     fn forward(&self, child: &Process<'_>) -> bool {
         let mut is_asked = false;
         for (signal, flag, _) in &self.caught {

@@ -56,7 +56,7 @@ impl Lowering {
         self.access_anyway(site, address, bytes, op, flags, value)
     }
 
-    /// An access as part of which nothing is decided.
+    /// An access that comes without an implicit branch.
     pub(super) fn access_anyway(
         &mut self,
         site: u32,
