@@ -22,8 +22,8 @@ pub struct Merged {
     pub undecided: bool,
 }
 
-/// One report of the traces of several manifests, each with the store that has its results.
-pub fn merged(parts: &[(Store, Manifest)]) -> Result<Merged, Error> {
+/// One report of the traces of several manifests, each with the store that has its results, made by so many threads.
+pub fn merged(parts: &[(Store, Manifest)], threads: usize) -> Result<Merged, Error> {
     let Some((_, first)) = parts.first() else { return Err(Error::Setting("there is nothing to merge".to_string())) };
     for (store, manifest) in parts {
         if (&manifest.tool, &manifest.settings) != (&first.tool, &first.settings) {
@@ -50,7 +50,7 @@ pub fn merged(parts: &[(Store, Manifest)]) -> Result<Merged, Error> {
     let traces: Vec<(&str, (&Store, &Entry))> = traces.into_iter().collect();
     let mut whole = Whole::new(&first.tool, parts);
     for some in traces.chunks(AT_A_TIME) {
-        for ((path, _), outcome) in some.iter().zip(outcomes(some)) {
+        for ((path, _), outcome) in some.iter().zip(outcomes(some, threads)) {
             match outcome {
                 Some(Outcome::Report(report)) => whole.add(path, *report),
                 Some(Outcome::Failed(failed)) => whole.add_failed(path, failed),
@@ -64,14 +64,13 @@ pub fn merged(parts: &[(Store, Manifest)]) -> Result<Merged, Error> {
 /// How many results are in memory at a time.
 const AT_A_TIME: usize = 64;
 
-/// What came of some traces. Unpacking is most of the work of merging, so all processors do it.
-fn outcomes(traces: &[(&str, (&Store, &Entry))]) -> Vec<Option<Outcome>> {
+/// What came of some traces. Unpacking is most of the work of merging, so several threads do it.
+fn outcomes(traces: &[(&str, (&Store, &Entry))], threads: usize) -> Vec<Option<Outcome>> {
     let outcome = |(_, (store, entry)): &(&str, (&Store, &Entry))| match (&entry.result, &entry.failed) {
         (Some(name), _) => store.get(name),
         (None, failed) => failed.clone().map(Outcome::Failed),
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = traces.len().div_ceil(threads).max(1);
+    let share = traces.len().div_ceil(threads.max(1)).max(1);
     std::thread::scope(|scope| {
         let parts: Vec<_> = traces
             .chunks(share)

@@ -50,7 +50,7 @@ fn reported(script: &str, seconds: f64) -> (Vec<String>, Vec<(u64, u64)>) {
         progress: &seen,
     };
     let ran = run(&job).unwrap();
-    let notes = merged(&[(store, ran.manifest)]).unwrap().report.notes;
+    let notes = merged(&[(store, ran.manifest)], 1).unwrap().report.notes;
     let place = format!("{}/", folder.path().display());
     (notes.into_iter().map(|note| note.replace(&place, "")).collect(), seen.0.into_inner().unwrap())
 }

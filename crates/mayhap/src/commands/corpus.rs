@@ -103,7 +103,7 @@ impl Args {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<Exit, Failure> {
         self.report.prepare(&Environment::read()?)?;
         if self.merge {
-            let Merged { report, undecided } = merged(&self.kept()?)?;
+            let Merged { report, undecided } = merged(&self.kept()?, self.workers())?;
             return self.report.finish(out, report, undecided);
         }
         if self.window > 0
@@ -122,7 +122,7 @@ impl Args {
             let (kept, done) = (counted(ran.kept, "result"), counted(ran.performed, "trace"));
             note(format_args!("{kept} taken from {}, {done} analysed", store.folder().display()));
         }
-        let Merged { report, undecided } = merged(&[(store, ran.manifest)])?;
+        let Merged { report, undecided } = merged(&[(store, ran.manifest)], self.workers())?;
         let exit = self.report.finish(out, report, undecided)?;
         Ok(if ran.stopped && exit != Exit::Found { Exit::Interrupted } else { exit })
     }
