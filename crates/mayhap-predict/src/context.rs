@@ -7,6 +7,7 @@ use mayhap_trace::{EventId, Execution, Flags, LockId, Mode, Op, Relations, Threa
 use mayhap_witness::Model;
 
 use crate::accesses::Accesses;
+use crate::always_ordered::AlwaysOrdered;
 use crate::demands::{Demands, Pairing, Rules};
 use crate::sections::{Section, Sections};
 use crate::value_classes::ValueClasses;
@@ -39,6 +40,8 @@ pub struct Context<'a> {
     signals: OnceLock<Vec<Vec<EventId>>>,
     /// By what the model asks of reads, and what is left open.
     demands: [OnceLock<Demands>; 9],
+    /// By model: what happens before each event in every reordering that has it.
+    always_ordered: [OnceLock<AlwaysOrdered>; 4],
     /// Where the events that take part in schedules stand in the trace.
     relevant: OnceLock<Vec<Range<usize>>>,
 }
@@ -77,6 +80,7 @@ impl<'a> Context<'a> {
             values: OnceLock::new(),
             signals: OnceLock::new(),
             demands: Default::default(),
+            always_ordered: Default::default(),
             relevant: OnceLock::new(),
         }
     }
@@ -138,6 +142,22 @@ impl<'a> Context<'a> {
         let slot = 3 * class + usize::from(open) + usize::from(values);
         let rules = Rules { model, open, values: values.then(|| self.values()) };
         Some(self.demands[slot].get_or_init(|| Demands::new(self.execution, rules)))
+    }
+
+    /// In every reordering of the model that has `b`, `a` of another thread happens before it by the C11 memory model. May be
+    /// false of a pair of which it is true.
+    pub(crate) fn always_ordered(&self, model: Model, a: EventId, b: EventId) -> bool {
+        let slot = match model {
+            Model::Data => 0,
+            Model::Value => 1,
+            Model::Branch => 2,
+            Model::Causal => 3,
+            Model::Sync => return false,
+        };
+        let open = model.compares_values() && self.values().any_open();
+        let rules = Rules { model, open, values: open.then(|| self.values()) };
+        let orders = self.always_ordered[slot].get_or_init(|| AlwaysOrdered::new(self.execution, rules));
+        orders.orders((self.thread(a), self.rank(a)), b)
     }
 
     /// The relevant events before a place of the trace, as runs of places that follow each other.

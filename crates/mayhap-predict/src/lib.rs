@@ -9,6 +9,7 @@
 
 pub mod accesses;
 mod alternatives;
+mod always_ordered;
 pub mod auto;
 mod budget;
 pub mod choice;

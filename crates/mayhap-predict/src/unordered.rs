@@ -6,8 +6,8 @@
 //! one before the other, in either order. Happens-before depends on which release each acquire saw, so not every
 //! schedule that has both shows the race even if one does: this is no exact search.
 //!
-//! What an answer proves: Proven has passed the kernel. Refuted: in no reordering do both accesses run, or must-order, which
-//! is part of happens-before, orders them. Everything else is Unknown.
+//! What an answer proves: Proven has passed the kernel. Refuted: in no reordering do both accesses run, or happens-before orders
+//! them in each of them ([`crate::always_ordered`] knows this of many pairs at once). Everything else is Unknown.
 
 use mayhap_trace::{EventId, ThreadId};
 use mayhap_witness::{Checker, Model, Schedule, Target, Witness};
@@ -30,6 +30,9 @@ pub(crate) fn decide(
     let (first, second) = (a.min(b), a.max(b));
     if context.relations.ordered(context.trace, first, second) {
         return Verdict::Refuted(must_order(first, second));
+    }
+    if context.always_ordered(model, first, second) {
+        return Verdict::Refuted(always_ordered(first, second));
     }
     let target = Target::UnorderedRace(a, b);
     let check = |checker: &mut Checker, schedule: Schedule, rung: Rung| {
@@ -82,7 +85,15 @@ fn whole_step<'c>(context: &Context<'c>, event: EventId) -> impl Iterator<Item =
 }
 
 fn must_order(first: EventId, second: EventId) -> Refutation {
-    let reason = format!("program order, fork, join or notify order event {first} before event {second}");
+    ordered(first, second, format!("program order, fork, join or notify order event {first} before event {second}"))
+}
+
+fn always_ordered(first: EventId, second: EventId) -> Refutation {
+    let reason = "reads that must see what they saw synchronise with the writes that they saw";
+    ordered(first, second, format!("{reason}, so that event {first} always happens before event {second}"))
+}
+
+fn ordered(first: EventId, second: EventId, reason: String) -> Refutation {
     let cycle = vec![
         Step { before: first, after: second, why: Why::Demand },
         Step { before: second, after: first, why: Why::Target },
