@@ -7,6 +7,7 @@ use std::path::Path;
 
 use mayhap_explore::{Attempt, Failure as Failed};
 use mayhap_record as record;
+use mayhap_replay::effect::UNCAUGHT;
 use mayhap_replay::outcome::signal_name;
 use mayhap_report::{Describer, Finding};
 use mayhap_trace::attachments::ThreadNames;
@@ -51,7 +52,13 @@ pub(super) fn describe(failed: &Failed, path: &Path, execution: &Execution<'_>) 
         Failed::Stuck => describer.stuck(&waiting).unwrap_or_else(|| describer.stopped()),
         Failed::TooLong(limit) => describer.ran_too_long(limit.as_secs()),
         Failed::Signal(signal, words) => {
-            describer.crashed(&format!("crashed with {}", signal_name(*signal)), &said(words))
+            // The type of an exception says more than the signal that it came to.
+            let uncaught = words.as_deref().and_then(|words| words.strip_prefix(UNCAUGHT));
+            let how = match uncaught.map(|exception| exception.split(": ").next().unwrap_or(exception)) {
+                Some(exception) => format!("crashed with an uncaught {exception}"),
+                None => format!("crashed with {}", signal_name(*signal)),
+            };
+            describer.crashed(&how, &said(words))
         }
         Failed::Memory(error) => memory::observed(&describer, error),
         Failed::Code(code, words) => describer.crashed(&format!("ended with exit code {code}"), &said(words)),

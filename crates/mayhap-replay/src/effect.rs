@@ -76,10 +76,42 @@ pub(crate) fn effect(
     other.map_or(Effect::None, |line| Effect::Output { line })
 }
 
-/// The last line of a text that says something.
+/// What a program said last on standard error: its last line that says something. What the runtimes of C++, Rust and Java say of uncaught
+/// exceptions and panics in several lines is one sentence.
 pub fn last_words(text: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(text);
-    text.lines().rev().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_string())
+    let said = |line: &&str| {
+        let is_advice = line.starts_with("note: run with `RUST_BACKTRACE");
+        // The calls of an exception in Java.
+        let is_call = line.starts_with("at ") || line.starts_with("... ");
+        !line.is_empty() && !is_advice && !is_call
+    };
+    let mut last: Vec<&str> = text.lines().rev().map(str::trim).filter(said).take(PANIC).collect();
+    last.reverse();
+    let is_panic = |line: &&str| line.starts_with("thread '") && line.contains(" panicked at ");
+    if let Some(panicked) = last.iter().rposition(is_panic) {
+        return Some(last[panicked..].join(" "));
+    }
+    Some(match last[..] {
+        [.., exception, what]
+            if let (Some(exception), Some(what)) = (thrown(exception), what.strip_prefix("what():")) =>
+        {
+            format!("{UNCAUGHT}{exception}: {}", what.trim())
+        }
+        [.., line] => thrown(line).map_or_else(|| line.to_string(), |exception| format!("{UNCAUGHT}{exception}")),
+        [] => return None,
+    })
+}
+
+/// How many lines a panic has: its place, and what was compared.
+const PANIC: usize = 4;
+
+/// How the words of an uncaught exception of C++ begin.
+pub const UNCAUGHT: &str = "uncaught exception ";
+
+/// The type of an exception of C++ that no function caught, if the line says so.
+fn thrown(line: &str) -> Option<&str> {
+    line.strip_prefix("terminate called after throwing an instance of '")?.strip_suffix('\'')
 }
 
 /// The line that best says why a run failed. Among the lines that an earlier run did not print, the first that speaks of a failure, on standard
@@ -243,6 +275,23 @@ mod tests {
         }
         assert!(new_line((b"a\nb 4711\n", 4711), (b"b 815\na\n", 815)).is_none());
         assert_eq!(new_line((b"b\n", 1), (b"a\nb\n", 1)).as_deref(), Some("a (missing)"));
+    }
+
+    #[test]
+    fn what_runtimes_say_in_two_lines_is_one_sentence() {
+        let words = |text: &str| last_words(text.as_bytes()).unwrap();
+        let thrown = "ready\nterminate called after throwing an instance of 'std::runtime_error'\n";
+        assert_eq!(words(thrown), "uncaught exception std::runtime_error");
+        assert_eq!(words(&format!("{thrown}  what():  no entry\n")), "uncaught exception std::runtime_error: no entry");
+        let panicked = "thread 'main' panicked at src/main.rs:3:5:\nempty\nnote: run with `RUST_BACKTRACE=1` environment variable\n";
+        assert_eq!(words(panicked), "thread 'main' panicked at src/main.rs:3:5: empty");
+        let compared = "thread 't' panicked at a.rs:3:5:\nassertion `left == right` failed\n  left: 1\n right: 2\n";
+        let sentence = "thread 't' panicked at a.rs:3:5: assertion `left == right` failed left: 1 right: 2";
+        assert_eq!(words(compared), sentence);
+        let java = "Exception in thread \"main\" java.lang.IllegalStateException: no entry\n\tat A.b(A.java:3)\n\t... 2 more\n";
+        assert_eq!(words(java), "Exception in thread \"main\" java.lang.IllegalStateException: no entry");
+        assert_eq!(words("first\nlast\n\n"), "last");
+        assert_eq!(last_words(b"\n"), None);
     }
 
     #[test]

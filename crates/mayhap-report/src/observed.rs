@@ -10,7 +10,10 @@ use crate::finding::{Finding, Kind, Lock, Moment, Severity, Side, Verdict};
 use crate::fingerprint;
 use crate::life;
 use crate::places::function_name;
+use mayhap_symbols::is_library;
 
+/// The role of the step that misuses memory.
+pub(crate) const MISUSE: &str = "misuse of memory";
 /// How many accesses before a crash are shown.
 const LAST: usize = 3;
 
@@ -56,8 +59,15 @@ impl Describer<'_> {
         } else {
             self.steps_before_end().filter(|&id| self.is_placed(id, None)).take(LAST).collect()
         };
-        let role = |i: usize| if i == 0 { "last step" } else { "step before" };
-        let mut sides: Vec<Side> = last.iter().enumerate().map(|(i, &id)| self.side(id, role(i))).collect();
+        let mut sides: Vec<Side> = last.iter().map(|&id| self.side(id, "step before")).collect();
+        // What the language's library does by itself, such as ending a thread, says less than a line of the program.
+        let is_own = |side: &Side| side.source.as_ref().is_some_and(|at| !at.file.as_deref().is_some_and(is_library));
+        if sides.iter().any(is_own) {
+            sides.retain(is_own);
+        }
+        if let Some(first) = sides.first_mut() {
+            first.role = "last step".to_string();
+        }
         // Several steps of one line are one for the reader.
         sides.dedup_by(|later, first| later.source.is_some() && later.source == first.source);
         let first = sides.first().filter(|_| is_known).and_then(|side| side.source.as_ref());
@@ -87,10 +97,38 @@ impl Describer<'_> {
         finding.title = format!("{}: {who} {what}", life::title(kind, &life));
         finding.message = "The recorded run did this. Its last recorded steps are shown.".to_string();
         finding.kind = kind;
+        if let Some(used) = life.last().and_then(|moment| self.misuse_side(moment)) {
+            finding.events.retain(|side| side.source != used.source);
+            finding.events.insert(0, used);
+        }
         finding.life = life;
         finding.id = fingerprint::id(kind, &finding.events);
         finding.fingerprint = fingerprint::fingerprint(kind, &finding.events);
         finding
+    }
+
+    /// Where memory was misused. It has the number of the thread's last event, since the access did not become one.
+    fn misuse_side(&self, used: &Moment) -> Option<Side> {
+        let source = used.source.clone().filter(|source| source.line.is_some())?;
+        let base = self.last_of(&used.thread).map(|id| (id, self.side(id, MISUSE)));
+        let (number, locks, created) = base.map_or((1, Vec::new(), None), |(id, side)| {
+            (side.event.max(1), self.locks_after(id, side.locks), side.created)
+        });
+        let file = source.file.as_deref().unwrap_or_default();
+        let location = [source.function.clone().unwrap_or_default(), format!("{file}:{}", source.line.unwrap_or(0))];
+        Some(Side {
+            event: number,
+            // Threads of runs that were not recorded have no names.
+            thread: if used.thread.is_empty() { "a thread".to_string() } else { used.thread.clone() },
+            op: "r".to_string(),
+            location: Some(location.join(" ").trim().to_string()),
+            role: MISUSE.to_string(),
+            source: Some(source),
+            stack: used.stack.clone(),
+            locks,
+            created,
+            ..Side::default()
+        })
     }
 
     /// A run that was ended because it took too long.

@@ -128,6 +128,24 @@ fn what_already_failed_has_a_place_and_the_locks_that_are_held() {
 }
 
 #[test]
+fn a_null_pointer_is_shown_where_it_is_used_and_an_exception_by_its_type() {
+    let null = "#include <thread>\n#include <cstdio>\nstruct Node { int value; Node *next; };\nNode *head;\n\
+        int sum() { Node *node = head; return node->value; }\n\
+        int main() {\n    std::thread a([] { printf(\"%d\\n\", sum()); });\n    a.join();\n}\n";
+    let folder = folder_with("null.cpp", null);
+    let run = mayhap_in(folder.path(), &["run", "--explore", "0", "null.cpp"]);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    assert!(run.stdout.contains("--> null.cpp:5 in sum()"), "{}", run.stdout);
+    let thrown = "#include <thread>\n#include <stdexcept>\n\
+        int main() {\n    std::thread a([] { throw std::runtime_error(\"no entry\"); });\n    a.join();\n}\n";
+    let folder = folder_with("thrown.cpp", thrown);
+    let run = mayhap_in(folder.path(), &["run", "--explore", "0", "thrown.cpp"]);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    assert!(run.stdout.contains("crashed with an uncaught std::runtime_error"), "{}", run.stdout);
+    assert!(run.stdout.contains("It said: uncaught exception std::runtime_error: no entry"), "{}", run.stdout);
+}
+
+#[test]
 fn a_hang_names_the_wait_that_explains_it_and_only_locks_that_are_held() {
     let hang = "#include <pthread.h>\npthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\npthread_cond_t c = PTHREAD_COND_INITIALIZER;\nint done;\n\
         static void *work(void *p) { pthread_mutex_lock(&m); while (!done)\npthread_cond_wait(&c, &m);\npthread_mutex_unlock(&m); return p; }\n\

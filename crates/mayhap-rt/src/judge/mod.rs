@@ -496,9 +496,9 @@ unsafe extern "C" fn fault(signal: c_int, info: *mut siginfo_t, context: *mut uc
         if let Some(life) = unmapped_life(address) {
             // The instruction itself is not there.
             let usage = if address == pc { usage::CODE } else { usage::UNKNOWN };
-            judge(error::USE_AFTER_FREE, usage, (address, 0), life, pc + 1);
+            judge(error::USE_AFTER_FREE, usage, (address, 0), life, after(pc));
         } else if address < NULL_END {
-            judge(error::NULL, usage::UNKNOWN, (address, 0), Life::default(), pc + 1);
+            judge(error::NULL, usage::UNKNOWN, (address, 0), Life::default(), after(pc));
         }
     }
     // SAFETY: the default action; the instruction then faults again.
@@ -506,4 +506,17 @@ unsafe extern "C" fn fault(signal: c_int, info: *mut siginfo_t, context: *mut uc
         let action: libc::sigaction = core::mem::zeroed();
         libc_real::sigaction(signal, &raw const action, core::ptr::null_mut());
     }
+}
+
+/// The address after the instruction that says best where the access at `pc` is. Its hook, if it is called just before, has the line that the
+/// access has in the source; the compiler may have moved the access itself.
+fn after(pc: u64) -> u64 {
+    const CALL: [u8; 2] = [0xff, 0x15];
+    const LENGTH: u64 = 6;
+    if pc % 4096 < LENGTH {
+        return pc + 1;
+    }
+    // SAFETY: the page is one that the thread runs.
+    let before = unsafe { ((pc - LENGTH) as *const [u8; 2]).read() };
+    if before == CALL { pc } else { pc + 1 }
 }
