@@ -71,6 +71,8 @@ fn files_given_for_something_else_are_named() {
             2,
             "not a trace: this is C or C++ source; to record and analyse it: mayhap run race.c",
         ),
+        (&["record", "-o", "t.mhp", "race.c"], 2, "C or C++ source; to record its program: mayhap cc -g race.c"),
+        (&["convert", "t.std", "t.xyz"], 2, "mayhap: error: t.xyz: unknown format"),
         (&["replay", "t.std"], 2, "not a witness: this is a trace"),
         (&["verify", "t.std", "t.std"], 2, "not a witness: this is a trace"),
         (&["report", "t.std"], 2, "not a report: this is a trace"),

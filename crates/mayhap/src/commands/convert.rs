@@ -39,11 +39,11 @@ pub struct Args {
 
 impl Args {
     pub(super) fn run(self, _out: &mut dyn Write) -> Result<Exit, Failure> {
+        let format = Format::of(&self.output).map_err(|error| Failure::at(&self.output, error))?.0;
         let mut opened = self.input.open()?;
         let attached = self.attached();
         let options = StdOptions { numeric_locations: self.numeric_locations, rapid: self.rapid };
-        if options != StdOptions::default() && !Format::of(&self.output).is_ok_and(|(format, _)| format == Format::Std)
-        {
+        if options != StdOptions::default() && format != Format::Std {
             let message = "--numeric-locations and --rapid are for STD text: OUT must end in .std, .std.gz or .std.zst";
             return Err(Failure::new(message));
         }

@@ -11,9 +11,11 @@ use std::time::Duration;
 use mayhap_wire::ring::{Schedule, TURNS_ENVIRONMENT};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+use crate::files::Contents;
 use crate::notes::note;
 use crate::{Exit, Failure};
 use mayhap_instrument::runtime;
+use mayhap_job::suggest::shell_word;
 use mayhap_job::{KEPT, Stdin};
 use mayhap_record::{self as record, Limits, Options};
 use mayhap_replay::fixed_addresses;
@@ -181,6 +183,15 @@ impl How {
 
 impl Args {
     pub(super) fn run(self) -> Result<Exit, Failure> {
+        let program = Path::new(&self.program[0]);
+        if let Some(Contents::C) = Contents::of(program) {
+            let name = shell_word(program);
+            let advice = format!(
+                "this is C or C++ source; to record its program: mayhap cc -g {name} -o PROGRAM -pthread, then mayhap record \
+                 -o TRACE -- ./PROGRAM; to record and analyse it at once: mayhap run {name}"
+            );
+            return Err(Failure::at(program, advice));
+        }
         let mut options = self.schedule.options(self.output, self.seed, self.slice);
         options.inputs = self.inputs.recorded();
         options.values = !self.no_values;
