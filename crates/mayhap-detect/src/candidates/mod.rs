@@ -7,6 +7,7 @@
 
 mod atomicity;
 mod deadlocks;
+mod few_accesses;
 mod initialisation;
 mod intent;
 mod lifetimes;

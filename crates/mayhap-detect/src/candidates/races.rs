@@ -20,11 +20,13 @@ use hashbrown::HashMap;
 use mayhap_trace::{EventId, Execution, LocksetId, Op, Relations, Trace};
 use mayhap_witness::{Kind, Target};
 
+use super::few_accesses::{self, FEW};
 use super::protection::{Access, Threads, common_locks, shared, without_ends};
 use super::{Candidates, Group, Limits, Nearest, place, shared_accesses};
 
 /// How many of the latest accesses of a class are tried with each later access.
 const RECENT: usize = 4;
+const _: () = assert!(FEW <= RECENT + 1);
 /// Partners of one thread that are tried with each later access.
 const CLASSES: usize = 256;
 /// For how many classes of a variable the partners are stored, in words of 64; for later classes they are computed each time.
@@ -108,9 +110,8 @@ fn is_protected(trace: &Trace, relations: &Relations, accesses: &[Access], of_th
 pub fn races(execution: &Execution<'_>, limits: &Limits) -> Candidates {
     let (trace, relations) = execution.parts();
     let (accesses, bounds) = shared(trace, relations);
-    let mut groups: Vec<Nearest> = Vec::new();
+    let mut groups = Groups::default();
     let mut skipped = 0;
-    let mut by_places: Map<(u64, u64), u32> = Map::default();
     let mut classes = Classes::default();
     let mut of_threads = Threads::new(trace);
     for variable in bounds.windows(2).filter(|w| w[0] < w[1]) {
@@ -118,18 +119,20 @@ pub fn races(execution: &Execution<'_>, limits: &Limits) -> Candidates {
         if is_protected(trace, relations, accesses, &mut of_threads) {
             continue;
         }
+        if accesses.len() <= FEW {
+            few_accesses::pairs(trace, relations, accesses, &mut |[a, b], places| {
+                groups.at(places).offer(&[a.event, b.event], limits.instances);
+            });
+            continue;
+        }
         classes.clear();
         for access in accesses.iter().map(|access| access.event) {
             let class = classes.enter(trace, relations, access);
             skipped += classes.pair(trace, relations, access, class, &mut |classes, other, partner| {
-                let (p, q) = (classes.all[other as usize].place, classes.all[class as usize].place);
-                let group = *by_places.entry((p.min(q), p.max(q))).or_insert_with(|| {
-                    groups.push(Nearest::default());
-                    groups.len() as u32 - 1
-                });
+                let group = groups.at([other, class].map(|class| classes.all[class as usize].place));
                 match partner {
-                    Partner::Access(partner) => groups[group as usize].offer(&[partner, access], limits.instances),
-                    Partner::Older(count) => groups[group as usize].beyond += count,
+                    Partner::Access(partner) => group.offer(&[partner, access], limits.instances),
+                    Partner::Older(count) => group.beyond += count,
                 }
             });
             classes.note(class, access);
@@ -139,7 +142,31 @@ pub fn races(execution: &Execution<'_>, limits: &Limits) -> Candidates {
         format!("{skipped} times a thread had accessed a variable in more than {CLASSES} ways, and the oldest were not paired")
     });
     let group = |g: Nearest| g.into_group(Kind::Race, |e| Target::Race(e[0], e[1]));
-    Candidates { groups: groups.into_iter().map(group).collect(), gap }
+    Candidates { groups: groups.all.into_iter().map(group).collect(), gap }
+}
+
+/// The candidates by unordered pair of places.
+#[derive(Default)]
+struct Groups {
+    all: Vec<Nearest>,
+    by_places: Map<(u64, u64), u32>,
+    /// The pair that was asked for last, and its position.
+    last: Option<((u64, u64), u32)>,
+}
+
+impl Groups {
+    fn at(&mut self, [p, q]: [u64; 2]) -> &mut Nearest {
+        let key = (p.min(q), p.max(q));
+        let group = match self.last {
+            Some((last, group)) if last == key => group,
+            _ => *self.by_places.entry(key).or_insert_with(|| {
+                self.all.push(Nearest::default());
+                self.all.len() as u32 - 1
+            }),
+        };
+        self.last = Some((key, group));
+        &mut self.all[group as usize]
+    }
 }
 
 /// What an access may race with in one class.
