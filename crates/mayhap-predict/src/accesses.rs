@@ -32,38 +32,38 @@ impl Accesses {
         let (trace, relations) = execution.parts();
         let columns = trace.columns();
         let mut bounds = vec![0u32; trace.tables().variables.len() + 1];
-        let is_write = |i: &usize| columns.ops[*i] == Op::Write;
-        for i in (0..trace.len()).filter(is_write) {
-            bounds[columns.objects[i] as usize + 1] += 1;
+        for (&object, _) in columns.objects.iter().zip(&columns.ops).filter(|(_, op)| **op == Op::Write) {
+            bounds[object as usize + 1] += 1;
         }
         for variable in 1..bounds.len() {
             bounds[variable] += bounds[variable - 1];
         }
         let mut writes = vec![EventId::at(0); *bounds.last().unwrap_or(&0) as usize];
-        let mut fill = bounds.clone();
-        for i in (0..trace.len()).filter(is_write) {
-            let at = &mut fill[columns.objects[i] as usize];
-            writes[*at as usize] = EventId::at(i);
-            *at += 1;
-        }
-        let mut groups: Vec<Group> = Vec::new();
-        let mut of_variable = vec![0u32; bounds.len()];
-        for variable in 0..bounds.len() - 1 {
-            let (start, end) = (bounds[variable] as usize, bounds[variable + 1] as usize);
-            writes[start..end].sort_by_key(|w| columns.threads[w.index()]);
-            for (i, write) in writes.iter().enumerate().take(end).skip(start) {
-                let thread = ThreadId::at(columns.threads[write.index()] as usize);
-                match groups.last_mut() {
-                    Some(group) if i > start && group.thread == thread => group.end = i as u32 + 1,
-                    _ => groups.push(Group { thread, start: i as u32, end: i as u32 + 1 }),
-                }
-            }
-            of_variable[variable + 1] = groups.len() as u32;
-        }
         let mut places = vec![NONE; trace.len()];
-        for (at, write) in writes.iter().enumerate() {
-            places[write.index()] = at as u32;
+        // Where the next write of each variable goes, and the thread that did the one before.
+        let mut fill: Vec<(u32, u32)> = bounds.iter().map(|&start| (start, NONE)).collect();
+        // Thread by thread, the groups of each variable come in their order.
+        let mut begun: Vec<(u32, Group)> = Vec::new();
+        let mut of_variable = vec![0u32; bounds.len()];
+        for thread in (0..relations.threads()).map(ThreadId::at) {
+            let is_write = |write: &&EventId| columns.ops[write.index()] == Op::Write;
+            for &write in relations.thread_events(thread).iter().filter(is_write) {
+                let variable = columns.objects[write.index()];
+                let (at, last) = &mut fill[variable as usize];
+                if *last != thread.cell() {
+                    *last = thread.cell();
+                    of_variable[variable as usize + 1] += 1;
+                    begun.push((variable, Group { thread, start: *at, end: 0 }));
+                }
+                writes[*at as usize] = write;
+                places[write.index()] = *at;
+                *at += 1;
+            }
         }
+        for variable in 1..of_variable.len() {
+            of_variable[variable] += of_variable[variable - 1];
+        }
+        let groups = by_variable(&begun, &of_variable, &bounds);
         let (readers, of_write) = readers(trace, relations, &places, writes.len());
         Accesses { writes, groups, of_variable, readers, of_write, places }
     }
@@ -104,6 +104,21 @@ impl Accesses {
             * 4
             + self.groups.capacity() * size_of::<Group>()
     }
+}
+
+/// The groups, variable by variable, with their ends.
+fn by_variable(begun: &[(u32, Group)], of_variable: &[u32], bounds: &[u32]) -> Vec<Group> {
+    let mut groups = vec![Group { thread: ThreadId::at(0), start: 0, end: 0 }; begun.len()];
+    let mut fill = of_variable.to_vec();
+    for &(variable, group) in begun {
+        let at = &mut fill[variable as usize];
+        groups[*at as usize] = Group { end: bounds[variable as usize + 1], ..group };
+        if *at > of_variable[variable as usize] {
+            groups[*at as usize - 1].end = group.start;
+        }
+        *at += 1;
+    }
+    groups
 }
 
 fn readers(trace: &Trace, relations: &Relations, places: &[u32], writes: usize) -> (Vec<EventId>, Vec<u32>) {

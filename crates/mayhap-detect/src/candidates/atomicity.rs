@@ -16,11 +16,12 @@
 //! Cost: O(local pairs × (classes of remote accesses × log + distance)).
 
 use hashbrown::{HashMap, HashSet};
-use mayhap_trace::{EventId, Execution, LockId, LocksetId, Mode, Op, Relations, Trace};
+use mayhap_trace::{EventId, Execution, LockId, LocksetId, Mode, Op, Relations, ThreadId, Trace};
 use mayhap_witness::{Kind, Target};
 
 use super::intent::Intent;
-use super::{Group, Limits, Nearest, place, shared_accesses};
+use super::protection::{Access, Threads, common_locks, shared, without_ends};
+use super::{Group, Limits, Nearest, place};
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 type Set<K> = HashSet<K, foldhash::fast::FixedState>;
@@ -45,13 +46,16 @@ fn intruder(first: Op, second: Op) -> Op {
 /// Candidates by the locations of the three accesses.
 pub fn atomicity_violations(execution: &Execution<'_>, limits: &Limits) -> Vec<Group> {
     let (trace, relations) = execution.parts();
-    let (accesses, bounds) = shared_accesses(trace);
+    let (accesses, bounds) = shared(trace, relations);
     let variables = || bounds.windows(2).map(|w| &accesses[w[0] as usize..w[1] as usize]).filter(|a| !a.is_empty());
     let mut loose = Set::default();
     let mut sources: Map<u64, u64> = Map::default();
+    let mut threads = Threads::new(trace);
     for accesses in variables() {
-        observe(trace, accesses, &mut loose);
-        observe_sources(trace, relations, accesses, &mut sources);
+        observe(trace, accesses, &mut threads, &mut loose);
+        if limits.all_patterns {
+            observe_sources(trace, relations, accesses, &mut sources);
+        }
     }
     let intent = Intent::new(execution);
     // A plain write followed by an atomic access is how an object is made and then shared: not one step.
@@ -60,19 +64,22 @@ pub fn atomicity_violations(execution: &Execution<'_>, limits: &Limits) -> Vec<G
     let meant = |first, second| limits.all_patterns || !shares(first, second) && intent.looks_like_one(first, second);
     let mut gather = Gather { trace, relations, limits, groups: Vec::new(), by_places: Map::default() };
     for accesses in variables() {
-        let classes = classes(trace, relations, accesses);
-        let mut last: Map<u16, EventId> = Map::default();
-        for &access in accesses {
-            let thread = trace.columns().threads[access.index()];
-            if let Some(first) = last.insert(thread, access)
-                && relations.rank(access) - relations.rank(first) <= limits.distance
-                && !loose.contains(&(place(trace, first), place(trace, access)))
-                && meant(first, access)
+        let locks = common_locks(relations, without_ends(trace, relations, accesses, &mut threads));
+        let mut classes = None;
+        threads.clear();
+        for (at, access) in accesses.iter().enumerate() {
+            let first = threads.insert(access.thread, at).map(|first| &accesses[first]);
+            if let Some(first) = first.filter(|first| (access.rank - first.rank) as usize <= limits.distance)
+                && !gather.is_protected(first, access, &locks)
+                && !loose.contains(&(place(trace, first.event), place(trace, access.event)))
+                && meant(first.event, access.event)
             {
-                gather.local_pair(first, access, &classes);
+                let classes = classes.get_or_insert_with(|| all_classes(trace, accesses));
+                gather.local_pair(first.event, access.event, classes);
             }
             if limits.all_patterns {
-                gather.third_thread_reader(access, &classes, &sources);
+                let classes = classes.get_or_insert_with(|| all_classes(trace, accesses));
+                gather.third_thread_reader(access.event, classes, &sources);
             }
         }
     }
@@ -89,36 +96,50 @@ fn target(third_thread: bool, events: &[EventId]) -> Target {
 }
 
 /// Collects the pairs of places that the observed run interleaved unserialisably.
-fn observe(trace: &Trace, accesses: &[EventId], loose: &mut Set<(u64, u64)>) {
-    // Per thread: its latest access, and whether others have read or written since.
-    let mut threads: Vec<(u16, EventId, bool, bool)> = Vec::new();
-    for &access in accesses {
-        let event = trace.event(access);
-        let me = trace.columns().threads[access.index()];
-        for (_, _, read, written) in threads.iter_mut().filter(|t| t.0 != me) {
-            *read |= event.op == Op::Read;
-            *written |= event.op == Op::Write;
-        }
-        match threads.iter_mut().find(|t| t.0 == me) {
-            Some(state) => {
-                let (first, read, written) = (state.1, state.2, state.3);
-                let bad = match intruder(trace.event(first).op, event.op) {
-                    Op::Read => read,
-                    _ => written,
-                };
-                if bad {
-                    loose.insert((place(trace, first), place(trace, access)));
-                }
-                *state = (me, access, false, false);
+fn observe(trace: &Trace, accesses: &[Access], threads: &mut Threads, loose: &mut Set<(u64, u64)>) {
+    let (mut reads, mut writes) = (Latest::default(), Latest::default());
+    threads.clear();
+    for (at, access) in accesses.iter().enumerate() {
+        let me = access.thread;
+        if let Some(first) = threads.insert(me, at).map(|first| &accesses[first]) {
+            let others = match intruder(first.op, access.op) {
+                Op::Read => reads.of_others(me),
+                _ => writes.of_others(me),
+            };
+            if others.is_some_and(|other| other > first.event) {
+                loose.insert((place(trace, first.event), place(trace, access.event)));
             }
-            None => threads.push((me, access, false, false)),
         }
+        let latest = if access.op == Op::Write { &mut writes } else { &mut reads };
+        latest.note(me, access.event);
+    }
+}
+
+/// The latest access, and the latest of another thread than that one's.
+#[derive(Default)]
+struct Latest {
+    one: Option<(u16, EventId)>,
+    other: Option<(u16, EventId)>,
+}
+
+impl Latest {
+    fn note(&mut self, thread: u16, access: EventId) {
+        if self.one.is_some_and(|(known, _)| known != thread) {
+            self.other = self.one;
+        }
+        self.one = Some((thread, access));
+    }
+
+    /// The latest that is not of this thread.
+    fn of_others(&self, thread: u16) -> Option<EventId> {
+        let known = if self.one.is_some_and(|(known, _)| known == thread) { self.other } else { self.one };
+        known.map(|(_, access)| access)
     }
 }
 
 /// Collects the place from which each reading place gets its values; `u64::MAX` if there are several.
-fn observe_sources(trace: &Trace, relations: &Relations, accesses: &[EventId], sources: &mut Map<u64, u64>) {
-    for &access in accesses.iter().filter(|&&a| trace.event(a).op == Op::Read) {
+fn observe_sources(trace: &Trace, relations: &Relations, accesses: &[Access], sources: &mut Map<u64, u64>) {
+    for access in accesses.iter().filter(|access| access.op == Op::Read).map(|access| access.event) {
         let source = relations.read_from(access).map_or(u64::MAX, |w| place(trace, w));
         let known = sources.entry(place(trace, access)).or_insert(source);
         if *known != source {
@@ -127,17 +148,16 @@ fn observe_sources(trace: &Trace, relations: &Relations, accesses: &[EventId], s
     }
 }
 
-fn classes(trace: &Trace, relations: &Relations, accesses: &[EventId]) -> Vec<Class> {
+fn all_classes(trace: &Trace, accesses: &[Access]) -> Vec<Class> {
     let mut classes: Vec<Class> = Vec::new();
     let mut index: Map<(u16, Op, LocksetId, u64), usize> = Map::default();
-    for &access in accesses {
-        let thread = trace.columns().threads[access.index()];
-        let key = (thread, trace.event(access).op, relations.held(access), place(trace, access));
+    for access in accesses {
+        let key = (access.thread, access.op, access.held, place(trace, access.event));
         let number = *index.entry(key).or_insert_with(|| {
-            classes.push(Class { thread, op: key.1, lockset: key.2, place: key.3, accesses: Vec::new() });
+            classes.push(Class { thread: key.0, op: key.1, lockset: key.2, place: key.3, accesses: Vec::new() });
             classes.len() - 1
         });
-        classes[number].accesses.push(access);
+        classes[number].accesses.push(access.event);
     }
     classes
 }
@@ -152,6 +172,31 @@ struct Gather<'s> {
 }
 
 impl Gather<'_> {
+    /// Whether a thread holds one of these locks, which all other threads take for the variable, from the first to the second access, so
+    /// that no access that matters can come between.
+    fn is_protected(&self, first: &Access, second: &Access, locks: &[LockId]) -> bool {
+        let op = intruder(first.op, second.op);
+        let held = self.relations.locksets().get(first.held);
+        // Readers may hold a lock together.
+        let keeps =
+            |lock: LockId| held.iter().any(|&(l, mode)| l == lock && (mode == Mode::Exclusive || op == Op::Write));
+        if !locks.iter().any(|&lock| keeps(lock)) {
+            return false;
+        }
+        if first.releases == second.releases {
+            return true;
+        }
+        let columns = self.trace.columns();
+        let thread = ThreadId::at(usize::from(first.thread));
+        let between = &self.relations.thread_events(thread)[first.rank as usize..second.rank as usize];
+        let releases = |lock: LockId| {
+            between.iter().any(|event| {
+                columns.ops[event.index()].is_release() && columns.objects[event.index()] as usize == lock.index()
+            })
+        };
+        locks.iter().any(|&lock| keeps(lock) && !releases(lock))
+    }
+
     fn local_pair(&mut self, first: EventId, second: EventId, classes: &[Class]) {
         let (a, b) = (self.trace.event(first), self.trace.event(second));
         let op = intruder(a.op, b.op);

@@ -9,8 +9,10 @@
 //!
 //! Cost: linear in the accesses of shared variables.
 
+use std::cell::LazyCell;
+
 use hashbrown::{HashMap, HashSet};
-use mayhap_trace::{EventId, Execution, Op, Relations, Trace};
+use mayhap_trace::{EventId, Execution, Op};
 use mayhap_witness::{Kind, Target};
 
 use super::intent::Intent;
@@ -21,21 +23,24 @@ use super::{Group, Limits, Nearest, place, shared_accesses};
 pub fn uses_before_initialisation(execution: &Execution<'_>, limits: &Limits) -> Vec<Group> {
     let (trace, relations) = execution.parts();
     let (accesses, bounds) = shared_accesses(trace);
-    let intent = Intent::new(execution);
+    let intent = LazyCell::new(|| Intent::new(execution));
     let mut groups: Vec<Nearest> = Vec::new();
     let mut by_places: HashMap<(u64, u64), usize, foldhash::fast::FixedState> = HashMap::default();
     for variable in bounds.windows(2).filter(|w| w[0] < w[1]) {
         let accesses = &accesses[variable[0] as usize..variable[1] as usize];
         let first = accesses[0];
-        if trace.event(first).op != Op::Write {
+        let ops = &trace.columns().ops;
+        if ops[first.index()] != Op::Write {
             continue;
         }
+        // After the second write nobody sees the first one.
+        let second = accesses[1..].iter().position(|a| ops[a.index()] == Op::Write).map_or(accesses.len(), |at| at + 1);
         let mut readers: HashSet<u16, foldhash::fast::FixedState> = HashSet::default();
-        for &read in accesses.iter().filter(|&&a| saw(trace, relations, a, first)) {
+        for &read in accesses[1..second].iter().filter(|&&a| relations.read_from(a) == Some(first)) {
             let thread = trace.columns().threads[read.index()];
             let new = thread != trace.columns().threads[first.index()] && readers.insert(thread);
-            let minds = limits.all_patterns || !intent.is_tested(read);
-            if new && minds && !relations.ordered(trace, first, read) {
+            let is_open = || !relations.ordered(trace, first, read);
+            if new && is_open() && (limits.all_patterns || !intent.is_tested(read)) {
                 let group = *by_places.entry((place(trace, first), place(trace, read))).or_insert_with(|| {
                     groups.push(Nearest::default());
                     groups.len() - 1
@@ -47,8 +52,4 @@ pub fn uses_before_initialisation(execution: &Execution<'_>, limits: &Limits) ->
     let target = |e: &[EventId]| Target::Nondeterminism { write: Some(e[0]), read: e[1], other: None };
     let nulls = if limits.all_patterns { can_see_null(execution, limits) } else { Vec::new() };
     nulls.into_iter().chain(groups.into_iter().map(|g| g.into_group(Kind::Order, target))).collect()
-}
-
-fn saw(trace: &Trace, relations: &Relations, access: EventId, write: EventId) -> bool {
-    trace.event(access).op == Op::Read && relations.read_from(access) == Some(write)
 }

@@ -8,7 +8,7 @@
 //!
 //! Cost: one pass over the trace, 4 bytes per event.
 
-use mayhap_trace::{EventId, Execution, LockKind, NONE, Op, Relations, Trace};
+use mayhap_trace::{EventId, Execution, LockKind, NONE, Op, Relations, ThreadId, Trace};
 
 use super::place;
 
@@ -53,12 +53,16 @@ impl<'s> Intent<'s> {
     fn section_until(&self, access: EventId) -> &[EventId] {
         let rank = self.relations.rank(access);
         let begin = self.section(access).map_or(rank, |acquire| self.relations.rank(EventId::at(acquire as usize)));
-        &self.relations.thread_events(self.trace.event(access).thread)[begin..rank]
+        &self.relations.thread_events(self.thread(access))[begin..rank]
     }
 
     /// The events of the access's thread that follow it.
     fn after(&self, access: EventId) -> &[EventId] {
-        &self.relations.thread_events(self.trace.event(access).thread)[self.relations.rank(access) + 1..]
+        &self.relations.thread_events(self.thread(access))[self.relations.rank(access) + 1..]
+    }
+
+    fn thread(&self, access: EventId) -> ThreadId {
+        ThreadId::at(usize::from(self.trace.columns().threads[access.index()]))
     }
 
     /// Whether the access is part of an atomic operation. In older traces that is a section: all of it has one place.
@@ -89,8 +93,8 @@ impl<'s> Intent<'s> {
     /// Whether these two successive accesses of one thread to one variable, in different sections, appear intended to be
     /// atomic.
     pub(super) fn looks_like_one(&self, first: EventId, second: EventId) -> bool {
-        let (a, b) = (self.trace.event(first), self.trace.event(second));
-        match (a.op, b.op) {
+        let ops = &self.trace.columns().ops;
+        match (ops[first.index()], ops[second.index()]) {
             // One state published after the other.
             (Op::Write, Op::Write) => self.section(first).is_none() && self.section(second).is_none(),
             // What was read before is written over.
@@ -111,20 +115,21 @@ impl<'s> Intent<'s> {
 
     /// Whether the second access is one that the first one's section made too: the same code, run again.
     fn is_repeated(&self, first: EventId, second: EventId) -> bool {
+        let columns = self.trace.columns();
+        let (object, op, here) =
+            (columns.objects[second.index()], columns.ops[second.index()], place(self.trace, second));
         let alike = |e: EventId| {
-            let (a, b) = (self.trace.event(e), self.trace.event(second));
-            a.op == b.op && a.object == b.object && place(self.trace, e) == place(self.trace, second)
+            columns.objects[e.index()] == object && columns.ops[e.index()] == op && place(self.trace, e) == here
         };
         alike(first) || self.section_until(first).iter().any(|&e| alike(e))
     }
 
     /// Whether the section read the variable before it wrote it.
     fn is_update(&self, write: EventId) -> bool {
-        let object = self.trace.event(write).object;
-        self.section_until(write).iter().any(|&e| {
-            let event = self.trace.event(e);
-            event.op == Op::Read && event.object == object
-        })
+        let columns = self.trace.columns();
+        let object = columns.objects[write.index()];
+        let reads = |e: &EventId| columns.objects[e.index()] == object && columns.ops[e.index()] == Op::Read;
+        self.section_until(write).iter().any(reads)
     }
 }
 

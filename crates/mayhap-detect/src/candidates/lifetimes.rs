@@ -27,7 +27,8 @@ pub fn frees(trace: &Trace, event: EventId) -> bool {
 /// Candidates by the locations of the free and the access.
 pub fn uses_after_free(execution: &Execution<'_>, limits: &Limits) -> Vec<Group> {
     let (trace, relations) = execution.parts();
-    if trace.columns().flags.is_empty() {
+    let frees_something = |&flags: &u16| flags & Flags::FREE.bits() != 0;
+    if !trace.columns().flags.iter().any(frees_something) {
         return Vec::new();
     }
     let (accesses, bounds) = shared_accesses(trace);

@@ -7,16 +7,18 @@
 
 mod atomicity;
 mod deadlocks;
+mod few_accesses;
 mod initialisation;
 mod intent;
 mod lifetimes;
 mod lock_graph;
 mod nondeterminism;
 mod null_pointers;
+mod protection;
 mod races;
 mod stale_pointers;
 
-use mayhap_trace::{EventId, NONE, ObjectKind, Trace};
+use mayhap_trace::{EventId, NONE, ObjectKind, Op, Trace};
 use mayhap_witness::{Kind, Target};
 
 pub use atomicity::atomicity_violations;
@@ -82,19 +84,24 @@ pub fn distance(target: &Target) -> u32 {
 }
 
 /// Returns the place of an event: its location, or else its object.
+#[inline]
 pub fn place(trace: &Trace, event: EventId) -> u64 {
-    let event = trace.event(event);
-    if let Some(location) = event.location {
-        return u64::from(location.cell());
+    let columns = trace.columns();
+    match columns.locations[event.index()] {
+        NONE => place_of_object(columns.ops[event.index()], columns.objects[event.index()]),
+        location => u64::from(location),
     }
-    let kind = match event.op.names() {
+}
+
+fn place_of_object(op: Op, object: u32) -> u64 {
+    let kind = match op.names() {
         ObjectKind::Variable => 1u64,
         ObjectKind::Lock => 2,
         ObjectKind::Thread => 3,
         ObjectKind::Condition => 4,
         ObjectKind::Nothing => 5,
     };
-    kind << 60 | (event.op as u64) << 48 | u64::from(if event.object == NONE { 0 } else { event.object })
+    kind << 60 | (op as u64) << 48 | u64::from(if object == NONE { 0 } else { object })
 }
 
 /// The instances of a group while it is being gathered: the nearest up to a bound.
@@ -132,35 +139,50 @@ impl Nearest {
 
 /// The relevant accesses of each variable that several threads access and at least one writes, in observed order.
 fn shared_accesses(trace: &Trace) -> (Vec<EventId>, Vec<u32>) {
-    use mayhap_trace::Op;
+    shared_cells(trace, EventId::at(0), |event, _, _| event)
+}
+
+/// The same with what `cell` makes of an event, its operation and thread. It is called for each event of the trace in their order: what
+/// it reads of the trace comes from memory once, while the accesses of one variable lie anywhere in it.
+fn shared_cells<T: Clone>(trace: &Trace, empty: T, mut cell: impl FnMut(EventId, Op, u16) -> T) -> (Vec<T>, Vec<u32>) {
     let columns = trace.columns();
     let variables = trace.tables().variables.len();
-    const SHARED: u32 = NONE - 1;
-    let mut owner = vec![NONE; variables];
-    let mut written = vec![false; variables];
-    let mut bounds = vec![0u32; variables + 1];
-    let accesses = || (0..trace.len()).filter(|&i| columns.ops[i].is_access());
-    for i in accesses() {
-        let (variable, thread) = (columns.objects[i] as usize, u32::from(columns.threads[i]));
-        owner[variable] = if owner[variable] == NONE || owner[variable] == thread { thread } else { SHARED };
-        written[variable] |= columns.ops[i] == Op::Write;
+    /// With the number of the first thread: there are others, and one of the accesses writes.
+    const SHARED: u32 = 1 << 16;
+    const WRITTEN: u32 = 1 << 17;
+    // Per variable, its threads and how many accesses it has: side by side, since large programs have more variables than caches hold.
+    let mut known = vec![(NONE, 0u32); variables];
+    let cells = || columns.ops.iter().zip(&columns.objects).zip(&columns.threads);
+    for ((op, &object), &thread) in cells().filter(|((op, _), _)| op.is_access()) {
+        let (threads, count) = &mut known[object as usize];
+        *threads = match *threads {
+            NONE => thread.into(),
+            others if others as u16 != thread => others | SHARED,
+            same => same,
+        };
+        *threads |= if *op == Op::Write { WRITTEN } else { 0 };
+        *count += 1;
     }
-    let wanted = |i: &usize| {
-        let variable = columns.objects[*i] as usize;
-        owner[variable] == SHARED && written[variable]
-    };
-    for i in accesses().filter(wanted) {
-        bounds[columns.objects[i] as usize + 1] += 1;
+    let mut bounds = Vec::with_capacity(variables + 1);
+    let mut sum = 0;
+    bounds.push(sum);
+    // From here on the second number is where the variable's next access goes.
+    for (threads, count) in &mut known {
+        let is_wanted = *threads != NONE && *threads & (SHARED | WRITTEN) == SHARED | WRITTEN;
+        let accesses = std::mem::replace(count, sum);
+        *threads = if is_wanted { SHARED } else { NONE };
+        sum += if is_wanted { accesses } else { 0 };
+        bounds.push(sum);
     }
-    for variable in 0..variables {
-        bounds[variable + 1] += bounds[variable];
-    }
-    let mut all = vec![EventId::at(0); bounds[variables] as usize];
-    let mut fill = bounds.clone();
-    for i in accesses().filter(wanted) {
-        let at = &mut fill[columns.objects[i] as usize];
-        all[*at as usize] = EventId::at(i);
-        *at += 1;
+    let mut all = vec![empty; sum as usize];
+    for (i, ((&op, &object), &thread)) in cells().enumerate() {
+        let made = cell(EventId::at(i), op, thread);
+        if op.is_access()
+            && let (SHARED, at) = &mut known[object as usize]
+        {
+            all[*at as usize] = made;
+            *at += 1;
+        }
     }
     (all, bounds)
 }

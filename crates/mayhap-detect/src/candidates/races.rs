@@ -6,7 +6,7 @@
 //! is bounded by accesses × classes, not by the square of the accesses.
 //!
 //! Most variables need none of this: one lock is held at every access, and exclusively at every write, so that no two accesses
-//! can be candidates. Locksets show that first. For the others, which classes can be partners at all is decided when a class is
+//! can be candidates, except perhaps before other threads begin and after they end. Locksets show that first ([`super::protection`]). For the others, which classes can be partners at all is decided when a class is
 //! first met, so that an access costs nothing for classes, nor for whole threads, that a lock separates from it.
 //!
 //! Left out: far instances of a pair of locations beyond [`Limits::instances`], or beyond the [`RECENT`] latest accesses of
@@ -17,13 +17,16 @@
 //! Cost: O(accesses × classes that are unordered with them).
 
 use hashbrown::HashMap;
-use mayhap_trace::{EventId, Execution, LockId, LocksetId, Mode, Op, Relations, Trace};
+use mayhap_trace::{EventId, Execution, LocksetId, Op, Relations, Trace};
 use mayhap_witness::{Kind, Target};
 
+use super::few_accesses::{self, FEW};
+use super::protection::{Access, Threads, common_locks, shared, without_ends};
 use super::{Candidates, Group, Limits, Nearest, place, shared_accesses};
 
 /// How many of the latest accesses of a class are tried with each later access.
 const RECENT: usize = 4;
+const _: () = assert!(FEW <= RECENT + 1);
 /// Partners of one thread that are tried with each later access.
 const CLASSES: usize = 256;
 /// For how many classes of a variable the partners are stored, in words of 64; for later classes they are computed each time.
@@ -89,57 +92,47 @@ struct ClassKind {
     rivals: Vec<u32>,
 }
 
-/// Whether one lock is held at every access, and exclusively at every write, so that no two conflicting accesses can race.
-fn is_protected(trace: &Trace, relations: &Relations, accesses: &[EventId]) -> bool {
+/// Whether no two conflicting accesses can race: they are all atomic, or one lock separates all that must-order does not.
+fn is_protected(trace: &Trace, relations: &Relations, accesses: &[Access], of_threads: &mut Threads) -> bool {
     // Atomic accesses do not race with each other.
-    let is_atomic = |access: &EventId| trace.columns().flags_at(access.index()).is_atomic();
+    let is_atomic = |access: &Access| trace.columns().flags_at(access.event.index()).is_atomic();
     if !trace.columns().flags.is_empty() && accesses.iter().all(is_atomic) {
         return true;
     }
-    let ops = &trace.columns().ops;
-    let locksets = relations.locksets();
-    let mut common: Vec<LockId> = locksets.get(relations.held(accesses[0])).iter().map(|&(lock, _)| lock).collect();
-    let mut last = None;
-    for &access in accesses {
-        let (set, is_write) = (relations.held(access), ops[access.index()] == Op::Write);
-        if last == Some((set, is_write)) {
-            continue;
-        }
-        last = Some((set, is_write));
-        let held = locksets.get(set);
-        common.retain(|&lock| held.iter().any(|&(l, mode)| l == lock && (mode == Mode::Exclusive || !is_write)));
-        if common.is_empty() {
-            return false;
-        }
+    if !common_locks(relations, accesses).is_empty() {
+        return true;
     }
-    true
+    let inner = without_ends(trace, relations, accesses, of_threads);
+    inner.len() < accesses.len() && (inner.is_empty() || !common_locks(relations, inner).is_empty())
 }
 
 /// Candidates by unordered pair of locations, in the order of their first instance.
 pub fn races(execution: &Execution<'_>, limits: &Limits) -> Candidates {
     let (trace, relations) = execution.parts();
-    let (accesses, bounds) = shared_accesses(trace);
-    let mut groups: Vec<Nearest> = Vec::new();
+    let (accesses, bounds) = shared(trace, relations);
+    let mut groups = Groups::default();
     let mut skipped = 0;
-    let mut by_places: Map<(u64, u64), u32> = Map::default();
     let mut classes = Classes::default();
+    let mut of_threads = Threads::new(trace);
     for variable in bounds.windows(2).filter(|w| w[0] < w[1]) {
         let accesses = &accesses[variable[0] as usize..variable[1] as usize];
-        if is_protected(trace, relations, accesses) {
+        if is_protected(trace, relations, accesses, &mut of_threads) {
+            continue;
+        }
+        if accesses.len() <= FEW {
+            few_accesses::pairs(trace, relations, accesses, &mut |[a, b], places| {
+                groups.at(places).offer(&[a.event, b.event], limits.instances);
+            });
             continue;
         }
         classes.clear();
-        for &access in accesses {
+        for access in accesses.iter().map(|access| access.event) {
             let class = classes.enter(trace, relations, access);
             skipped += classes.pair(trace, relations, access, class, &mut |classes, other, partner| {
-                let (p, q) = (classes.all[other as usize].place, classes.all[class as usize].place);
-                let group = *by_places.entry((p.min(q), p.max(q))).or_insert_with(|| {
-                    groups.push(Nearest::default());
-                    groups.len() as u32 - 1
-                });
+                let group = groups.at([other, class].map(|class| classes.all[class as usize].place));
                 match partner {
-                    Partner::Access(partner) => groups[group as usize].offer(&[partner, access], limits.instances),
-                    Partner::Older(count) => groups[group as usize].beyond += count,
+                    Partner::Access(partner) => group.offer(&[partner, access], limits.instances),
+                    Partner::Older(count) => group.beyond += count,
                 }
             });
             classes.note(class, access);
@@ -149,7 +142,31 @@ pub fn races(execution: &Execution<'_>, limits: &Limits) -> Candidates {
         format!("{skipped} times a thread had accessed a variable in more than {CLASSES} ways, and the oldest were not paired")
     });
     let group = |g: Nearest| g.into_group(Kind::Race, |e| Target::Race(e[0], e[1]));
-    Candidates { groups: groups.into_iter().map(group).collect(), gap }
+    Candidates { groups: groups.all.into_iter().map(group).collect(), gap }
+}
+
+/// The candidates by unordered pair of places.
+#[derive(Default)]
+struct Groups {
+    all: Vec<Nearest>,
+    by_places: Map<(u64, u64), u32>,
+    /// The pair that was asked for last, and its position.
+    last: Option<((u64, u64), u32)>,
+}
+
+impl Groups {
+    fn at(&mut self, [p, q]: [u64; 2]) -> &mut Nearest {
+        let key = (p.min(q), p.max(q));
+        let group = match self.last {
+            Some((last, group)) if last == key => group,
+            _ => *self.by_places.entry(key).or_insert_with(|| {
+                self.all.push(Nearest::default());
+                self.all.len() as u32 - 1
+            }),
+        };
+        self.last = Some((key, group));
+        &mut self.all[group as usize]
+    }
 }
 
 /// What an access may race with in one class.

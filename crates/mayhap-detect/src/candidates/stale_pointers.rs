@@ -11,7 +11,7 @@
 //! Cost: linear in the frees, times [`AROUND`].
 
 use hashbrown::HashMap;
-use mayhap_trace::{EventId, Execution, LockId, Mode, Op, Relations, Trace};
+use mayhap_trace::{EventId, Execution, Flags, LockId, Mode, Op, Relations, Trace};
 use mayhap_witness::{Kind, Target};
 
 use super::lifetimes::frees;
@@ -29,7 +29,7 @@ type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 /// Candidates by the locations of the read, the read in between and the write.
 pub fn double_frees(execution: &Execution<'_>, limits: &Limits) -> Vec<Group> {
     let (trace, relations) = execution.parts();
-    if trace.columns().flags.is_empty() {
+    if !trace.columns().flags.iter().any(|flags| flags & Flags::FREE.bits() != 0) {
         return Vec::new();
     }
     let mut groups: Vec<Nearest> = Vec::new();

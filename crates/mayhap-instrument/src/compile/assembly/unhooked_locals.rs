@@ -106,7 +106,9 @@ impl Announced<'_> {
 }
 
 /// The addresses on the stack that a function takes.
-struct Taken<'a> {
+pub(super) struct Taken<'a> {
+    /// Whether the function keeps the stack's address in `%rbp`, too.
+    has_frame: bool,
     /// The lowest of them, by the register that the stack is reached with.
     lowest: HashMap<&'a str, i64>,
     /// The other registers that may hold such an address.
@@ -114,11 +116,11 @@ struct Taken<'a> {
 }
 
 impl<'a> Taken<'a> {
-    fn new(lines: &[&'a str]) -> Self {
-        let mut taken = Taken { lowest: HashMap::new(), registers: HashSet::new() };
+    pub(super) fn new(lines: &[&'a str]) -> Self {
         let codes = || lines.iter().map(|line| bare(line));
         let has_frame = codes().any(|code| code.starts_with("movq") && operands(code) == "%rsp, %rbp");
-        let is_stack = |register: &str| register == "%rsp" || register == "%rbp" && has_frame;
+        let mut taken = Taken { has_frame, lowest: HashMap::new(), registers: HashSet::new() };
+        let is_stack = |register: &str| is_stack(register, has_frame);
         // Registers are copied further: what the first turn finds the second passes on.
         for _ in 0..2 {
             for code in codes() {
@@ -144,12 +146,21 @@ impl<'a> Taken<'a> {
         taken
     }
 
+    /// An operand is reached with the register of the stack.
+    pub(super) fn is_stack(&self, operand: &str) -> bool {
+        base_and_offset(operand).is_some_and(|(base, _)| is_stack(base, self.has_frame))
+    }
+
     /// An operand may lie in a variable whose address was taken.
-    fn may_hold(&self, operand: &str) -> bool {
+    pub(super) fn may_hold(&self, operand: &str) -> bool {
         base_and_offset(operand).is_some_and(|(base, offset)| {
             self.registers.contains(base) || self.lowest.get(base).is_some_and(|lowest| offset >= *lowest)
         })
     }
+}
+
+fn is_stack(register: &str, has_frame: bool) -> bool {
+    register == "%rsp" || register == "%rbp" && has_frame
 }
 
 /// What a hook announces that loads atomically for the program: the load that it stands for stays, and nothing uses it.
@@ -158,7 +169,7 @@ fn atomic_load(name: &str) -> Option<u32> {
     Some(bits / 8)
 }
 
-fn operands(code: &str) -> &str {
+pub(super) fn operands(code: &str) -> &str {
     code.split_once(['\t', ' ']).map_or("", |(_, operands)| operands.trim())
 }
 
