@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use mayhap_detect::candidates::place;
 use mayhap_predict::Rung;
-use mayhap_predict::choice::{KindVerdict, Literal, ReadVerdicts, Session, Survey, Table, Triplets};
+use mayhap_predict::choice::{KindVerdict, Literal, ReadVerdicts, Session, Survey, Table, Triplets, Way};
 use mayhap_trace::{EventId, Execution, Trace};
 use mayhap_witness::{Checked, Kind, Target};
 
@@ -58,10 +58,25 @@ const RUN: usize = 64;
 /// The most runs of reads. Each has an equal part of the effort, so that what is decided does not depend on the workers.
 const RUNS: usize = 32;
 /// What deciding all triplets may take by default, in work of a session: so much, and so much for each event of the trace.
-const EFFORT: u64 = 300_000_000;
-const EFFORT_PER_EVENT: u64 = 2;
+const EFFORT: u64 = 100_000_000;
+const EFFORT_PER_EVENT: u64 = 20;
+/// What one question may take at first, and by how much more in each further pass over the reads that are left open: many cheap
+/// questions are decided before one that takes as much as they together.
+const FIRST_QUESTION: u64 = 100_000;
+const MORE: u64 = 32;
 /// A finding is shown with its schedule, which has to be made and checked: one unit of effort for so many steps.
 const STEPS: u64 = 4;
+/// Steps of a schedule that are checked at most if it follows the recorded run up to there: checking begins at a checkpoint.
+const CHECKED_STEPS: usize = 1 << 16;
+/// Of a read and a write so near each other a shorter schedule is looked for, though one is known.
+const NEAR: usize = 1_000;
+/// Longer ways are not kept; they are looked for again.
+const MOST_REORDERED: usize = 2_000;
+
+/// Bytes that the table of what each event needs may take; it has a number for each event and thread.
+const MOST_MEMORY: u64 = 2 << 30;
+
+const TOO_LARGE: &str = "nondeterministic reads: the trace has too many events and threads for the table of what each event needs";
 
 /// Locations of the write seen, the read and the other write.
 type Key = (u64, u64, u64);
@@ -72,6 +87,8 @@ struct Group {
     occurrences: u64,
     /// Not known to be seen, steps, read and other write.
     shortest: Vec<Instance>,
+    /// The way to the shortest one that is known to be seen.
+    known: Option<(Instance, Way)>,
 }
 
 type Instance = (bool, usize, EventId, Option<EventId>);
@@ -85,14 +102,27 @@ impl Group {
         }
     }
 
+    fn keep_way(&mut self, instance: Instance, way: impl FnOnce() -> Way) {
+        if self.known.as_ref().is_none_or(|(known, _)| instance < *known) {
+            self.known = Some((instance, way())).filter(|(_, way)| way.reordered() <= MOST_REORDERED);
+        }
+    }
+
     /// Returns a finding with the shortest schedule, as far as the work may go. Counts the steps of schedules that are made.
     fn shown(&self, session: &mut Session<'_, '_>, steps: &mut u64, most: u64) -> Option<Finding> {
+        if let Some(((_, _, read, other), way)) = &self.known
+            && other.map_or(0, EventId::index).abs_diff(read.index()) > NEAR
+            && let Some(proof) = session.show(way, *read, *other)
+        {
+            *steps += proof.witness().schedule.len().min(CHECKED_STEPS) as u64;
+            return Some(self.finding(proof));
+        }
         let mut best: Option<Checked> = None;
         for &(_, _, read, other) in &self.shortest {
             session.allow(most.saturating_sub(*steps / STEPS));
             let Some(proof) = session.sees(read, other) else { continue };
             let length = proof.witness().schedule.len();
-            *steps += length as u64;
+            *steps += length.min(CHECKED_STEPS) as u64;
             if best.as_ref().is_none_or(|best| length < best.witness().schedule.len()) {
                 best = Some(proof);
             }
@@ -100,18 +130,25 @@ impl Group {
                 break;
             }
         }
-        best.map(|proof| Finding {
+        best.map(|proof| self.finding(proof))
+    }
+
+    fn finding(&self, proof: Checked) -> Finding {
+        Finding {
             kind: Kind::Nondeterminism,
             target: proof.target().clone(),
             proof: Some(proof),
             suspicion: None,
             occurrences: self.occurrences,
-        })
+        }
     }
 
     fn add(&mut self, other: Group) {
         self.occurrences += other.occurrences;
         other.shortest.into_iter().for_each(|instance| self.keep(instance));
+        if let Some((instance, way)) = other.known {
+            self.keep_way(instance, || way);
+        }
     }
 }
 
@@ -148,6 +185,8 @@ pub(crate) fn predict(execution: &Execution<'_>, options: &Options) -> Result<(R
         Reads { reads: reads.len() as u64, triplets: triplets.count(), literal: options.literal, ..Reads::default() };
     let (harvest, findings) = if options.literal {
         as_published(execution, options, &triplets)
+    } else if Survey::memory(execution) > MOST_MEMORY {
+        (too_large(&triplets), Vec::new())
     } else {
         let survey = Survey::new(execution, options.model);
         let mut harvest = survey_reads(trace, &survey, &triplets, &reads, options)?;
@@ -164,8 +203,27 @@ pub(crate) fn predict(execution: &Execution<'_>, options: &Options) -> Result<(R
     Ok((summary, findings, harvest.tally))
 }
 
-/// Decides the triplets of all reads, in runs that have equal parts of the effort. What is left of it goes to the runs that it
-/// did not suffice for, which are begun again with more: so what is decided does not depend on the workers.
+/// All triplets are open, because what would decide them does not fit into memory.
+fn too_large(triplets: &Triplets) -> Harvest {
+    let mut harvest = Harvest::default();
+    harvest.tally.candidates = triplets.count();
+    harvest.tally.unknown = triplets.count();
+    harvest.tally.first_unknown = Some(TOO_LARGE.to_string());
+    harvest
+}
+
+/// The reads of one run, as far as they are decided.
+#[derive(Default)]
+struct Run {
+    /// What came of the reads all of whose triplets are decided.
+    decided: Harvest,
+    /// The reads that are left, and what is known of them so far.
+    left: Vec<EventId>,
+    open: Harvest,
+}
+
+/// Decides the triplets of all reads, in runs that have equal parts of the effort, so that what is decided does not depend on the
+/// workers. The first pass asks what is cheap; what it leaves open is asked again with more, as long as there is effort.
 fn survey_reads(
     trace: &Trace,
     survey: &Survey<'_>,
@@ -173,63 +231,83 @@ fn survey_reads(
     reads: &[EventId],
     options: &Options,
 ) -> Result<Harvest, Error> {
-    let runs: Vec<&[EventId]> = reads.chunks(RUN.max(reads.len().div_ceil(RUNS))).collect();
-    let effort = effort(trace, options);
-    let mut share = effort / runs.len().max(1) as u64;
-    let mut open: Vec<usize> = (0..runs.len()).collect();
-    let mut harvests: Vec<Harvest> = runs.iter().map(|_| Harvest::default()).collect();
+    let size = RUN.max(reads.len().div_ceil(RUNS));
+    let mut runs: Vec<Run> = reads.chunks(size).map(|left| Run { left: left.to_vec(), ..Run::default() }).collect();
+    let mut effort = effort(trace, options);
     let progress = Progress::new(options, triplets.count());
+    let mut most_work = FIRST_QUESTION;
+    let mut first = true;
     loop {
-        let asked: Vec<Mutex<&mut Harvest>> =
-            harvests.iter_mut().enumerate().filter(|(run, _)| open.contains(run)).map(|(_, h)| Mutex::new(h)).collect();
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut session = survey.session(&options.budget);
-            loop {
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some(harvest) = asked.get(at) else { break };
-                let harvested = survey_run(trace, &mut session, triplets, runs[open[at]], share, &progress);
-                **harvest.lock().expect(UNPOISONED) = harvested;
-            }
-        };
-        crate::in_parallel(options.threads.clamp(1, open.len().max(1)), work)?;
-        let spent: u64 = harvests.iter().map(|harvest| harvest.work).sum();
-        open.retain(|&run| harvests[run].work >= share / 2 && harvests[run].tally.unknown > 0);
-        let more = effort.saturating_sub(spent) / open.len().max(1) as u64;
-        if open.is_empty() || more < 2 * share {
+        let open = runs.iter().filter(|run| !run.left.is_empty()).count() as u64;
+        let share = effort / open.max(1);
+        // A pass that cannot give more than the one before it is of no use.
+        let asked: Vec<Mutex<&mut Run>> = runs
+            .iter_mut()
+            .filter(|run| !run.left.is_empty() && (first || share >= 2 * run.open.work))
+            .map(Mutex::new)
+            .collect();
+        if asked.is_empty() {
             break;
         }
-        share = more;
+        let next = AtomicUsize::new(0);
+        let spent = AtomicU64::new(0);
+        let work = || {
+            let mut session = survey.session(&options.budget);
+            session.set_most_work(most_work);
+            while let Some(run) = asked.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let mut run = run.lock().expect(UNPOISONED);
+                spent.fetch_add(survey_run(trace, &mut session, triplets, &mut run, share, &progress), Ordering::Relaxed);
+            }
+        };
+        crate::in_parallel(options.threads.clamp(1, asked.len()), work)?;
+        effort = effort.saturating_sub(spent.into_inner());
+        if most_work == Survey::MOST_WORK {
+            break;
+        }
+        most_work = (most_work * MORE).min(Survey::MOST_WORK);
+        first = false;
     }
     let mut all = Harvest::default();
-    harvests.into_iter().for_each(|harvest| all.add(harvest));
+    runs.into_iter().flat_map(|run| [run.decided, run.open]).for_each(|harvest| all.add(harvest));
     Ok(all)
 }
 
-/// Decides the triplets of a run of reads with this part of the effort.
+/// Decides the triplets of the reads that a run has left with this part of the effort. Returns what it took.
 fn survey_run(
     trace: &Trace,
     session: &mut Session<'_, '_>,
     triplets: &Triplets,
-    run: &[EventId],
+    run: &mut Run,
     share: u64,
     progress: &Progress,
-) -> Harvest {
-    let mut harvest = Harvest::default();
+) -> u64 {
+    let (mut decided, mut open, mut left) = (Harvest::default(), Harvest::default(), Vec::new());
     let start = session.begin();
     let mut shown = 0;
-    for (number, &read) in (1..).zip(run) {
+    for (number, &read) in (1..).zip(&run.left) {
         // The effort is spent evenly over the reads, so that none of them is left out because of those before it.
-        session.allow(start + (share as f64 * (0.125 + number as f64 / run.len() as f64)) as u64);
+        session.allow(start + (share as f64 * (0.125 + number as f64 / run.left.len() as f64)) as u64);
         let verdicts = session.open_read(triplets, read);
-        harvest_read(trace, &verdicts, &mut harvest);
-        if number % RUN == 0 || number == run.len() {
-            progress.add(harvest.tally.candidates - std::mem::replace(&mut shown, harvest.tally.candidates));
+        let harvest = if verdicts.unknown() > 0 { &mut open } else { &mut decided };
+        harvest_read(trace, &verdicts, harvest);
+        harvest.table.add(&session.take_table());
+        if verdicts.unknown() > 0 {
+            left.push(read);
+        }
+        if number % RUN == 0 || number == run.left.len() {
+            progress.add(decided.tally.candidates - std::mem::replace(&mut shown, decided.tally.candidates));
         }
     }
-    harvest.table = session.take_table();
-    harvest.work = session.work() - start;
-    harvest
+    let work = session.work() - start;
+    open.work = work;
+    // With nothing left of its part, a pass can come to less than the one before it.
+    if run.open.tally.candidates == 0 || decided.tally.unknown + open.tally.unknown <= run.open.tally.unknown {
+        run.decided.add(decided);
+        (run.open, run.left) = (open, left);
+    } else {
+        run.open.work = work;
+    }
+    work
 }
 
 /// How many triplets were looked at, shown as it grows.
@@ -283,9 +361,10 @@ fn harvest_read(trace: &Trace, verdicts: &ReadVerdicts, harvest: &mut Harvest) {
             }
         }
     }
-    for &(steps, other) in &verdicts.seen {
+    for (number, &(steps, other)) in verdicts.seen.iter().enumerate() {
         let group = harvest.groups.entry(key(trace, verdicts.write, verdicts.read, other)).or_default();
         group.keep((false, steps, verdicts.read, other));
+        group.keep_way((false, steps, verdicts.read, other), || verdicts.way(number));
     }
 }
 
@@ -352,7 +431,7 @@ fn findings(
         let spent: u64 = all.iter().map(|(_, shown)| shown.work).sum();
         let left = all.iter().filter(|(_, shown)| shown.unshown > 0).count() as u64;
         let more = effort.saturating_sub(spent) / left.max(1);
-        if left == 0 || more < 2 * share {
+        if left == 0 || more < (2 * share).max(1) {
             break;
         }
         share = more;
@@ -401,4 +480,80 @@ fn as_published(execution: &Execution<'_>, options: &Options, triplets: &Triplet
     let mut findings: Vec<Finding> = groups.into_values().map(finding).collect();
     findings.sort_by_key(|f| f.target.events());
     (harvest, findings)
+}
+
+#[cfg(test)]
+mod tests {
+    use mayhap_trace::format::parse_std;
+    use mayhap_witness::Model;
+
+    use super::*;
+    use crate::engines::EngineName;
+    use crate::{Gauges, Limits};
+
+    fn options(effort: Option<u64>) -> Options {
+        Options {
+            kinds: vec![Kind::Nondeterminism],
+            engine: EngineName::Auto,
+            literal: false,
+            model: Model::Data,
+            limits: Limits::default(),
+            all_instances: false,
+            budget: mayhap_predict::Budget::default(),
+            effort,
+            threads: 1,
+            halt: None,
+            gauges: Gauges::default(),
+        }
+    }
+
+    /// Threads that take turns to increment a variable under a lock.
+    fn turns(threads: u32, rounds: u32) -> Trace {
+        let turn = |t: u32, round: u32| {
+            format!("T{t}|acq(l)|{t}\nT{t}|r(x)|{round}.{t}.r\nT{t}|w(x)|{round}.{t}.w\nT{t}|rel(l)|{t}\n")
+        };
+        let all: String = (0..rounds).flat_map(|r| (0..threads).map(move |t| turn(t, r))).collect();
+        parse_std(&all).unwrap()
+    }
+
+    #[test]
+    fn whatever_the_effort_it_ends_and_every_triplet_is_counted() {
+        let trace = turns(4, 12);
+        let execution = Execution::derive(&trace).unwrap();
+        let mut unknown = Vec::new();
+        for effort in [Some(0), Some(1), Some(10), Some(1_000), Some(20_000), None] {
+            let (reads, _, tally) = predict(&execution, &options(effort)).unwrap();
+            let sum = tally.all_proven() + tally.all_refuted() + tally.unknown;
+            assert_eq!((sum, tally.candidates), (reads.triplets, reads.triplets), "{effort:?}");
+            unknown.push(tally.unknown);
+        }
+        assert!(unknown.is_sorted_by(|a, b| a >= b), "{unknown:?}");
+        assert!(unknown[0] > 0 && unknown.last() == Some(&0), "{unknown:?}");
+    }
+
+    #[test]
+    fn findings_are_the_same_from_kept_ways_as_from_a_new_search() {
+        // Far apart, so that the ways that proved the triplets are shown.
+        let mut text = String::from("T0|w(x)|a\nT0|fork(T1)|a\nT1|r(x)|b\n");
+        (0..2 * NEAR).for_each(|_| text += "T1|w(y)|c\n");
+        text += "T0|w(x)|d\nT1|r(x)|e\n";
+        let trace = parse_std(&text).unwrap();
+        let execution = Execution::derive(&trace).unwrap();
+        let (reads, findings, _) = predict(&execution, &options(None)).unwrap();
+        assert_eq!((reads.proven, reads.unshown), (2, 0));
+        let shown: Vec<_> = findings.iter().map(|f| f.target.events().len()).collect();
+        assert_eq!(shown.len(), 2);
+        assert!(findings.iter().all(|f| f.proof.is_some()));
+    }
+
+    #[test]
+    fn what_does_not_fit_into_memory_is_unknown() {
+        let trace = turns(3, 2);
+        let execution = Execution::derive(&trace).unwrap();
+        assert_eq!(Survey::memory(&execution), 4 * 3 * (24 + 2 * 3));
+        let triplets = Triplets::of(&execution);
+        let tally = too_large(&triplets).tally;
+        assert_eq!((tally.unknown, tally.candidates), (triplets.count(), triplets.count()));
+        assert!(tally.first_unknown.is_some());
+    }
 }

@@ -24,6 +24,8 @@ pub struct IncrementalChecker<'a> {
     /// 1 + the step of each event that has run, else 0.
     place: Vec<u32>,
     schedule: Vec<EventId>,
+    /// The same as runs, which is what the checker gets: it is copied for each proof.
+    runs: Schedule,
     /// Has the last word.
     checker: Checker<'a>,
 }
@@ -50,6 +52,7 @@ impl<'a> IncrementalChecker<'a> {
             ran: Vec::new(),
             place: vec![0; trace.len()],
             schedule: Vec::new(),
+            runs: Schedule::default(),
             checker: Checker::new(execution),
         }
     }
@@ -82,6 +85,7 @@ impl<'a> IncrementalChecker<'a> {
         {
             self.step_back(id, ran);
             self.place[id.index()] = 0;
+            self.runs.pop();
         }
     }
 
@@ -95,6 +99,7 @@ impl<'a> IncrementalChecker<'a> {
         let before = self.replaced_by(id);
         self.rules.step(&mut self.state, self.model, &[None, None], id).map_err(rejection)?;
         self.schedule.push(id);
+        self.runs.push(id);
         self.ran.push(before);
         self.place[id.index()] = step as u32;
         Ok(())
@@ -112,7 +117,7 @@ impl<'a> IncrementalChecker<'a> {
     /// Returns the checker's word on the schedule as a witness of the target.
     pub fn checked(&mut self, target: &Target) -> Result<Checked, Rejection> {
         self.reaches(target)?;
-        self.checker.check(target, self.model, Witness { schedule: Schedule::from(&self.schedule) })
+        self.checker.check(target, self.model, Witness { schedule: self.runs.clone() })
     }
 
     fn replaced_by(&self, id: EventId) -> Ran {

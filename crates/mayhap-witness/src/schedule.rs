@@ -46,6 +46,18 @@ impl Schedule {
         self.push_range(event.index()..event.index() + 1);
     }
 
+    /// Takes the last event away.
+    pub fn pop(&mut self) -> Option<EventId> {
+        let run = self.runs.last_mut()?;
+        run.end -= 1;
+        let event = EventId::at(run.end as usize);
+        if run.start == run.end {
+            self.runs.pop();
+        }
+        self.len -= 1;
+        Some(event)
+    }
+
     /// Adds successive events, given by their positions in the trace, at the end.
     ///
     /// # Panics
@@ -159,6 +171,17 @@ mod tests {
                 assert_eq!(schedule.position(event), list.iter().position(|&e| e == event));
             }
         }
+    }
+
+    #[test]
+    fn events_are_taken_away_from_the_end() {
+        let list = events(&[0, 1, 2, 9, 10, 4]);
+        let mut schedule = Schedule::from(&list);
+        for length in (0..list.len()).rev() {
+            assert_eq!(schedule.pop(), Some(list[length]));
+            assert_eq!(schedule, Schedule::from(&list[..length]));
+        }
+        assert_eq!((schedule.pop(), schedule.len()), (None, 0));
     }
 
     #[test]

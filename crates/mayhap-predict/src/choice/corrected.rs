@@ -44,6 +44,8 @@ pub(super) struct Corrected<'n, 'a> {
     budget: Budget,
     /// What all questions together may take, in the window's work.
     pub(super) allowance: u64,
+    /// What one question may take, in the window's work.
+    pub(super) most_work: u64,
     /// The size of the first window; small in tests, to exercise widening.
     pub(super) first_window: usize,
     /// The read at hand.
@@ -60,7 +62,10 @@ pub(super) struct Corrected<'n, 'a> {
 const THREADS_CLOSED: usize = 16;
 
 /// What one question may take, in the window's work.
-const MOST_WORK: u64 = 200_000_000;
+pub(super) const MOST_WORK: u64 = 200_000_000;
+
+/// What refuting by needs takes for each thread that writes the variable, in the window's work.
+const NEEDS_WORK: u64 = 8;
 
 /// How an exact question ended.
 enum Exact {
@@ -85,6 +90,7 @@ impl<'n, 'a> Corrected<'n, 'a> {
             window: Window::new(needs),
             budget,
             allowance: u64::MAX,
+            most_work: MOST_WORK,
             first_window: 24,
             read: EventId::at(0),
             plans: Vec::new(),
@@ -127,6 +133,7 @@ impl<'n, 'a> Corrected<'n, 'a> {
             // Among many threads, even what needs refute would take too long.
             return (ReadAnswers::unknown(self.needs.relations.read_from(read), groups), 0);
         }
+        self.closing.set(self.closing.get() + NEEDS_WORK * groups.len() as u64);
         let open = self.not_refuted(read, groups);
         let answers = self.read_of(read, &open);
         // There are as many others as writes: with the initial value, but without what the read saw.
@@ -443,7 +450,7 @@ impl<'n, 'a> Corrected<'n, 'a> {
             return Exact::Unknown;
         }
         let allowed = self.allowance.saturating_sub(self.closing.get());
-        self.window.most_work = allowed.min(self.window.work.saturating_add(MOST_WORK));
+        self.window.most_work = allowed.min(self.window.work.saturating_add(self.most_work));
         self.window.budget = self.budget.nodes;
         self.window.deadline = self.budget.time.map(|time| Instant::now() + time);
         let before = self.window.explored;

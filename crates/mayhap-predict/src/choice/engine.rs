@@ -8,6 +8,9 @@ use super::survey::{KindVerdict, OtherWrite, Session, Survey};
 use super::table::Table;
 use crate::{Budget, Engine, EngineCounters, Refutation, Rung, Undecided, Verdict};
 
+/// Bytes that the table of needs may take.
+const MOST_MEMORY: u64 = 8 << 30;
+
 /// Decides nondeterministic reads.
 pub struct Choice<'a> {
     execution: &'a Execution<'a>,
@@ -25,6 +28,11 @@ impl<'a> Choice<'a> {
     }
 
     fn corrected(&mut self, read: EventId, other: Option<EventId>, model: Model, budget: &Budget) -> Verdict {
+        let bytes = Survey::memory(self.execution);
+        if bytes > MOST_MEMORY {
+            let reason = format!("the table of what each event needs would take {} MB of memory", bytes >> 20);
+            return unknown(&reason, false);
+        }
         let slot = Model::ALL.iter().position(|&m| m == model).expect("one of all models");
         let survey = self.surveys[slot].get_or_insert_with(|| Survey::new(self.execution, model));
         let mut session = survey.session(budget);

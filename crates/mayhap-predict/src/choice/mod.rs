@@ -12,6 +12,7 @@ mod begins;
 mod corrected;
 mod engine;
 mod galloping;
+mod linear;
 mod literal;
 mod needs;
 mod order;
@@ -25,6 +26,6 @@ mod witness_order;
 
 pub use engine::Choice;
 pub use literal::{Literal, Outcome, ReadOutcomes, decide_edges};
-pub use survey::{KindVerdict, OtherWrite, ReadVerdicts, Session, Survey};
+pub use survey::{KindVerdict, OtherWrite, ReadVerdicts, Session, Survey, Way};
 pub use table::Table;
 pub use triplets::{Accesses, Triplets};

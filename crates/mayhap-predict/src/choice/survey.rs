@@ -67,6 +67,8 @@ pub struct ReadVerdicts {
     /// Of each schedule that the kernel accepted: its steps, and the write that the read would see after it.
     pub seen: Vec<(usize, Option<EventId>)>,
     plans: Vec<Plan>,
+    /// Of each that is seen, its place among the plans.
+    shown_by: Vec<usize>,
     /// Other writes that are refuted by needs and not listed.
     pub refuted: u64,
 }
@@ -80,6 +82,11 @@ impl ReadVerdicts {
     /// How many stayed open.
     pub fn unknown(&self) -> usize {
         self.others.iter().filter(|o| o.verdict() == KindVerdict::Unknown).count()
+    }
+
+    /// The way of one of the schedules in `seen`, to be shown later.
+    pub fn way(&self, seen: usize) -> Way {
+        Way(self.plans[self.shown_by[seen]].clone())
     }
 
     /// Steps of the schedule that proves a triplet, and what found it.
@@ -97,6 +104,17 @@ impl ReadVerdicts {
     }
 }
 
+/// A schedule that the kernel has rehearsed, kept so that it need not be looked for again.
+#[derive(Clone, Debug)]
+pub struct Way(Plan);
+
+impl Way {
+    /// How many of its events do not simply follow the observed order: what it takes to keep.
+    pub fn reordered(&self) -> usize {
+        self.0.tail.len()
+    }
+}
+
 /// The corrected decision on one trace under one model.
 pub struct Survey<'a> {
     needs: Needs<'a>,
@@ -104,9 +122,20 @@ pub struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
+    /// What one question may take by default, in work of a session.
+    pub const MOST_WORK: u64 = super::corrected::MOST_WORK;
+
     /// Computes what each event needs.
     pub fn new(execution: &'a Execution<'a>, model: Model) -> Self {
         Survey { needs: Needs::new(execution, model), tables: Tables::new(execution, model) }
+    }
+
+    /// How many bytes the table of needs takes: a number for each event, or first event of a thread, and thread.
+    pub fn memory(execution: &Execution<'_>) -> u64 {
+        let relations = execution.relations();
+        let threads = relations.threads() as u64;
+        let events: u64 = (0..relations.threads()).map(|t| relations.thread_events(ThreadId::at(t)).len() as u64).sum();
+        4 * threads * (events + 2 * threads)
     }
 
     /// Returns the model.
@@ -181,6 +210,11 @@ impl<'n, 'a> Session<'n, 'a> {
         self.work()
     }
 
+    /// Sets what one question may take; [`Survey::MOST_WORK`] at first.
+    pub fn set_most_work(&mut self, work: u64) {
+        self.corrected.most_work = work;
+    }
+
     /// Sets how far [`Session::work`] may go.
     pub fn allow(&mut self, work: u64) {
         self.allowance = work;
@@ -213,7 +247,7 @@ impl<'n, 'a> Session<'n, 'a> {
             absent: refuted(absent),
         };
         let mut others: Vec<OtherWrite> = answers.others.iter().map(unchecked).collect();
-        let mut seen = Vec::with_capacity(answers.plans.len());
+        let (mut seen, mut shown_by) = (Vec::with_capacity(answers.plans.len()), Vec::new());
         for (number, plan) in answers.plans.iter().enumerate() {
             let number = number as u32;
             if self.work() >= self.allowance {
@@ -225,6 +259,7 @@ impl<'n, 'a> Session<'n, 'a> {
                 continue;
             }
             seen.push((plan.len(), self.stage.incremental.would_see(read)));
+            shown_by.push(number as usize);
             for (verdict, &(other, kinds)) in others.iter_mut().zip(&answers.others) {
                 for (kind, status) in kinds.into_iter().enumerate() {
                     if status != Status::Planned(number) {
@@ -243,7 +278,7 @@ impl<'n, 'a> Session<'n, 'a> {
         let kinds = others.iter().flat_map(|o| [o.overwritten, o.absent]);
         let proven = kinds.filter(|kind| matches!(kind, KindVerdict::Proven(_)));
         self.table.reject(planned.count() as u64 - proven.count() as u64);
-        let mut verdicts = ReadVerdicts { read, write, others, seen, plans: answers.plans, refuted: 0 };
+        let mut verdicts = ReadVerdicts { read, write, others, seen, plans: answers.plans, shown_by, refuted: 0 };
         if self.may_be_rejected() {
             self.decide_rest(&answers.others, &mut verdicts);
         }
@@ -286,6 +321,7 @@ impl<'n, 'a> Session<'n, 'a> {
                     return KindVerdict::Unknown;
                 }
                 verdicts.seen.push((plan.len(), self.stage.incremental.would_see(read)));
+                verdicts.shown_by.push(verdicts.plans.len());
                 verdicts.plans.push(plan);
                 KindVerdict::Proven(verdicts.plans.len() as u32 - 1)
             }
@@ -314,6 +350,11 @@ impl<'n, 'a> Session<'n, 'a> {
         }
         let plan = other.filter(|_| self.may_be_rejected()).and_then(|other| self.remainder().sees(read, other))?;
         self.shown(&plan, read, other)
+    }
+
+    /// The kernel's word that after this way the read sees exactly this write.
+    pub fn show(&mut self, way: &Way, read: EventId, other: Option<EventId>) -> Option<Checked> {
+        self.shown(&way.0, read, other)
     }
 
     /// The kernel's word that after the plan the read sees exactly this write.

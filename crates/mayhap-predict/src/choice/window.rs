@@ -30,6 +30,7 @@ use std::time::Instant;
 use mayhap_trace::{EventId, Mode, Op, ThreadId};
 
 use super::begins::Begins;
+use super::linear::linearise;
 use super::needs::{Frontier, Needs, join};
 use super::order::{Mark, Order, Point};
 use super::scopes::{List, Scope};
@@ -469,7 +470,7 @@ impl<'n, 'a> Window<'n, 'a> {
 
     /// Decides constraints that the linearised order breaks, depth first.
     fn search(&mut self) -> Answer {
-        let schedule = self.linearise();
+        let schedule = linearise(self.needs, &self.order, &self.low, &self.slice);
         self.work += schedule.len() as u64;
         let Some(sides) = self.broken(&schedule) else {
             self.explored += 1;
@@ -501,27 +502,6 @@ impl<'n, 'a> Window<'n, 'a> {
     /// The solution runs after what was left aside: nothing observed before the window joined it.
     pub(super) fn follows(&self, start: usize) -> bool {
         self.grown.iter().all(|e| e.index() >= start)
-    }
-
-    /// The window's events in an order that keeps the closed order, close to the observed one.
-    fn linearise(&self) -> Vec<EventId> {
-        let threads = self.low.len();
-        let mut done = self.low.clone();
-        let size = self.size();
-        let mut schedule = Vec::with_capacity(size);
-        let ready = |done: &[u32], thread: usize| {
-            let point = Point { thread, rank: done[thread] };
-            (point.rank < self.slice[thread]
-                && self.order.row(point).iter().zip(&self.low).zip(done).all(|((&n, &l), &d)| n <= d.max(l)))
-            .then(|| self.needs.event(point))
-        };
-        while schedule.len() < size {
-            let next = (0..threads).filter_map(|t| ready(&done, t).map(|id| (id, t))).min();
-            let (id, thread) = next.expect("a closed order without cycle has a first event");
-            done[thread] += 1;
-            schedule.push(id);
-        }
-        schedule
     }
 
     /// Runs a linear order of the window and returns the first constraint that it breaks, the observed side first.
