@@ -104,7 +104,8 @@ pub(crate) fn steps(store: &Store) -> io::Result<Vec<TurnStep>> {
     Ok(reader.steps)
 }
 
-fn each_word(store: &Store, mut each: impl FnMut(Word<'_>)) -> io::Result<()> {
+/// Calls a function with each word of a run.
+pub(crate) fn each_word(store: &Store, mut each: impl FnMut(Word<'_>)) -> io::Result<()> {
     let (mut unpacker, mut buffer) = (Unpacker::new(), Vec::new());
     for block in store.blocks() {
         let bytes = store.get(block, &mut buffer)?;

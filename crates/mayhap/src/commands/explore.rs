@@ -212,6 +212,7 @@ impl Args {
                 strategy: self.strategy.into(),
                 first: self.first,
                 must_complete: true,
+                follows: !self.no_predict,
                 resume: self.resume.is_some(),
                 at_once: self.jobs.into(),
                 elsewhere: ray.map(|ray| Arc::new(ray) as Arc<dyn Elsewhere>),

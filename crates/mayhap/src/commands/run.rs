@@ -173,7 +173,7 @@ impl Args {
             budget: self.budget,
             root: self.path_base.clone(),
             show_output: true,
-            explore: Exploring::for_seconds(self.explore),
+            explore: Exploring::for_seconds(self.explore, !self.no_replay && self.rounds > 1),
         };
         let terminal = std::io::stderr().is_terminal();
         let mut explained = Vec::new();
