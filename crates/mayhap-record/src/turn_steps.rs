@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
+use mayhap_wire::channel;
 use mayhap_wire::ring::{AtomicKind, MAX_SITE, SiteKind, Tag, choice, split_atomic};
 
 use crate::capture::store::Store;
@@ -146,6 +147,32 @@ struct Reader {
     blocked: BTreeMap<u32, u64>,
     /// A wait of these threads ends because that was chosen.
     ends_early: BTreeSet<u32>,
+    channels: Channels,
+}
+
+/// Channels of the kernel that only threads of the process use, and whose order decides all that comes of them: pipes and eventfds.
+#[derive(Default)]
+struct Channels {
+    /// Their names by their keys, which differ from run to run.
+    names: BTreeMap<u64, u64>,
+    /// How many each thread has made.
+    made: BTreeMap<u32, u64>,
+}
+
+impl Channels {
+    /// A thread makes a channel of this kind.
+    fn comes(&mut self, thread: u32, key: u64, kind: u8) {
+        self.names.remove(&key);
+        if matches!(kind, channel::PIPE | channel::EVENT) {
+            let nth = self.made.entry(thread).or_default();
+            *nth += 1;
+            self.names.insert(key, channel::key(kind, thread.into(), *nth));
+        }
+    }
+
+    fn name(&self, key: u64) -> Option<u64> {
+        self.names.get(&key).copied()
+    }
 }
 
 impl Reader {
@@ -274,13 +301,18 @@ impl Reader {
             }
             Tag::Release | Tag::AnyRelease => self.release(first),
             Tag::Notify => self.put(Operation::Notify(first)),
-            Tag::Failed => self.put(Operation::Attempt(first, false)),
+            Tag::Failed => self.put(Operation::Attempt(self.channels.name(first).unwrap_or(first), false)),
             Tag::NotifyAll | Tag::SemPost | Tag::SemWait | Tag::OnceDone | Tag::OnceSeen | Tag::BarrierArrive => {
                 self.put(Operation::Sync(first));
             }
             // What Rust's library waits for is seen as atomic operations.
-            Tag::Blocked
-                if [Tag::StdLocked, Tag::Parked, Tag::Receive, Tag::Send].iter().any(|t| *t as u64 == second) => {}
+            Tag::Blocked if [Tag::StdLocked, Tag::Parked].iter().any(|t| *t as u64 == second) => {}
+            Tag::Blocked if [Tag::Receive, Tag::Send].iter().any(|t| *t as u64 == second) => {
+                if let Some(name) = self.channels.name(first) {
+                    self.put(Operation::Blocked(name));
+                }
+            }
+            Tag::Channel => self.channels.comes(self.thread, first, second as u8),
             Tag::Blocked if second == Tag::WaitEnd as u64 => self.put(Operation::Wait(first)),
             Tag::Blocked if second == Tag::Join as u64 => self.put(Operation::Blocked(0)),
             Tag::Blocked => self.put(Operation::Blocked(first)),
@@ -309,7 +341,10 @@ impl Reader {
             }
             // Skip objects of the runtime: the program does not see them.
             Tag::Renew if second == 0 && !body.is_empty() => self.put(Operation::Sync(first)),
-            Tag::Use | Tag::Close => self.put(Operation::Sync(first)),
+            // The kernel numbers files anew in each run, so descriptors are known by their own numbers.
+            Tag::Use | Tag::Close => self.put(Operation::Sync(channel::key(channel::DESCRIPTOR, second, 0))),
+            Tag::Send | Tag::HangUp if self.channels.name(first).is_some() => self.transfer(first, None, argument),
+            Tag::Receive if self.channels.name(first).is_some() => self.transfer(first, Some(second), argument),
             Tag::Choice => self.choice(first as u32, second as u32, following(body, 2) as u32),
             Tag::WaitEnd if self.ends_early.remove(&self.thread) => {}
             Tag::Atomic => self.atomic(argument, body),
@@ -322,6 +357,15 @@ impl Reader {
             Tag::SignalSent | Tag::SignalTaken => self.put(Operation::Unclear(UNCLEAR[2])),
             Tag::Doubt => self.put(Operation::Unclear(UNCLEAR[3])),
             _ => {}
+        }
+    }
+
+    /// Something is put into a channel of the process, or so much was taken out, which is like reading how much there is.
+    fn transfer(&mut self, key: u64, taken: Option<u64>, site: u32) {
+        let Some(name) = self.channels.name(key) else { return };
+        self.put(Operation::Sync(name));
+        if taken.is_some() {
+            self.put(Operation::Read(name, 8, taken, site));
         }
     }
 

@@ -146,8 +146,15 @@ fn check(cases: &[Case]) -> (Vec<String>, u64, usize) {
 
 #[test]
 fn oracle_all_executions_of_generated_programs_are_found() {
-    let kinds =
-        [Profile::Locks, Profile::Atomics, Profile::Conditions, Profile::Tries, Profile::Pointers, Profile::Flow];
+    let kinds = [
+        Profile::Locks,
+        Profile::Atomics,
+        Profile::Conditions,
+        Profile::Tries,
+        Profile::Pipes,
+        Profile::Pointers,
+        Profile::Flow,
+    ];
     let (mut wrong, mut schedules, mut executions, mut programs) = (Vec::new(), 0, 0, 0);
     for profile in kinds {
         let cases = generated(profile, number("MAYHAP_CASES", 5));
