@@ -102,6 +102,8 @@ pub(crate) fn steps(store: &Store) -> io::Result<Vec<TurnStep>> {
         Word::Record(tag, argument, body) => reader.record(tag, argument, body),
     })?;
     reader.end_step();
+    let asleep: Vec<u32> = reader.wants.keys().copied().collect();
+    asleep.into_iter().for_each(|thread| reader.parked(thread));
     Ok(reader.steps)
 }
 
@@ -148,6 +150,12 @@ struct Reader {
     /// A wait of these threads ends because that was chosen.
     ends_early: BTreeSet<u32>,
     channels: Channels,
+    /// The last step of each thread.
+    last: BTreeMap<u32, usize>,
+    /// Threads in the code of Rust's library that waits for a mutex, and which.
+    wants: BTreeMap<u32, u64>,
+    /// The keys of the words that they sleep on, which are those of the mutexes.
+    futexes: BTreeMap<u64, u64>,
 }
 
 /// Channels of the kernel that only threads of the process use, and whose order decides all that comes of them: pipes and eventfds.
@@ -305,6 +313,7 @@ impl Reader {
             Tag::NotifyAll | Tag::SemPost | Tag::SemWait | Tag::OnceDone | Tag::OnceSeen | Tag::BarrierArrive => {
                 self.put(Operation::Sync(first));
             }
+            Tag::Blocked if second == Tag::StdLocked as u64 && following(body, 2) != 0 => self.wants_mutex(first),
             // What Rust's library waits for is seen as atomic operations.
             Tag::Blocked if [Tag::StdLocked, Tag::Parked].iter().any(|t| *t as u64 == second) => {}
             Tag::Blocked if [Tag::Receive, Tag::Send].iter().any(|t| *t as u64 == second) => {
@@ -323,7 +332,10 @@ impl Reader {
                     *found = Some(self.heap.name(first, *bytes));
                 }
             }
-            Tag::Unparked => self.put(Operation::Unparked(argument)),
+            Tag::Unparked => {
+                self.parked(argument);
+                self.put(Operation::Unparked(argument));
+            }
             Tag::RangeRead => self.range(Operation::Read(first, bytes(second), None, argument), second),
             Tag::RangeWrite => self.range(Operation::Write(first, bytes(second)), second),
             Tag::Alloc => self.heap.allocate(self.thread, first, second),
@@ -345,9 +357,16 @@ impl Reader {
             Tag::Use | Tag::Close => self.put(Operation::Sync(channel::key(channel::DESCRIPTOR, second, 0))),
             Tag::Send | Tag::HangUp if self.channels.name(first).is_some() => self.transfer(first, None, argument),
             Tag::Receive if self.channels.name(first).is_some() => self.transfer(first, Some(second), argument),
+            // It moved less.
+            Tag::SendEnd if self.channels.name(first).is_some() => {
+                self.transfer(first, Some(following(body, 2)), argument)
+            }
             Tag::Choice => self.choice(first as u32, second as u32, following(body, 2) as u32),
             Tag::WaitEnd if self.ends_early.remove(&self.thread) => {}
             Tag::Atomic => self.atomic(argument, body),
+            Tag::StdLocked if self.wants.remove(&self.thread).is_some() => {}
+            Tag::Send if self.futexes.contains_key(&first) => self.put(Operation::Sync(self.futexes[&first])),
+            Tag::Ready if self.futexes.contains_key(&first) => {}
             Tag::StdLocked | Tag::StdUnlocked | Tag::Parked | Tag::WaitBegin | Tag::WaitEnd => {
                 self.put(Operation::Unclear(UNCLEAR[0]));
             }
@@ -371,7 +390,28 @@ impl Reader {
 
     fn begin_step(&mut self) {
         self.end_step();
+        self.last.insert(self.thread, self.steps.len());
         self.steps.push(TurnStep { thread: self.thread, code: 0, operations: Vec::new() });
+        if let Some(mutex) = self.wants.get(&self.thread) {
+            self.put(Operation::Write(*mutex, 4));
+        }
+    }
+
+    /// The thread is in the code of Rust's library that waits for a mutex: each step there writes the word of the mutex, unseen, and may end with the thread asleep on it.
+    fn wants_mutex(&mut self, mutex: u64) {
+        self.wants.insert(self.thread, mutex);
+        self.futexes.insert(channel::key(channel::FUTEX, mutex, 0), mutex);
+        self.put(Operation::Write(mutex, 4));
+    }
+
+    /// The thread fell asleep at the end of its last step, as is known now: if it waits for a mutex, only another thread lets it go on.
+    fn parked(&mut self, thread: u32) {
+        if let Some(mutex) = self.wants.get(&thread)
+            && let Some(last) = self.last.get(&thread)
+        {
+            let blocked = self.named(Operation::Blocked(*mutex));
+            self.steps[*last].operations.push(blocked);
+        }
     }
 
     fn fork(&mut self, child: u32) {
