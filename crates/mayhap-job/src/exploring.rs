@@ -134,7 +134,7 @@ impl Work<'_> {
             self.notes.extend(ahead.different().into_iter().map(differ));
             done
         })?;
-        (self.tell)(Stage::Exploring { schedules: progress.runs, failures: progress.failures });
+        self.tell_how_far(&mut progress, &explorer, true);
         self.notes.extend(progress.outputs.note().filter(|_| !exploring.resume));
         let mut exploration = Exploration {
             schedules: progress.runs,
@@ -207,8 +207,16 @@ impl Work<'_> {
             if let Some(journal) = &mut journal {
                 journal.append(&Entry { made: next, outcome, rest: came }.to_bytes())?;
             }
+            self.tell_how_far(progress, explorer, false);
         }
         Ok(false)
+    }
+
+    /// Tells how far the exploration is, if it is time to or `always`.
+    fn tell_how_far(&mut self, progress: &mut Progress, explorer: &Explorer, always: bool) {
+        if let Some(explored) = progress.to_tell(explorer, always) {
+            (self.tell)(Stage::Exploring(&explored));
+        }
     }
 
     /// Looks whether a run failed, and reports it. One that did not is kept if it is to be followed.
@@ -237,7 +245,6 @@ impl Work<'_> {
                 progress.elsewhere.make_again(progress.runs, asked);
             }
             progress.failures += 1;
-            (self.tell)(Stage::Exploring { schedules: progress.runs, failures: progress.failures });
             let times = progress.alike.entry(failed.clone()).or_default();
             *times += 1;
             let most = if *failed == Failed::Stuck { ALIKE } else { 1 };

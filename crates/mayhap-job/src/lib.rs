@@ -54,6 +54,7 @@ use error::NOT_INSTRUMENTED;
 pub use exploring::Exploring;
 pub use interrupt::Interrupt;
 use mayhap_explore::{Failure as Failed, Watch};
+pub use progress::Explored;
 use recording::Recording;
 pub use servers::Servers;
 pub use stdin::{KEPT, Stdin};
@@ -153,13 +154,8 @@ pub enum Stage<'a> {
         /// The finding being replayed.
         finding: &'a mayhap_report::Finding,
     },
-    /// Other schedules are tried.
-    Exploring {
-        /// How many were.
-        schedules: u64,
-        /// How many runs failed.
-        failures: u64,
-    },
+    /// Other schedules are tried; told about once a second, and when a run has failed.
+    Exploring(&'a Explored),
     /// A finding has been replayed.
     Replayed {
         /// It, with what came of it.

@@ -15,7 +15,7 @@ use super::check::EngineArgs;
 use super::elsewhere::Ray;
 use super::predict::KindName;
 use super::record::InputArgs;
-use super::run::{compile, hide_folder, progress, runnable, search, temporary_folder};
+use super::run::{compile, hide_folder, progress, progress_ends, runnable, search, temporary_folder};
 use crate::options::Environment;
 use crate::reporting::ReportArgs;
 use crate::{Exit, Failure};
@@ -220,11 +220,15 @@ impl Args {
             }),
         };
         let terminal = std::io::stderr().is_terminal();
-        let mut done = job.run(&mut |stage| {
+        let done = job.run(&mut |stage| {
             if terminal {
                 progress(&stage);
             }
-        })?;
+        });
+        if terminal {
+            progress_ends();
+        }
+        let mut done = done?;
         if keep.is_none() {
             hide_folder(&mut done.report, &job.folder);
         }
