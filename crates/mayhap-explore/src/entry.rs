@@ -1,5 +1,6 @@
 //! What a journal keeps of a run: what was made, and all that was learnt from it.
 
+use mayhap_record::UnorderedPair;
 use serde::{Deserialize, Serialize};
 
 use crate::explorer::Next;
@@ -33,6 +34,8 @@ struct Kept<T> {
     late: bool,
     too_long: bool,
     success: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    races: Vec<UnorderedPair>,
     rest: T,
 }
 
@@ -67,6 +70,7 @@ impl<T: Serialize + for<'de> Deserialize<'de>> Entry<T> {
             late: self.outcome.late,
             too_long: self.outcome.too_long,
             success: self.outcome.success,
+            races: self.outcome.races,
             rest: self.rest,
         };
         serde_json::to_vec(&kept).unwrap_or_default()
@@ -85,6 +89,7 @@ impl<T: Serialize + for<'de> Deserialize<'de>> Entry<T> {
             late: kept.late,
             too_long: kept.too_long,
             success: kept.success,
+            races: kept.races,
         };
         let made = match kept.turns {
             Some(turns) => Next::Turns(turns, attempt),
@@ -104,8 +109,13 @@ mod tests {
     #[test]
     fn entries_survive_being_kept() {
         let step = TurnStep { thread: 1, code: 5, operations: vec![Operation::Write(64, 4), Operation::End] };
-        let outcome =
-            Outcome { steps: vec![step], unseen: vec!["the clock".into()], success: true, ..Outcome::default() };
+        let outcome = Outcome {
+            steps: vec![step],
+            unseen: vec!["the clock".into()],
+            success: true,
+            races: vec![[3, u64::MAX]],
+            ..Outcome::default()
+        };
         let entry = Entry { made: Next::Turns(vec![[0, 3], [1, 1]], IN_TURNS), outcome, rest: vec![1, 2] };
         assert_eq!(Entry::from_bytes(&entry.clone().to_bytes()), Ok(entry));
         let drawn = Attempt { schedule: Schedule::Pos, slice: 5, seed: 7 };

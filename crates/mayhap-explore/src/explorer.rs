@@ -98,7 +98,7 @@ impl Explorer {
     pub fn outcome(made: &Next, tried: &Tried) -> Result<Outcome, Error> {
         match made {
             Next::Turns(..) => Outcome::in_turns(tried),
-            Next::Drawn(_) => Ok(Outcome::drawn(tried)),
+            Next::Drawn(_) => Outcome::drawn(tried),
         }
     }
 

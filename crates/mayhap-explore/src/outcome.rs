@@ -1,6 +1,6 @@
 //! What is learnt from a run: all that the choice of further runs depends on. A run that was kept is as good as one that was made.
 
-use mayhap_record::TurnStep;
+use mayhap_record::{TurnStep, UnorderedPair};
 use mayhap_wire::ring::choice;
 
 use crate::Error;
@@ -22,6 +22,8 @@ pub struct Outcome {
     pub too_long: bool,
     /// It ended with exit code 0.
     pub success: bool,
+    /// Accesses that nothing ordered in it.
+    pub races: Vec<UnorderedPair>,
 }
 
 impl Outcome {
@@ -35,7 +37,7 @@ impl Outcome {
             unseen.push("calls whose end the kernel decides".into());
         }
         let steps = if too_long || tried.late { Vec::new() } else { steps };
-        Ok(Outcome { steps, unseen, late: tried.late, too_long, success: tried.capture.status.success() })
+        Ok(Outcome { steps, unseen, too_long, ..Outcome::drawn(tried)? })
     }
 
     /// Whether something failed in the run because that was chosen: an allocation, or a wait whose time was up.
@@ -44,7 +46,8 @@ impl Outcome {
     }
 
     /// Of a run whose schedule was drawn.
-    pub fn drawn(tried: &Tried) -> Outcome {
-        Outcome { late: tried.late, success: tried.capture.status.success(), ..Outcome::default() }
+    pub fn drawn(tried: &Tried) -> Result<Outcome, Error> {
+        let (races, success) = (tried.capture.unordered()?, tried.capture.status.success());
+        Ok(Outcome { late: tried.late, success, races, ..Outcome::default() })
     }
 }

@@ -65,6 +65,8 @@ pub struct Exploring {
     pub first: bool,
     /// The job is undecided unless all executions were explored.
     pub must_complete: bool,
+    /// What the explored runs imply is predicted and replayed, too.
+    pub follows: bool,
     /// The job's folder keeps the exploration, which goes on where one in that folder was interrupted.
     pub resume: bool,
     /// How many runs are made at the same time.
@@ -76,8 +78,8 @@ pub struct Exploring {
 }
 
 impl Exploring {
-    /// For so many seconds; `None` for 0.
-    pub fn for_seconds(seconds: f64) -> Option<Exploring> {
+    /// For so many seconds, `None` for 0; `follows`: what the explored runs imply is predicted and replayed, too.
+    pub fn for_seconds(seconds: f64, follows: bool) -> Option<Exploring> {
         let time = Duration::from_secs_f64(seconds.clamp(0.0, 1e6));
         (!time.is_zero()).then_some(Exploring {
             time,
@@ -86,6 +88,7 @@ impl Exploring {
             strategy: Strategy::Mixed,
             first: false,
             must_complete: false,
+            follows,
             resume: false,
             at_once: 1,
             elsewhere: None,
@@ -131,7 +134,7 @@ impl Work<'_> {
             self.notes.extend(ahead.different().into_iter().map(differ));
             done
         })?;
-        (self.tell)(Stage::Exploring { schedules: progress.runs, failures: progress.failures });
+        self.tell_how_far(&mut progress, &explorer, true);
         self.notes.extend(progress.outputs.note().filter(|_| !exploring.resume));
         let mut exploration = Exploration {
             schedules: progress.runs,
@@ -153,7 +156,7 @@ impl Work<'_> {
         }
         self.undecided |= exploring.must_complete && !exploration.complete;
         self.exploration = Some(exploration);
-        self.analyse_explored(progress.elsewhere)
+        self.analyse_explored(progress.elsewhere, exploring.time, limit)
     }
 
     /// Makes runs until none is left, or time or runs are used up. Says whether it was stopped in a run.
@@ -188,14 +191,14 @@ impl Work<'_> {
             let is_new = explorer.learn(&next, &outcome);
             progress.runs += 1;
             progress.curve.add(progress.runs, explorer.systematic().map_or(0, |all| all.executions()), is_new);
+            let follows = exploring.follows && progress.elsewhere.follows(&outcome, exploring.resume);
             // An exploration that goes on has no traces of the runs before, and must come to the same.
-            let follows = self.job.rounds > 1
-                && !exploring.resume
-                && !outcome.has_faults()
-                && progress.elsewhere.is_new(&outcome)
-                && !progress.elsewhere.is_full();
+            let is_kept = follows && tried.is_some() && !exploring.resume;
+            if follows && !is_kept {
+                progress.elsewhere.make_again(progress.runs, &next);
+            }
             let came = match tried {
-                Some(tried) => self.look_at(&next, &outcome, tried, recorded, progress, follows)?,
+                Some(tried) => self.look_at(&next, &outcome, tried, recorded, progress, is_kept)?,
                 None => Came::well(progress.seconds()),
             };
             if self.interrupt.is_pressed() {
@@ -204,8 +207,16 @@ impl Work<'_> {
             if let Some(journal) = &mut journal {
                 journal.append(&Entry { made: next, outcome, rest: came }.to_bytes())?;
             }
+            self.tell_how_far(progress, explorer, false);
         }
         Ok(false)
+    }
+
+    /// Tells how far the exploration is, if it is time to or `always`.
+    fn tell_how_far(&mut self, progress: &mut Progress, explorer: &Explorer, always: bool) {
+        if let Some(explored) = progress.to_tell(explorer, always) {
+            (self.tell)(Stage::Exploring(&explored));
+        }
     }
 
     /// Looks whether a run failed, and reports it. One that did not is kept if it is to be followed.
@@ -229,8 +240,11 @@ impl Work<'_> {
             progress.outputs.add(output, &tried.printed);
         }
         if let Some(failed) = &failed {
+            // The trace of a run that failed is for its failure.
+            if follows {
+                progress.elsewhere.make_again(progress.runs, asked);
+            }
             progress.failures += 1;
-            (self.tell)(Stage::Exploring { schedules: progress.runs, failures: progress.failures });
             let times = progress.alike.entry(failed.clone()).or_default();
             *times += 1;
             let most = if *failed == Failed::Stuck { ALIKE } else { 1 };
@@ -281,7 +295,7 @@ impl Work<'_> {
     }
 
     /// What makes runs.
-    fn runs(&self) -> Result<Runs, Error> {
+    pub(super) fn runs(&self) -> Result<Runs, Error> {
         let elsewhere = self.job.explore.as_ref().and_then(|exploring| exploring.elsewhere.as_ref());
         Ok(Runs {
             program: elsewhere.map_or_else(|| self.job.program.clone(), |elsewhere| elsewhere.program()),

@@ -1,37 +1,76 @@
-//! Explored runs in which a thread went where it was in no analysed run, or found something else in memory there, are analysed like
-//! recorded ones: what threads do only under another schedule can race too.
+//! Explored runs that show something new are analysed like recorded ones: what threads do only under another schedule can race too.
+//!
+//! A run is new if a thread went where it was in no analysed run, or found something else in memory there; or if nothing orders two accesses in it, at places in the
+//! code of which no explored run before showed that. The latter are looked for in every run, and cost little; traces are made only of the runs that show some.
 
 use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
-use mayhap_explore::{Outcome, Tried};
-use mayhap_record::Operation;
+use mayhap_analyse as predict;
+use mayhap_explore::{Next, Outcome, Tried};
+use mayhap_record::{Operation, UnorderedPair};
 use mayhap_replay::session::Recorded;
 use mayhap_trace::attachments::Run;
 use mayhap_trace::{LocId, Op, ThreadId, Trace, ValueId, format};
+use mayhap_witness::Kind;
 
 use super::{Recording, Work};
 use crate::Error;
 
-/// The most explored runs whose traces are written, and the most that are analysed.
+/// The most explored runs whose traces are written for where threads went, and the most that are analysed.
 const KEPT: usize = 16;
 const ANALYSED: usize = 8;
+/// The most that are analysed for accesses that nothing orders.
+const RACING: usize = 32;
+/// The least time that may be spent on that; more where exploring itself may take longer.
+const LEAST_TIME: Duration = Duration::from_secs(10);
 /// Traces of more events are not searched for where each thread has been.
 const MOST_EVENTS: usize = 200_000;
 
 /// The round of analysis of explored runs: replays of what is found in them are not analysed in turn.
-pub(super) const EXPLORED: u32 = u32::MAX - 1;
+const EXPLORED: u32 = u32::MAX - 1;
+/// The same of those that are analysed for races only.
+pub(super) const RACES: u32 = u32::MAX - 2;
 
-/// Explored runs to be analysed, and where explored runs have been.
+/// The round is one of explored runs.
+pub(super) fn is_explored(round: u32) -> bool {
+    round == EXPLORED || round == RACES
+}
+
+/// Explored runs to be analysed, and what explored runs have shown.
 #[derive(Default)]
 pub(super) struct Elsewhere {
     /// Threads with addresses of code that they have run, and what they found in memory there.
     been: HashSet<(u32, u64, Option<u64>)>,
+    races: HashSet<UnorderedPair>,
+    /// Whether the last run to be followed shows new races.
+    is_racing: bool,
     recordings: Vec<Recording>,
+    racing: Vec<Recording>,
+    /// Runs that show new races and of which there is no trace, with their numbers.
+    to_make: Vec<(u64, Next)>,
+    /// How many runs with new races are left out.
+    left_out: u64,
 }
 
 impl Elsewhere {
+    /// The run is to be analysed; `races_only`: not for where its threads went.
+    pub(super) fn follows(&mut self, outcome: &Outcome, races_only: bool) -> bool {
+        // Replays do not make calls fail.
+        if outcome.has_faults() || outcome.late {
+            return false;
+        }
+        self.is_racing = outcome.races.iter().filter(|pair| self.races.insert(**pair)).count() > 0;
+        if self.is_racing && self.racing.len() + self.to_make.len() >= RACING {
+            self.left_out += 1;
+            self.is_racing = false;
+        }
+        let goes_elsewhere = !races_only && self.is_new(outcome) && self.recordings.len() < KEPT;
+        self.is_racing || goes_elsewhere
+    }
+
     /// A thread of the run has been where that thread was in no explored run before, or found something else there.
-    pub(super) fn is_new(&mut self, outcome: &Outcome) -> bool {
+    fn is_new(&mut self, outcome: &Outcome) -> bool {
         let found = |operation: &Operation| match operation {
             Operation::Read(_, _, found, _) | Operation::Update(_, _, found) => *found,
             _ => None,
@@ -43,8 +82,15 @@ impl Elsewhere {
         places.filter(|place| self.been.insert(*place)).count() > 0
     }
 
-    pub(super) fn is_full(&self) -> bool {
-        self.recordings.len() >= KEPT
+    /// The run to be followed has no trace: it is made once more if it shows races.
+    pub(super) fn make_again(&mut self, nth: u64, next: &Next) {
+        if self.is_racing {
+            self.to_make.push((nth, next.clone()));
+        }
+    }
+
+    fn keep(&mut self, recording: Recording) {
+        if self.is_racing { &mut self.racing } else { &mut self.recordings }.push(recording);
     }
 }
 
@@ -78,25 +124,57 @@ impl Work<'_> {
         let writer = format::create(&path).map_err(|error| Error::at(&path, error))?;
         tried.capture.write(writer, &path, &run)?;
         let recorded = Recorded { run, output: Some(tried.printed), late: false };
-        elsewhere.recordings.push(Recording::in_file(path, recorded));
+        elsewhere.keep(Recording::in_file(path, recorded));
         Ok(())
     }
 
-    /// Analyses explored runs that tell something new.
-    pub(super) fn analyse_explored(&mut self, elsewhere: Elsewhere) -> Result<(), Error> {
-        let mut analysed = 0;
-        for recording in elsewhere.recordings {
-            if analysed == ANALYSED || self.interrupt.is_set() || self.halted {
-                break;
-            }
-            let trace = recording.trace()?;
-            if self.is_elsewhere(&trace) {
-                analysed += 1;
-                recording.made.set(Some(trace));
-                self.analyse(&recording, EXPLORED, &mut Vec::new())?;
+    /// Analyses explored runs that show something new, for about as long as exploring may take; `limit` is for one run.
+    pub(super) fn analyse_explored(
+        &mut self,
+        mut elsewhere: Elsewhere,
+        time: Duration,
+        limit: Duration,
+    ) -> Result<(), Error> {
+        let (began, time) = (Instant::now(), time.max(LEAST_TIME));
+        elsewhere.is_racing = true;
+        for (nth, next) in std::mem::take(&mut elsewhere.to_make) {
+            if !self.interrupt.is_set() {
+                let tried = self.runs()?.make(&next, limit)?;
+                self.follow(tried, nth, &mut elsewhere)?;
             }
         }
+        let racing = elsewhere.racing.into_iter().map(|recording| (RACES, recording));
+        let elsewhere_been = elsewhere.recordings.into_iter().map(|recording| (EXPLORED, recording));
+        let mut analysed = 0;
+        for (round, recording) in racing.chain(elsewhere_been) {
+            if self.interrupt.is_set() || self.halted {
+                break;
+            }
+            if began.elapsed() >= time {
+                elsewhere.left_out += u64::from(round == RACES);
+                continue;
+            }
+            let trace = recording.trace()?;
+            if round == RACES || analysed < ANALYSED && self.is_elsewhere(&trace) {
+                analysed += usize::from(round == EXPLORED);
+                recording.made.set(Some(trace));
+                self.analyse(&recording, round, &mut Vec::new())?;
+            }
+        }
+        if elsewhere.left_out > 0 {
+            let runs = elsewhere.left_out;
+            self.notes.push(format!("{runs} explored runs in which accesses may race were not analysed"));
+        }
         Ok(())
+    }
+
+    /// How to predict from a trace in this round.
+    pub(super) fn search(&self, trace: &Trace, round: u32) -> predict::Options {
+        let mut options = (self.job.predict)(trace);
+        if round == RACES {
+            options.kinds.retain(|kind| *kind == Kind::Race);
+        }
+        options
     }
 
     fn is_elsewhere(&self, trace: &Trace) -> bool {

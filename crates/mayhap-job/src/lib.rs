@@ -3,7 +3,8 @@
 //!
 //! Each recorded run is analysed for itself; the same bug in several runs is one finding (its fingerprint says so). A replay
 //! leads the program where no run has been: where it executed code that no run before had, its own recording is analysed in
-//! the next round. So are explored runs in which a thread executed code that it had not executed before, or read something else there.
+//! the next round. So are explored runs in which a thread executed code that it had not executed before, or read something else there, or in which nothing orders two
+//! accesses that no explored run before showed so.
 //!
 //! In: a [`Job`]: a program, its arguments, and what to try within which bounds. Out: [`Done`]: a report and notes. What
 //! the job is doing meanwhile goes to a function that the caller gives. This crate must never know how arguments are parsed, what a
@@ -53,6 +54,7 @@ use error::NOT_INSTRUMENTED;
 pub use exploring::Exploring;
 pub use interrupt::Interrupt;
 use mayhap_explore::{Failure as Failed, Watch};
+pub use progress::Explored;
 use recording::Recording;
 pub use servers::Servers;
 pub use stdin::{KEPT, Stdin};
@@ -152,13 +154,8 @@ pub enum Stage<'a> {
         /// The finding being replayed.
         finding: &'a mayhap_report::Finding,
     },
-    /// Other schedules are tried.
-    Exploring {
-        /// How many were.
-        schedules: u64,
-        /// How many runs failed.
-        failures: u64,
-    },
+    /// Other schedules are tried; told about once a second, and when a run has failed.
+    Exploring(&'a Explored),
     /// A finding has been replayed.
     Replayed {
         /// It, with what came of it.
@@ -355,7 +352,7 @@ impl Work<'_> {
         let trace = recording.trace()?;
         if round == 1 {
             (self.tell)(Stage::Recorded { trace: &trace, run: &recording.recorded.run });
-        } else if round != following::EXPLORED && !self.is_news(&trace) {
+        } else if !following::is_explored(round) && !self.is_news(&trace) {
             return Ok(());
         }
         if self.job.rounds > 1 || self.job.explore.is_some() {
@@ -372,7 +369,7 @@ impl Work<'_> {
         if round == 1 && trace.tables().threads.len() == 1 {
             self.notes.push(ONE_THREAD.into());
         }
-        let options = (self.job.predict)(trace);
+        let options = self.search(trace, round);
         (self.tell)(Stage::Predicting);
         let Some(prediction) = self.predict(&execution, &options)? else {
             self.notes.push("stopped before the whole trace was analysed".into());
@@ -390,8 +387,7 @@ impl Work<'_> {
         self.merge(part);
         let replays = Replays { path, execution: &execution, prediction: &prediction, recording };
         self.replay_all(&replays, new, round, next)?;
-        self.try_others(recording, &execution, &options)?;
-        self.try_patterns(recording, &execution, &options)
+        self.try_rest(recording, &execution, &options, round)
     }
 
     /// Predicts in a thread of its own, which is left alone when the user presses Ctrl-C.

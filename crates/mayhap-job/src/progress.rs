@@ -3,13 +3,38 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use mayhap_explore::Failure as Failed;
+use mayhap_explore::{Explorer, Failure as Failed};
 use mayhap_report::Finding;
 use serde::{Deserialize, Serialize};
 
 use super::curve::Curve;
 use super::following::Elsewhere;
 use super::output::Outputs;
+
+/// How far an exploration is, for code that shows it to the user.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Explored {
+    /// How many schedules were tried.
+    pub schedules: u64,
+    /// How many runs failed.
+    pub failures: u64,
+    /// How many distinguishable executions there were, where they are told apart.
+    pub executions: u64,
+    /// How many of those have turned up since this was last told.
+    pub new: u64,
+    /// How many runs are known to be worth making.
+    pub open: u64,
+}
+
+impl Explored {
+    /// The most percent of all schedules that those tried can be; 100 if none is known to be open.
+    pub fn percent(&self) -> u64 {
+        100 * self.schedules / (self.schedules + self.open).max(1)
+    }
+}
+
+/// How often it is told how far an exploration is.
+const TOLD: Duration = Duration::from_secs(1);
 
 /// What is done so far.
 pub(super) struct Progress {
@@ -25,6 +50,9 @@ pub(super) struct Progress {
     /// Runs that went where no other had been.
     pub(super) elsewhere: Elsewhere,
     pub(super) outputs: Outputs,
+    /// What was last told of it, and when.
+    told: Explored,
+    told_at: Instant,
 }
 
 impl Progress {
@@ -32,7 +60,20 @@ impl Progress {
     pub(super) fn new(limit: Duration) -> Progress {
         let (started, alike, curve) = (Instant::now(), HashMap::new(), Curve::default());
         let (elsewhere, outputs) = (Elsewhere::default(), Outputs::default());
-        Progress { started, before: 0.0, limit, runs: 0, failures: 0, alike, curve, elsewhere, outputs }
+        let (told, told_at) = (Explored::default(), started);
+        Progress { started, before: 0.0, limit, runs: 0, failures: 0, alike, curve, elsewhere, outputs, told, told_at }
+    }
+
+    /// How far it is, if that is to be told now; `always`: in any case.
+    pub(super) fn to_tell(&mut self, explorer: &Explorer, always: bool) -> Option<Explored> {
+        if !always && self.failures == self.told.failures && self.told_at.elapsed() < TOLD {
+            return None;
+        }
+        let (executions, open) = explorer.systematic().map_or((0, 0), |all| (all.executions(), all.open()));
+        let new = executions - self.told.executions;
+        self.told = Explored { schedules: self.runs, failures: self.failures, executions, new, open };
+        self.told_at = Instant::now();
+        Some(self.told)
     }
 
     /// All that was spent.
@@ -60,5 +101,33 @@ impl Came {
     /// Of a run that ended well.
     pub(super) fn well(seconds: f64) -> Came {
         Came { failed: None, findings: Vec::new(), notes: Vec::new(), also: Vec::new(), seconds }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mayhap_explore::Strategy;
+
+    use super::*;
+
+    #[test]
+    fn it_is_told_at_once_that_a_run_failed_and_else_now_and_then() {
+        let explorer = Explorer::new(Strategy::Pct, 0, 10, false);
+        let mut progress = Progress::new(Duration::from_secs(1));
+        progress.runs = 1;
+        assert_eq!(progress.to_tell(&explorer, false), None);
+        progress.failures = 1;
+        let told = progress.to_tell(&explorer, false).unwrap();
+        assert_eq!((told.schedules, told.failures, told.percent()), (1, 1, 100));
+        assert_eq!(progress.to_tell(&explorer, false), None);
+        assert_eq!(progress.to_tell(&explorer, true), Some(told));
+        progress.told_at -= TOLD;
+        assert_eq!(progress.to_tell(&explorer, false), Some(told));
+    }
+
+    #[test]
+    fn what_is_open_bounds_the_share() {
+        assert_eq!(Explored { schedules: 30, open: 70, ..Explored::default() }.percent(), 30);
+        assert_eq!(Explored::default().percent(), 0);
     }
 }

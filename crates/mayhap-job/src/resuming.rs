@@ -140,6 +140,11 @@ impl Work<'_> {
             }
             let is_new = explorer.learn(&made, &outcome);
             progress.runs += 1;
+            if self.job.explore.as_ref().is_some_and(|exploring| exploring.follows)
+                && progress.elsewhere.follows(&outcome, true)
+            {
+                progress.elsewhere.make_again(progress.runs, &made);
+            }
             progress.curve.add(progress.runs, explorer.systematic().map_or(0, |all| all.executions()), is_new);
             self.take_over(rest, progress);
             if matches!(&made, Next::Turns(turns, _) if turns.is_empty()) {

@@ -16,15 +16,30 @@ use mayhap_trace::Execution;
 use mayhap_trace::attachments::Doubts;
 use mayhap_witness::{Kind, Model};
 
-use super::{Recording, Replays, TRIED, Work, memory};
+use super::{Recording, Replays, TRIED, Work, following, memory};
 use crate::{Error, suggest};
 
 /// The most candidates of one trace and kind that are tried.
 const MOST: usize = 6;
 
 impl Work<'_> {
+    /// Tries what a trace does not imply, unless it is only looked at for its races.
+    pub(super) fn try_rest(
+        &mut self,
+        recording: &Recording,
+        execution: &Arc<Execution<'static>>,
+        options: &predict::Options,
+        round: u32,
+    ) -> Result<(), Error> {
+        if round == following::RACES {
+            return Ok(());
+        }
+        self.try_others(recording, execution, options)?;
+        self.try_patterns(recording, execution, options)
+    }
+
     /// Tries what `options` leave out.
-    pub(super) fn try_others(
+    fn try_others(
         &mut self,
         recording: &Recording,
         execution: &Arc<Execution<'static>>,

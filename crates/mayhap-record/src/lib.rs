@@ -21,6 +21,7 @@ mod ring_words;
 mod session;
 mod sharing;
 mod turn_steps;
+mod unordered;
 
 pub use capture::file::{build_of, is_unfinished, program_file, units};
 pub use capture::fork_server::ForkServer;
@@ -32,3 +33,4 @@ pub use limits::Limits;
 pub use options::{LINGER, Options, usual_slice};
 pub use session::{Capture, Recording, execute, execute_for_trace, finish, record, record_as};
 pub use turn_steps::{Operation, TurnStep, UNCLEAR};
+pub use unordered::UnorderedPair;

@@ -23,6 +23,7 @@ use crate::options::Options;
 use crate::sharing::ahead::Ahead;
 use crate::sharing::first_pass::Begun;
 use crate::turn_steps::{self, TurnStep};
+use crate::unordered::{UnorderedPair, unordered};
 use mayhap_trace::attachments::Run;
 
 /// What came of a recording.
@@ -165,6 +166,12 @@ impl Capture {
     /// The steps of a run that was made in turns.
     pub fn turn_steps(&self) -> Result<Vec<TurnStep>, Error> {
         turn_steps::steps(&self.store).map_err(|error| Error::new(format_args!("the recording: {error}")))
+    }
+
+    /// The places in the code of accesses that nothing orders.
+    pub fn unordered(&self) -> Result<Vec<UnorderedPair>, Error> {
+        let pairs = unordered(&self.store, self.units, &self.modules);
+        pairs.map_err(|error| Error::new(format_args!("the recording: {error}")))
     }
 
     /// The kernel, or code without hooks, decided when a thread went on.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
+use mayhap_wire::channel;
 use mayhap_wire::ring::{AtomicKind, MAX_SITE, SiteKind, Tag, choice, split_atomic};
 
 use crate::capture::store::Store;
@@ -101,10 +102,13 @@ pub(crate) fn steps(store: &Store) -> io::Result<Vec<TurnStep>> {
         Word::Record(tag, argument, body) => reader.record(tag, argument, body),
     })?;
     reader.end_step();
+    let asleep: Vec<u32> = reader.wants.keys().copied().collect();
+    asleep.into_iter().for_each(|thread| reader.parked(thread));
     Ok(reader.steps)
 }
 
-fn each_word(store: &Store, mut each: impl FnMut(Word<'_>)) -> io::Result<()> {
+/// Calls a function with each word of a run.
+pub(crate) fn each_word(store: &Store, mut each: impl FnMut(Word<'_>)) -> io::Result<()> {
     let (mut unpacker, mut buffer) = (Unpacker::new(), Vec::new());
     for block in store.blocks() {
         let bytes = store.get(block, &mut buffer)?;
@@ -145,6 +149,38 @@ struct Reader {
     blocked: BTreeMap<u32, u64>,
     /// A wait of these threads ends because that was chosen.
     ends_early: BTreeSet<u32>,
+    channels: Channels,
+    /// The last step of each thread.
+    last: BTreeMap<u32, usize>,
+    /// Threads in the code of Rust's library that waits for a mutex, and which.
+    wants: BTreeMap<u32, u64>,
+    /// The keys of the words that they sleep on, which are those of the mutexes.
+    futexes: BTreeMap<u64, u64>,
+}
+
+/// Channels of the kernel that only threads of the process use, and whose order decides all that comes of them: pipes and eventfds.
+#[derive(Default)]
+struct Channels {
+    /// Their names by their keys, which differ from run to run.
+    names: BTreeMap<u64, u64>,
+    /// How many each thread has made.
+    made: BTreeMap<u32, u64>,
+}
+
+impl Channels {
+    /// A thread makes a channel of this kind.
+    fn comes(&mut self, thread: u32, key: u64, kind: u8) {
+        self.names.remove(&key);
+        if matches!(kind, channel::PIPE | channel::EVENT) {
+            let nth = self.made.entry(thread).or_default();
+            *nth += 1;
+            self.names.insert(key, channel::key(kind, thread.into(), *nth));
+        }
+    }
+
+    fn name(&self, key: u64) -> Option<u64> {
+        self.names.get(&key).copied()
+    }
 }
 
 impl Reader {
@@ -273,13 +309,19 @@ impl Reader {
             }
             Tag::Release | Tag::AnyRelease => self.release(first),
             Tag::Notify => self.put(Operation::Notify(first)),
-            Tag::Failed => self.put(Operation::Attempt(first, false)),
+            Tag::Failed => self.put(Operation::Attempt(self.channels.name(first).unwrap_or(first), false)),
             Tag::NotifyAll | Tag::SemPost | Tag::SemWait | Tag::OnceDone | Tag::OnceSeen | Tag::BarrierArrive => {
                 self.put(Operation::Sync(first));
             }
+            Tag::Blocked if second == Tag::StdLocked as u64 && following(body, 2) != 0 => self.wants_mutex(first),
             // What Rust's library waits for is seen as atomic operations.
-            Tag::Blocked
-                if [Tag::StdLocked, Tag::Parked, Tag::Receive, Tag::Send].iter().any(|t| *t as u64 == second) => {}
+            Tag::Blocked if [Tag::StdLocked, Tag::Parked].iter().any(|t| *t as u64 == second) => {}
+            Tag::Blocked if [Tag::Receive, Tag::Send].iter().any(|t| *t as u64 == second) => {
+                if let Some(name) = self.channels.name(first) {
+                    self.put(Operation::Blocked(name));
+                }
+            }
+            Tag::Channel => self.channels.comes(self.thread, first, second as u8),
             Tag::Blocked if second == Tag::WaitEnd as u64 => self.put(Operation::Wait(first)),
             Tag::Blocked if second == Tag::Join as u64 => self.put(Operation::Blocked(0)),
             Tag::Blocked => self.put(Operation::Blocked(first)),
@@ -290,7 +332,10 @@ impl Reader {
                     *found = Some(self.heap.name(first, *bytes));
                 }
             }
-            Tag::Unparked => self.put(Operation::Unparked(argument)),
+            Tag::Unparked => {
+                self.parked(argument);
+                self.put(Operation::Unparked(argument));
+            }
             Tag::RangeRead => self.range(Operation::Read(first, bytes(second), None, argument), second),
             Tag::RangeWrite => self.range(Operation::Write(first, bytes(second)), second),
             Tag::Alloc => self.heap.allocate(self.thread, first, second),
@@ -308,10 +353,20 @@ impl Reader {
             }
             // Skip objects of the runtime: the program does not see them.
             Tag::Renew if second == 0 && !body.is_empty() => self.put(Operation::Sync(first)),
-            Tag::Use | Tag::Close => self.put(Operation::Sync(first)),
+            // The kernel numbers files anew in each run, so descriptors are known by their own numbers.
+            Tag::Use | Tag::Close => self.put(Operation::Sync(channel::key(channel::DESCRIPTOR, second, 0))),
+            Tag::Send | Tag::HangUp if self.channels.name(first).is_some() => self.transfer(first, None, argument),
+            Tag::Receive if self.channels.name(first).is_some() => self.transfer(first, Some(second), argument),
+            // It moved less.
+            Tag::SendEnd if self.channels.name(first).is_some() => {
+                self.transfer(first, Some(following(body, 2)), argument)
+            }
             Tag::Choice => self.choice(first as u32, second as u32, following(body, 2) as u32),
             Tag::WaitEnd if self.ends_early.remove(&self.thread) => {}
             Tag::Atomic => self.atomic(argument, body),
+            Tag::StdLocked if self.wants.remove(&self.thread).is_some() => {}
+            Tag::Send if self.futexes.contains_key(&first) => self.put(Operation::Sync(self.futexes[&first])),
+            Tag::Ready if self.futexes.contains_key(&first) => {}
             Tag::StdLocked | Tag::StdUnlocked | Tag::Parked | Tag::WaitBegin | Tag::WaitEnd => {
                 self.put(Operation::Unclear(UNCLEAR[0]));
             }
@@ -324,9 +379,39 @@ impl Reader {
         }
     }
 
+    /// Something is put into a channel of the process, or so much was taken out, which is like reading how much there is.
+    fn transfer(&mut self, key: u64, taken: Option<u64>, site: u32) {
+        let Some(name) = self.channels.name(key) else { return };
+        self.put(Operation::Sync(name));
+        if taken.is_some() {
+            self.put(Operation::Read(name, 8, taken, site));
+        }
+    }
+
     fn begin_step(&mut self) {
         self.end_step();
+        self.last.insert(self.thread, self.steps.len());
         self.steps.push(TurnStep { thread: self.thread, code: 0, operations: Vec::new() });
+        if let Some(mutex) = self.wants.get(&self.thread) {
+            self.put(Operation::Write(*mutex, 4));
+        }
+    }
+
+    /// The thread is in the code of Rust's library that waits for a mutex: each step there writes the word of the mutex, unseen, and may end with the thread asleep on it.
+    fn wants_mutex(&mut self, mutex: u64) {
+        self.wants.insert(self.thread, mutex);
+        self.futexes.insert(channel::key(channel::FUTEX, mutex, 0), mutex);
+        self.put(Operation::Write(mutex, 4));
+    }
+
+    /// The thread fell asleep at the end of its last step, as is known now: if it waits for a mutex, only another thread lets it go on.
+    fn parked(&mut self, thread: u32) {
+        if let Some(mutex) = self.wants.get(&thread)
+            && let Some(last) = self.last.get(&thread)
+        {
+            let blocked = self.named(Operation::Blocked(*mutex));
+            self.steps[*last].operations.push(blocked);
+        }
     }
 
     fn fork(&mut self, child: u32) {

@@ -56,12 +56,12 @@ fn inside<R>(thread: &Thread, call: impl FnOnce() -> R) -> R {
 }
 
 /// The slow path of a lock: blocks, and has the lock when it returns.
-fn lock(lock: u64, shared: bool, call: impl FnOnce() -> u64) -> u64 {
+fn lock(lock: u64, (shared, is_mutex): (bool, bool), call: impl FnOnce() -> u64) -> u64 {
     let pc = tls::caller();
     let Some(mut hook) = enter() else { return call() };
     replay::refused(hook.thread(), Tag::StdLocked, pc, lock);
     replay::blocked(hook.thread());
-    hook.record(Tag::Blocked, pc, &[lock, Tag::StdLocked as u64]);
+    hook.record(Tag::Blocked, pc, &[lock, Tag::StdLocked as u64, u64::from(is_mutex)]);
     let result = hook.waiting_inside(call);
     replay::unblocked(hook.thread());
     hook.record(Tag::StdLocked, pc, &[lock, u64::from(shared)]);
@@ -71,17 +71,17 @@ fn lock(lock: u64, shared: bool, call: impl FnOnce() -> u64) -> u64 {
 
 unsafe extern "C-unwind" fn mutex_lock(a: u64, b: u64, c: u64, d: u64, e: u64, real: Real) -> u64 {
     // SAFETY: the caller's own arguments.
-    lock(a, false, || unsafe { real(a, b, c, d, e) })
+    lock(a, (false, true), || unsafe { real(a, b, c, d, e) })
 }
 
 unsafe extern "C-unwind" fn rwlock_read(a: u64, b: u64, c: u64, d: u64, e: u64, real: Real) -> u64 {
     // SAFETY: the caller's own arguments.
-    lock(a, true, || unsafe { real(a, b, c, d, e) })
+    lock(a, (true, false), || unsafe { real(a, b, c, d, e) })
 }
 
 unsafe extern "C-unwind" fn rwlock_write(a: u64, b: u64, c: u64, d: u64, e: u64, real: Real) -> u64 {
     // SAFETY: the caller's own arguments.
-    lock(a, false, || unsafe { real(a, b, c, d, e) })
+    lock(a, (false, false), || unsafe { real(a, b, c, d, e) })
 }
 
 /// A wait on a condition variable, which gives the mutex up and takes it again. `woken` says by the result whether it

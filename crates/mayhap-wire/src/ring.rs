@@ -302,7 +302,7 @@ codes! {
         Failed = 40,
         /// At site `arg` a semaphore begins its life: [semaphore, count].
         SemInit = 44,
-        /// At site `arg` the thread begins to wait, for as long as it takes: [object, tag of what it waits for].
+        /// At site `arg` the thread begins to wait, for as long as it takes: [object, tag of what it waits for, 1 for a mutex of Rust's standard library].
         Blocked = 43,
         /// At site `arg` the thread got something that differs from run to run: [[`source`], bytes above its 8 bits and whether
         /// more follow in the highest bit; result; bytes...].

@@ -301,3 +301,68 @@ int main(void) {
         assert!(findings.iter().any(|finding| crashes(&finding)), "{name}: {}", document["findings"]);
     }
 }
+
+/// A queue of one place, whose push gives its place free in this order.
+const ONE_PLACE: &str = r#"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+enum { LOCKED = 1, PUSHED = 2 };
+static atomic_int state;
+static int slot;
+static void *push(void *p) {
+    int empty = 0;
+    usleep(20000);
+    if (atomic_compare_exchange_strong(&state, &empty, LOCKED | PUSHED)) {
+        slot = 7;
+        atomic_fetch_and_explicit(&state, ~LOCKED, ORDER);
+    }
+    return p;
+}
+int main(void) {
+    pthread_t t;
+    int full = PUSHED, got = 7;
+    pthread_create(&t, 0, push, 0);
+    if (atomic_compare_exchange_strong(&state, &full, LOCKED)) {
+        got = slot;
+        atomic_fetch_and_explicit(&state, ~LOCKED, memory_order_release);
+    }
+    pthread_join(t, 0);
+    return got != 7;
+}
+"#;
+
+/// A race behind a value that the recorded run did not read, and that makes no run fail, is a finding, once.
+#[test]
+fn races_that_only_another_schedule_shows_are_found_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    for (name, order) in [("wrong", "memory_order_relaxed"), ("right", "memory_order_release")] {
+        compile(here, name, &ONE_PLACE.replace("ORDER", order));
+    }
+    let findings = |words: &[&str], program: &str| {
+        let run = common::mayhap_in(here, &[words, &["--format", "json", "--", program]].concat());
+        let document: serde_json::Value =
+            serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr));
+        let findings = document["findings"].as_array().unwrap().clone();
+        findings
+            .iter()
+            .map(|one| format!("{} {}", one["kind"].as_str().unwrap(), one["verdict"].as_str().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    let race = ["race confirmed"];
+    assert_eq!(findings(&["run", "--explore", "0"], "./wrong"), [""; 0], "the recorded run implies it");
+    for words in [
+        &["run"][..],
+        &["explore"],
+        &["explore", "--strategy", "rf"],
+        &["explore", "-j", "2"],
+        &["explore", "--resume", "kept"],
+    ] {
+        assert_eq!(findings(words, "./wrong"), race, "{words:?}");
+    }
+    // Once more: no run is made, and the finding is there again.
+    assert_eq!(findings(&["explore", "--resume", "kept"], "./wrong"), race);
+    assert_eq!(findings(&["explore"], "./right"), [""; 0]);
+    assert_eq!(findings(&["explore", "--no-predict"], "./wrong"), [""; 0]);
+}

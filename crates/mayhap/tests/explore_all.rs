@@ -8,6 +8,8 @@ mod common;
 use std::path::Path;
 use std::process::Command;
 
+use common::rust;
+
 use mayhap_testkit::program::language::{Operation, Order, Patience, Statement};
 use mayhap_testkit::program::{
     Machine, Outcome, Profile, Program, Rules, executions, explore, generate, print_c, print_together,
@@ -146,8 +148,15 @@ fn check(cases: &[Case]) -> (Vec<String>, u64, usize) {
 
 #[test]
 fn oracle_all_executions_of_generated_programs_are_found() {
-    let kinds =
-        [Profile::Locks, Profile::Atomics, Profile::Conditions, Profile::Tries, Profile::Pointers, Profile::Flow];
+    let kinds = [
+        Profile::Locks,
+        Profile::Atomics,
+        Profile::Conditions,
+        Profile::Tries,
+        Profile::Pipes,
+        Profile::Pointers,
+        Profile::Flow,
+    ];
     let (mut wrong, mut schedules, mut executions, mut programs) = (Vec::new(), 0, 0, 0);
     for profile in kinds {
         let cases = generated(profile, number("MAYHAP_CASES", 5));
@@ -252,10 +261,12 @@ fn fixed_twins_are_explored_to_the_end() {
         ("join_with_lock_fixed.c", 2),
         ("lost_wakeup_fixed.c", 2),
         ("missing_unlock_fixed.c", 2),
+        ("pipe_with_lock_fixed.c", 1),
         ("reader_waits_for_writer_fixed.c", 2),
         ("self_deadlock_fixed.c", 2),
         ("semaphore_with_lock_fixed.c", 1),
         ("signal_for_two_fixed.c", 4),
+        ("tokens_crossed_fixed.c", 2),
         ("wait_with_outer_lock_fixed.c", 2),
         ("cxx_stop_one_fixed.cpp", 4),
     ];
@@ -274,4 +285,16 @@ fn fixed_twins_are_explored_to_the_end() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The same of Rust programs, with `std`'s mutexes, whose words say whether another thread waits: a thread finds that, too.
+#[test]
+fn fixed_twins_in_rust_are_explored_to_the_end() {
+    let built = rust::build_hidden_bugs();
+    let folder = tempfile::tempdir().unwrap();
+    for (name, executions) in [("rust_abba_value_fixed", 7), ("rust_join_with_lock_fixed", 7)] {
+        let (code, exploration) = explored(folder.path(), &[built.join(name).to_str().unwrap()]);
+        assert_eq!((code, &exploration["complete"]), (Some(0), &true.into()), "{name}: {exploration}");
+        assert_eq!(exploration["executions"], executions, "{name}: {exploration}");
+    }
 }

@@ -29,10 +29,11 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use libc::{c_int, pollfd, timespec};
 use mayhap_wire::channel::{doubt, flag, mark};
-use mayhap_wire::ring::Tag;
+use mayhap_wire::ring::{Tag, state};
 
 use crate::hook::Hook;
 use crate::replay::{self, Decision};
+use crate::sched::parking;
 use crate::signals::{ends_calls, has_handlers, watch_interruptions};
 use crate::{ring, sys};
 
@@ -148,6 +149,14 @@ fn has_shared_descriptors() -> bool {
 /// The program starts another process, or sends descriptors away.
 pub(crate) fn shares_descriptors() {
     SHARES_DESCRIPTORS.store(true, Ordering::Relaxed);
+    kernel_decides();
+}
+
+/// Where the seed decides all, this is not for it to decide.
+fn kernel_decides() {
+    if parking::is_on() {
+        ring::set_state(state::KERNEL_DECIDED);
+    }
 }
 
 /// The calling thread waits in the kernel, for as long as it takes, for what other threads of the process do to a channel.
@@ -202,6 +211,7 @@ fn wait_until_ready(hook: &mut Hook, fd: c_int, events: i16, may_wait: bool, own
     {
         return Wait::Later;
     }
+    kernel_decides();
     loop {
         watch_interruptions(hook.thread());
         let (result, error) = hook.blocking(|| {

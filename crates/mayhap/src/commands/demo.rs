@@ -175,7 +175,7 @@ fn tell(out: &mut dyn Write, stage: &Stage<'_>) -> io::Result<()> {
             say(out, "kernel) verifies each of them.")?;
             suspicions(out, trace)
         }
-        Stage::Predicting | Stage::Exploring { .. } => Ok(()),
+        Stage::Predicting | Stage::Exploring(_) => Ok(()),
         Stage::Predicted { new, .. } => {
             say(out, &format!("mayhap proves {} bugs:", new.len()))?;
             for finding in *new {

@@ -15,7 +15,7 @@ use super::check::EngineArgs;
 use super::elsewhere::Ray;
 use super::predict::KindName;
 use super::record::InputArgs;
-use super::run::{compile, hide_folder, progress, runnable, search, temporary_folder};
+use super::run::{compile, hide_folder, progress, progress_ends, runnable, search, temporary_folder};
 use crate::options::Environment;
 use crate::reporting::ReportArgs;
 use crate::{Exit, Failure};
@@ -212,6 +212,7 @@ impl Args {
                 strategy: self.strategy.into(),
                 first: self.first,
                 must_complete: true,
+                follows: !self.no_predict,
                 resume: self.resume.is_some(),
                 at_once: self.jobs.into(),
                 elsewhere: ray.map(|ray| Arc::new(ray) as Arc<dyn Elsewhere>),
@@ -219,11 +220,15 @@ impl Args {
             }),
         };
         let terminal = std::io::stderr().is_terminal();
-        let mut done = job.run(&mut |stage| {
+        let done = job.run(&mut |stage| {
             if terminal {
                 progress(&stage);
             }
-        })?;
+        });
+        if terminal {
+            progress_ends();
+        }
+        let mut done = done?;
         if keep.is_none() {
             hide_folder(&mut done.report, &job.folder);
         }

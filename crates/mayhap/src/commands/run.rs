@@ -27,7 +27,7 @@ use crate::table::grouped;
 use crate::{Exit, Failure};
 use mayhap_analyse as predict;
 use mayhap_job::suggest::{self, shell_word};
-use mayhap_job::{Exploring, Job, Stage};
+use mayhap_job::{Explored, Exploring, Job, Stage};
 use mayhap_replay::session::effect_and_outcome;
 
 /// Record a program, find bugs that another thread timing would trigger, prove and reproduce them
@@ -173,11 +173,11 @@ impl Args {
             budget: self.budget,
             root: self.path_base.clone(),
             show_output: true,
-            explore: Exploring::for_seconds(self.explore),
+            explore: Exploring::for_seconds(self.explore, !self.no_replay && self.rounds > 1),
         };
         let terminal = std::io::stderr().is_terminal();
         let mut explained = Vec::new();
-        let mut done = job.run(&mut |stage| {
+        let done = job.run(&mut |stage| {
             if terminal {
                 progress(&stage);
             }
@@ -187,7 +187,11 @@ impl Args {
                 // Memory takes all that is written.
                 let _ = ruled_out::print(&mut explained, trace, prediction, &see);
             }
-        })?;
+        });
+        if terminal {
+            progress_ends();
+        }
+        let mut done = done?;
         if self.keep.is_none() {
             hide_folder(&mut done.report, &job.folder);
         }
@@ -246,12 +250,37 @@ pub(super) fn progress(stage: &Stage<'_>) {
         }
         Stage::Replaying { finding } => format!("replaying: {}", finding.title),
         Stage::Replayed { last, .. } => effect_and_outcome(last),
-        Stage::Exploring { schedules, failures } => {
-            format!("exploring: {} schedules, {} failures", grouped(*schedules), grouped(*failures))
-        }
+        Stage::Exploring(explored) => how_far(explored),
     };
+    // How far exploring is changes in its place.
+    let end = if matches!(stage, Stage::Exploring(_)) { "" } else { "\n" };
     // Ignore a closed standard error: there is no other place to report to.
-    let _ = writeln!(std::io::stderr(), "mayhap: {line}");
+    let _ = write!(std::io::stderr(), "{BLANK}mayhap: {line}{end}");
+}
+
+/// What empties the terminal's current line.
+const BLANK: &str = "\r\x1b[2K";
+
+/// Takes the last line of progress away if it is one that changes in its place.
+pub(super) fn progress_ends() {
+    let _ = write!(std::io::stderr(), "{BLANK}");
+}
+
+/// A line that fits into a terminal.
+fn how_far(explored: &Explored) -> String {
+    let Explored { schedules, failures, executions, new, open } = *explored;
+    let failed = grouped(failures);
+    match executions {
+        0 => format!("{} schedules, {failed} failed", grouped(schedules)),
+        _ => format!(
+            "{} schedules, {} open (at most {} % done), {} executions (+{}), {failed} failed",
+            grouped(schedules),
+            grouped(open),
+            explored.percent(),
+            grouped(executions),
+            grouped(new)
+        ),
+    }
 }
 
 /// A folder for what is not kept.
