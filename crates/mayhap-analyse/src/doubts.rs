@@ -119,21 +119,19 @@ fn knows_of(calls: &[Call], Steps(steps): &Steps, relations: &Relations, [a, b]:
         let is_between = call.to.is_some_and(|to| from < to && to <= until) && call.thread != owner;
         is_between
             && match call.role {
-                Role::Releases | Role::Decided => false,
+                Role::Releases | Role::Decided | Role::Takes | Role::GivesBack => false,
                 Role::WaitsForAll => true,
                 Role::Both | Role::Waits => is_published,
             }
     })
 }
 
-/// Whether a call ends in the schedule before something that it may have waited for.
-fn is_broken(mut calls: Vec<Call>, Steps(steps): &Steps) -> bool {
-    calls.sort_by_key(|call| call.begin);
-    // Up to each call, the latest step at which one can begin, with its thread, and the latest of another thread.
-    let mut latest: Vec<[(u64, u32); 2]> = Vec::with_capacity(calls.len());
-    for call in &calls {
-        let mut top = latest.last().copied().unwrap_or([(0, u32::MAX); 2]);
-        if matches!(call.role, Role::Both | Role::Releases) {
+/// Up to each call, the latest step at which one of these roles can begin, with its thread, and the latest of another thread.
+fn latest(calls: &[Call], roles: &[Role]) -> Vec<[(u64, u32); 2]> {
+    let mut all: Vec<[(u64, u32); 2]> = Vec::with_capacity(calls.len());
+    for call in calls {
+        let mut top = all.last().copied().unwrap_or([(0, u32::MAX); 2]);
+        if roles.contains(&call.role) {
             let begins = if call.to.is_some() { call.from } else { NEVER };
             let new = (begins, call.thread);
             if new.1 == top[0].1 {
@@ -144,18 +142,30 @@ fn is_broken(mut calls: Vec<Call>, Steps(steps): &Steps) -> bool {
                 top[1] = new;
             }
         }
-        latest.push(top);
+        all.push(top);
     }
+    all
+}
+
+/// Whether a call ends in the schedule before something that it may have waited for, or that may have led to what it gave.
+fn is_broken(mut calls: Vec<Call>, Steps(steps): &Steps) -> bool {
+    calls.sort_by_key(|call| call.begin);
+    let releases = latest(&calls, &[Role::Both, Role::Releases]);
+    let takes = latest(&calls, &[Role::Takes]);
+    let moves = latest(&calls, &[Role::Takes, Role::GivesBack]);
     calls.iter().any(|call| {
         let Some(to) = call.to else { return false };
+        let before = calls.partition_point(|other| other.begin <= call.end);
+        let has_later = |all: &[[(u64, u32); 2]]| {
+            let other = before.checked_sub(1).map(|last| all[last]).into_iter().flatten();
+            other.into_iter().any(|(from, thread)| thread != call.thread && thread != u32::MAX && from > to)
+        };
         match call.role {
             Role::Releases | Role::Decided => false,
             Role::WaitsForAll => steps[..call.begin].iter().any(|&step| step > to),
-            Role::Both | Role::Waits => {
-                let before = calls.partition_point(|other| other.begin <= call.end);
-                let other = before.checked_sub(1).map(|last| latest[last]).into_iter().flatten();
-                other.into_iter().any(|(from, thread)| thread != call.thread && thread != u32::MAX && from > to)
-            }
+            Role::Both | Role::Waits => has_later(&releases),
+            Role::Takes => has_later(&moves),
+            Role::GivesBack => has_later(&takes),
         }
     })
 }

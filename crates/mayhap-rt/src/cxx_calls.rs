@@ -94,7 +94,7 @@ unsafe extern "C-unwind" fn write(stream: Object, text: Object, length: isize) -
 
 unsafe extern "C-unwind" fn read(stream: Object, text: Object, length: isize) -> Object {
     let _inside = Inside::of(tls::caller());
-    positions::takes(From::Stream(stream as u64), tls::caller());
+    positions::takes(From::Object(stream as u64), tls::caller());
     // SAFETY: the caller's own arguments.
     unsafe { libstdcxx::_ZNSi4readEPcl(stream, text, length) }
 }
@@ -112,7 +112,7 @@ macro_rules! take {
             unsafe extern "C-unwind" fn $inner(stream: Object, a: usize, b: usize, c: usize) -> usize {
                 let pc = tls::caller();
                 let _inside = Inside::of(pc);
-                positions::takes(From::Stream(stream as u64), pc);
+                positions::takes(From::Object(stream as u64), pc);
                 // SAFETY: the caller's own arguments in the same registers; what it did not pass is ignored.
                 unsafe { taking::$name(stream, a, b, c) }
             }

@@ -1,4 +1,7 @@
 //! The words that stand for names, files, and where is taken from next: where they are, and which of them can be each other's in another run.
+//!
+//! Each word has several parts. Threads that only write count in parts of their own, and who reads, reads all parts. So writes of
+//! different threads neither hide nor order each other, and who has seen what they led to has seen all of them.
 
 use core::sync::atomic::AtomicU64;
 
@@ -13,7 +16,9 @@ pub(crate) const FOLDERS: usize = 0;
 /// How often each name and each file has changed. Reports show the name.
 #[unsafe(export_name = "mayhap_files")]
 pub(crate) static WORDS: [AtomicU64; COUNT] = [const { AtomicU64::new(0) }; COUNT];
-const COUNT: usize = 1 + NAMES + CONTENTS + POSITIONS;
+const COUNT: usize = (1 + NAMES + CONTENTS + POSITIONS) * PARTS;
+/// The parts of a word. Where there are more threads, some share one.
+pub(crate) const PARTS: usize = 8;
 
 #[derive(PartialEq, Eq)]
 enum Part {
@@ -24,11 +29,11 @@ enum Part {
 
 fn part(address: u64) -> Option<Part> {
     let start = WORDS.as_ptr() as u64;
-    match address.checked_sub(start)? as usize / size_of::<AtomicU64>() {
+    match address.checked_sub(start)? as usize / (PARTS * size_of::<AtomicU64>()) {
         FOLDERS => None,
         1..=NAMES => Some(Part::Name),
         at if at <= NAMES + CONTENTS => Some(Part::File),
-        at => (at < WORDS.len()).then_some(Part::Position),
+        at => (at < WORDS.len() / PARTS).then_some(Part::Position),
     }
 }
 

@@ -139,6 +139,13 @@ impl Lowering {
         }
     }
 
+    /// A descriptor is made, or given back. The next one gets the lowest number that is free, and the program may look at it.
+    pub(super) fn doubt_number(&mut self, role: Role) {
+        if self.tables.threads.len() > 1 {
+            self.doubt_here(What::Number, "", role);
+        }
+    }
+
     pub(super) fn doubted(&mut self, site: u32, kind: u8, address: u64, body: &[u64]) {
         let pc = self.sites.get(site).pc;
         match kind {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
+use mayhap_trace::attachments::doubts::Role;
 use mayhap_trace::{Flags, NONE, NameError, Op, VariableKind};
 use mayhap_wire::ring::Tag;
 
@@ -47,10 +48,12 @@ impl Lowering {
     /// An object that is no memory begins its life.
     pub(super) fn opened(&mut self, site: u32, key: u64) {
         self.lives.opened.insert(key, site);
+        self.doubt_number(Role::Takes);
     }
 
     /// An object that is no memory ends its life. That is an event even where no other thread has used it: another one may end it, too.
     pub(super) fn closed(&mut self, site: u32, key: u64, number: u64) -> Result<(), NameError> {
+        self.doubt_number(Role::GivesBack);
         if !self.lives.variables.contains_key(&key) {
             self.new_life(Tag::Use, key, number)?;
         }

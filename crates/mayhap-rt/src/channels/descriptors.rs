@@ -208,6 +208,18 @@ fn event_number(fd: c_int) -> Option<u64> {
     Some(digits.fold(0u64, |number, digit| number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'))))
 }
 
+/// Which open file a descriptor is of: others may be of the same one, with one position.
+static OPEN_FILES: [AtomicU64; DESCRIPTORS] = [const { AtomicU64::new(0) }; DESCRIPTORS];
+
+/// The number of the open file that `fd` is of.
+pub(crate) fn open_file(fd: c_int) -> u64 {
+    let Some(number) = usize::try_from(fd).ok().and_then(|fd| OPEN_FILES.get(fd)) else { return 0 };
+    if number.load(Ordering::Relaxed) == 0 {
+        number.store(NEXT.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+    }
+    number.load(Ordering::Relaxed)
+}
+
 /// What was made as descriptor `fd` just now.
 pub(crate) fn made(fd: c_int, kind: u8) {
     let Some(entry) = entry(fd) else { return };
@@ -234,12 +246,18 @@ pub(crate) fn duplicated(old: c_int, fd: c_int) {
     if let (Some(old), Some(new)) = (entry(old), entry(fd)) {
         new.store(old.load(Ordering::Relaxed), Ordering::Relaxed);
     }
+    if let Some(number) = usize::try_from(fd).ok().and_then(|fd| OPEN_FILES.get(fd)) {
+        number.store(open_file(old), Ordering::Relaxed);
+    }
 }
 
 /// `fd` is closed.
 pub(crate) fn closed(fd: c_int) {
     if let Some(entry) = entry(fd) {
         entry.store(0, Ordering::Relaxed);
+    }
+    if let Some(number) = usize::try_from(fd).ok().and_then(|fd| OPEN_FILES.get(fd)) {
+        number.store(0, Ordering::Relaxed);
     }
 }
 

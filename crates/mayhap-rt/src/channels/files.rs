@@ -11,12 +11,12 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use libc::{FILE, c_char, c_int, c_uint, c_void, mode_t, off_t};
 use mayhap_wire::channel::{self, key};
-use mayhap_wire::ring::{AtomicKind, Tag, atomic_word};
+use mayhap_wire::ring::{AtomicKind, Tag, atomic_word, order};
 
 use super::descriptors::{self, Descriptor};
 use super::lives;
 use super::pairs::{self, Table};
-use crate::file_words::{CONTENTS, FOLDERS, NAMES, POSITIONS, WORDS};
+use crate::file_words::{CONTENTS, FOLDERS, NAMES, PARTS, POSITIONS, WORDS};
 use crate::hook::Hook;
 use crate::real::real;
 use crate::tls::{self, exports};
@@ -122,12 +122,12 @@ const STRONGEST: u8 = 5;
 pub(crate) struct Word(usize);
 
 impl Word {
-    fn place(self) -> &'static AtomicU64 {
-        &WORDS[self.0]
+    fn parts(self) -> &'static [AtomicU64] {
+        &WORDS[self.0 * PARTS..(self.0 + 1) * PARTS]
     }
 
     fn address(self) -> u64 {
-        core::ptr::from_ref(self.place()) as u64
+        self.parts().as_ptr() as u64
     }
 
     /// The word of a path's last part, which names the same file from every folder.
@@ -164,17 +164,38 @@ impl Word {
         Word(1 + NAMES + CONTENTS + number.load(Ordering::Relaxed) as usize % POSITIONS)
     }
 
-    fn record(self, hook: &Hook, pc: u64, kind: AtomicKind) {
-        self.operate(hook, pc, kind, atomic_word(kind, STRONGEST, 8));
+    pub(super) fn record(self, hook: &Hook, pc: u64, kind: AtomicKind) {
+        self.operate(hook, pc, kind, STRONGEST);
         hook.sync_point();
     }
 
-    /// Records an operation that `word` describes, which counts changes.
-    pub(super) fn operate(self, hook: &Hook, pc: u64, kind: AtomicKind, word: u64) {
-        let found = self.place().load(Ordering::Relaxed);
-        let written = found + u64::from(kind != AtomicKind::Load);
-        self.place().store(written, Ordering::Relaxed);
-        hook.record(Tag::Atomic, pc, &[self.address(), word, found, written]);
+    /// Records an operation of this memory order: a load of all parts, a store to the thread's own part, or an update of the first part.
+    pub(super) fn operate(self, hook: &Hook, pc: u64, kind: AtomicKind, order: u8) {
+        let at = if kind == AtomicKind::Store {
+            hook.thread().identity.owner.load(Ordering::Relaxed) as usize % PARTS
+        } else {
+            0
+        };
+        let part = &self.parts()[at];
+        let found = match kind {
+            AtomicKind::Load => self.parts().iter().map(|part| part.load(Ordering::Relaxed)).sum(),
+            _ => part.load(Ordering::Relaxed),
+        };
+        let (written, size) = if kind == AtomicKind::Load { (found, PARTS * 8) } else { (found + 1, 8) };
+        if kind != AtomicKind::Load {
+            part.store(written, Ordering::Relaxed);
+        }
+        let place = core::ptr::from_ref(part) as u64;
+        hook.record(Tag::Atomic, pc, &[place, atomic_word(kind, order, size as u8), found, written]);
+    }
+
+    /// Records that what was counted before does not matter any more.
+    pub(super) fn replace(self, hook: &Hook, pc: u64) {
+        for part in self.parts() {
+            part.fetch_add(1, Ordering::Relaxed);
+        }
+        let word = atomic_word(AtomicKind::Store, order::RELEASE, (PARTS * 8) as u8);
+        hook.record(Tag::Atomic, pc, &[self.address(), word, 0, 0]);
     }
 
     fn hold_back(self, hook: &Hook, pc: u64) {
@@ -304,6 +325,7 @@ unsafe fn opening(folder: c_int, path: *const c_char, flags: c_int, call: impl F
         one(folder, path, opens(flags), call)
     };
     opened(fd, flags);
+    descriptors::closed(fd);
     lives::begins(fd, pc)
 }
 
@@ -329,13 +351,17 @@ unsafe extern "C-unwind" fn open_terminal(f: c_int) -> c_int {
 }
 
 unsafe extern "C-unwind" fn open_stream(p: *const c_char, m: *const c_char) -> *mut FILE {
+    let pc = tls::caller();
     // SAFETY: the caller's own texts; the mode has at least one letter before its end.
     unsafe {
         let letter = if m.is_null() { 0 } else { *m as u8 };
         let name = if letter == b'r' { Name::Finds } else { Name::Makes };
         let stream = named([(libc::AT_FDCWD, p, name)], || libc_::fopen(p, m), |stream: *mut FILE| stream.is_null());
         if !stream.is_null() {
-            opened(libc::fileno(stream), if letter == b'w' { libc::O_TRUNC } else { 0 });
+            let fd = libc::fileno(stream);
+            opened(fd, if letter == b'w' { libc::O_TRUNC } else { 0 });
+            descriptors::closed(fd);
+            lives::begins(fd, pc);
         }
         stream
     }

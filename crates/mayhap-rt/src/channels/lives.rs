@@ -4,7 +4,7 @@
 //! A number that stands for another file is another object, so the file is part of what an object is known by. As long as the program
 //! has one thread nothing is recorded. `dup2` onto a number ends no life: the number stays valid, and programs redirect so.
 
-use libc::{c_int, off_t};
+use libc::c_int;
 use mayhap_wire::channel::{self, key};
 use mayhap_wire::ring::Tag;
 
@@ -22,7 +22,6 @@ mod libc_real {
     use super::*;
     real! {
         fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int;
-        fn lseek(f: c_int, offset: off_t, from: c_int) -> off_t;
         fn fsync(f: c_int) -> c_int;
         fn fdatasync(f: c_int) -> c_int;
         fn tcdrain(f: c_int) -> c_int;
@@ -32,8 +31,6 @@ use libc_real as libc_;
 
 exports! {
     socket => make_socket;
-    lseek => seek;
-    lseek64 => seek;
     fsync => save;
     fdatasync => save_contents;
     tcdrain => drain;
@@ -99,12 +96,6 @@ unsafe extern "C-unwind" fn make_socket(domain: c_int, kind: c_int, protocol: c_
     let pc = tls::caller();
     // SAFETY: no precondition.
     begins(unsafe { libc_::socket(domain, kind, protocol) }, pc)
-}
-
-unsafe extern "C-unwind" fn seek(f: c_int, offset: off_t, from: c_int) -> off_t {
-    uses(f, tls::caller());
-    // SAFETY: the caller's own arguments.
-    unsafe { libc_::lseek(f, offset, from) }
 }
 
 /// Calls that may block and use a descriptor.

@@ -140,6 +140,7 @@ fn puts<R>(stream: *mut FILE, buffer: *const c_void, bytes: usize, call: impl Fn
         hook.announces();
         if let Some(file) = file {
             files::changes(&hook, pc, file);
+            positions::writes(&hook, From::stream(stream), pc);
         }
         if bytes > 0 {
             hook.record(Tag::RangeRead, pc, &[buffer as u64, bytes as u64]);
@@ -173,6 +174,7 @@ pub(crate) fn announces(hook: &Hook, stream: *mut FILE, pc: u64) -> bool {
         hook.record(Tag::Send, pc, &[channel.key, 0, 0, flag::UNMEASURED]);
     } else if let Some(file) = files::of_stream(stream) {
         files::changes(hook, pc, file);
+        positions::writes(hook, From::stream(stream), pc);
     }
     channel.is_some()
 }
@@ -296,7 +298,9 @@ unsafe extern "C-unwind" fn close(f: *mut FILE) -> c_int {
         files::changes(&hook, pc, file);
     }
     // SAFETY: the caller's own stream.
-    lives::ends(unsafe { libc::fileno(f) }, pc);
+    let fd = unsafe { libc::fileno(f) };
+    lives::ends(fd, pc);
+    descriptors::closed(fd);
     // SAFETY: the caller's own argument.
     unsafe { libc_::fclose(f) }
 }

@@ -254,6 +254,9 @@ fn sends(
     let Some(channel) = channel else {
         if let Descriptor::File(file) = what {
             files::changes(&hook, pc, file);
+            if flags != AT_PLACE {
+                positions::writes(&hook, From::Descriptor(fd), pc);
+            }
             return hook.exposed(call);
         }
         drop(hook);
@@ -316,7 +319,7 @@ pub(crate) unsafe extern "C-unwind" fn put_write(f: c_int, p: *const c_void, n: 
 
 pub(crate) unsafe extern "C-unwind" fn put_pwrite(f: c_int, p: *const c_void, n: size_t, o: off_t) -> ssize_t {
     // SAFETY: the caller's own arguments.
-    sends(f, Buffers(&one(p, n)), 0, None, || unsafe { libc_::pwrite(f, p, n, o) })
+    sends(f, Buffers(&one(p, n)), AT_PLACE, None, || unsafe { libc_::pwrite(f, p, n, o) })
 }
 
 unsafe extern "C-unwind" fn put_send(f: c_int, p: *const c_void, n: size_t, o: c_int) -> ssize_t {
@@ -364,10 +367,10 @@ macro_rules! listed {
 
 listed! {
     take_readv fills readv(f: c_int, v: *const iovec, n: c_int) v, n.max(0) as usize, 0;
-    take_preadv fills preadv(f: c_int, v: *const iovec, n: c_int, o: off_t) v, n.max(0) as usize, 0;
+    take_preadv fills preadv(f: c_int, v: *const iovec, n: c_int, o: off_t) v, n.max(0) as usize, AT_PLACE;
     put_writev sends writev(f: c_int, v: *const iovec, n: c_int) v, n.max(0) as usize, 0, None;
     put_pages sends vmsplice(f: c_int, v: *const iovec, n: size_t, o: c_uint) v, n, 0, None;
-    put_pwritev sends pwritev(f: c_int, v: *const iovec, n: c_int, o: off_t) v, n.max(0) as usize, 0, None;
+    put_pwritev sends pwritev(f: c_int, v: *const iovec, n: c_int, o: off_t) v, n.max(0) as usize, AT_PLACE, None;
     take_recvmsg fills recvmsg(f: c_int, m: *mut msghdr, o: c_int) (*m).msg_iov, (*m).msg_iovlen, o;
     put_sendmsg sends sendmsg(f: c_int, m: *const msghdr, o: c_int) (*m).msg_iov, (*m).msg_iovlen, o,
         to_others(f, m);

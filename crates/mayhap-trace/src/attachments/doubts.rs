@@ -45,6 +45,8 @@ pub enum What {
     Elsewhere,
     /// A function returned, or a thread ended, after a read that may have decided whether a call before that returns.
     Return,
+    /// A descriptor was made, whose number depends on which others there were.
+    Number,
     /// Something that the agent in a Java virtual machine does not see: virtual threads, `Unsafe`, methods that are too long for hooks.
     Java,
 }
@@ -74,6 +76,10 @@ pub enum Role {
     WaitsForAll,
     /// Whether the event after it happens may depend on values that the thread has read. It orders no others.
     Decided,
+    /// What it gave depends on what others of its kind had taken and given back before.
+    Takes,
+    /// It gives back what others may take. It says nothing about what came before it.
+    GivesBack,
 }
 
 /// Something that the recording could not see or left out.
@@ -103,6 +109,7 @@ impl Doubt {
             What::Descriptor => format!("a descriptor of a kind that is not modelled ({name})"),
             What::Alias => format!("memory that lies at two addresses ({name})"),
             What::Return => "a call before the function's return, which may not return for another value,".into(),
+            What::Number => "the number of a descriptor, which depends on which others are open,".into(),
             What::OpenMp => format!("{name}, which is not visible,"),
             What::Java => "code that the agent in the Java virtual machine does not see".into(),
             What::Atomic => format!("an atomic operation without a hook (fetch_max or fetch_min in {name})"),
@@ -123,7 +130,7 @@ impl Doubt {
             What::Dropped => "record again without repairing, or confirm the finding by a replay",
             What::LeftOut => "record without leaving accesses out, or confirm the finding by a replay",
             What::Beginning => "record the whole run, or confirm the finding by a replay",
-            What::Process | What::Descriptor | What::Alias | What::Return | What::Java => {
+            What::Process | What::Descriptor | What::Alias | What::Return | What::Number | What::Java => {
                 "confirm the finding by a replay"
             }
             What::Atomic => "use fetch_update instead, or confirm the finding by a replay",
