@@ -2,9 +2,11 @@
 
 use mayhap_wire::ring::{access_word, unit};
 
+use crate::capture::compression::decompressed;
 use crate::capture::deltas::Lasts;
 use crate::capture::packing::{
-    BYTES, FIFTEENS, GROUP, Known, LOWS, MIXED, MOST, NIBBLES, PLACES, QUARTERS, RUN, THREES, cell, is_access,
+    BYTES, COMPRESSED, FIFTEENS, GROUP, Known, LOWS, MIXED, MOST, NIBBLES, PLACES, QUARTERS, RUN, THREES, cell,
+    is_access,
 };
 
 /// Unpacks pieces of units, which follow one another unless the caller says otherwise.
@@ -56,6 +58,14 @@ impl Unpacker {
 
 /// Puts the units of a piece, which has so many, into [`Unpacker::units`]; `None` where the bytes were not packed by [`crate::capture::packing::Packer`].
 fn unpack(bytes: &[u8], count: u64, into: &mut Unpacker) -> Option<()> {
+    if let Some((&COMPRESSED, frame)) = bytes.split_first() {
+        return unpack_plain(&decompressed(frame)?, count, into);
+    }
+    unpack_plain(bytes, count, into)
+}
+
+/// The same of a piece that is not compressed.
+fn unpack_plain(bytes: &[u8], count: u64, into: &mut Unpacker) -> Option<()> {
     let Unpacker { known, main, units: all, .. } = into;
     known.clear();
     main.clear();
