@@ -140,7 +140,8 @@ fn proven_by_method(folder: &Path, program: &str, words: &[&str]) -> HashSet<(St
         let events = finding["events"].as_array().expect("a list").iter();
         let frames = events.flat_map(|event| event["stack"].as_array().cloned().unwrap_or_default());
         let functions = frames.filter_map(|frame| frame["function"].as_str().map(str::to_owned));
-        let names: Vec<String> = functions.flat_map(|name| name.split(['.', '$']).map(str::to_owned).collect::<Vec<_>>()).collect();
+        let names: Vec<String> =
+            functions.flat_map(|name| name.split(['.', '$']).map(str::to_owned).collect::<Vec<_>>()).collect();
         let known = names.iter().filter(|name| words.iter().any(|word| name.starts_with(word)));
         let known: HashSet<&String> = known.collect();
         assert!(!known.is_empty(), "a finding in no method of the program: {finding}");
@@ -164,7 +165,11 @@ fn each_behaviour_has_its_verdict() {
     let Some(folder) = compiled() else { return };
     let source = include_str!("../../mayhap-jvm/tests/programs/Behaviours.java");
     let kinds = ["race", "deadlock", "fine"];
-    let found = proven_by_method(folder.path(), "Behaviours", &kinds.map(|kind| format!("{kind}_")).each_ref().map(String::as_str));
+    let found = proven_by_method(
+        folder.path(),
+        "Behaviours",
+        &kinds.map(|kind| format!("{kind}_")).each_ref().map(String::as_str),
+    );
     let mut count = 0;
     let mut wrong = Vec::new();
     for kind in kinds {
@@ -234,7 +239,9 @@ fn the_demo_has_a_twin_in_java() {
 #[test]
 fn the_demo_in_java_says_what_it_needs() {
     let folder = tempfile::tempdir().unwrap();
-    let demo = common::mayhap_with(folder.path(), &["demo", "--java"], &[("PATH", "/nowhere"), ("JAVA_HOME", "/nowhere")]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mayhap"));
+    command.args(["demo", "--java"]).env("PATH", "/nowhere").env_remove("JAVA_HOME").current_dir(folder.path());
+    let demo: common::Run = command.output().unwrap().into();
     assert_eq!(demo.code, Some(2), "{}", demo.stderr);
     assert!(demo.stderr.contains("needs a JDK"), "{}", demo.stderr);
 }

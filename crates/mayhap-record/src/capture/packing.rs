@@ -24,12 +24,12 @@
 //! | 2 | places of 16 units in four bits each: in the n-th of 8 bytes those of units n and n + 8, from the lowest bits on |
 //! | 3 | places of 16 units in a byte each |
 //! | 4 | a run: how many units before it is the same, and how many units it has, in 3 bytes each |
-//! | 5 | a zstd frame with all of the piece, packed as above: of programs in virtual machines |
+//! | 5 | a zstd frame with the units of the piece, 4 bytes each: of programs in virtual machines |
 //! | `0x10` + n | n units, 1 to 16: 2 bytes with a bit for each that is new, the last one's lowest, then in their order 4 bytes of each that is new and the hash of each other one |
 
 use mayhap_wire::ring::{Tag, split_record, unit};
 
-use crate::capture::compression::is_of_machine;
+use crate::capture::compression::{compressed, is_of_machine};
 use crate::capture::deltas::words_of;
 use crate::memory;
 use mayhap_symbols::Module;
@@ -216,6 +216,12 @@ impl Packer {
     /// Packs a piece of accesses and records, up to one that is not all there; how many units were packed.
     pub(crate) fn pack(&mut self, units: &[u32]) -> (&[u8], usize) {
         let whole = self.part(&units[..units.len().min(MOST)]);
+        if self.in_machine
+            && let Some(compressed) = compressed(&units[..whole])
+        {
+            self.out = compressed;
+            return (&self.out, whole);
+        }
         let main = std::mem::take(&mut self.main);
         let units = if self.far > 0 { &main[..self.mains] } else { &units[..whole] };
         self.known.clear();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use mayhap_symbols::Module;
 
-use crate::capture::compression::{TOGETHER, compressed};
+use crate::capture::compression::TOGETHER;
 use crate::capture::packing::Packer;
 use crate::capture::store::Store;
 
@@ -81,13 +81,11 @@ impl Recorder {
                 self.store.leave_out(rest.len() as u64);
                 return units.len();
             }
-            let in_machine = self.packer.is_in_machine();
             let (packed, whole) = self.packer.pack(&rest[..rest.len().min(most)]);
             if whole == 0 {
                 break;
             }
-            let smaller = if in_machine { compressed(packed) } else { None };
-            if self.store.put(smaller.as_deref().unwrap_or(packed), whole as u64) {
+            if self.store.put(packed, whole as u64) {
                 kept(&rest[..whole]);
             }
             done += whole;

@@ -2,7 +2,7 @@
 
 use mayhap_wire::ring::{access_word, unit};
 
-use crate::capture::compression::decompressed;
+use crate::capture::compression::decompress;
 use crate::capture::deltas::Lasts;
 use crate::capture::packing::{
     BYTES, COMPRESSED, FIFTEENS, GROUP, Known, LOWS, MIXED, MOST, NIBBLES, PLACES, QUARTERS, RUN, THREES, cell,
@@ -58,19 +58,14 @@ impl Unpacker {
 
 /// Puts the units of a piece, which has so many, into [`Unpacker::units`]; `None` where the bytes were not packed by [`crate::capture::packing::Packer`].
 fn unpack(bytes: &[u8], count: u64, into: &mut Unpacker) -> Option<()> {
-    if let Some((&COMPRESSED, frame)) = bytes.split_first() {
-        return unpack_plain(&decompressed(frame)?, count, into);
-    }
-    unpack_plain(bytes, count, into)
-}
-
-/// The same of a piece that is not compressed.
-fn unpack_plain(bytes: &[u8], count: u64, into: &mut Unpacker) -> Option<()> {
     let Unpacker { known, main, units: all, .. } = into;
     known.clear();
     main.clear();
     all.clear();
     let count = usize::try_from(count).ok().filter(|&count| count <= MOST)?;
+    if let Some((&COMPRESSED, frame)) = bytes.split_first() {
+        return decompress(frame, count, all);
+    }
     let units = &mut *main;
     let mut rest = bytes;
     let mut lows: &[[u8; 4]] = &[];

@@ -199,7 +199,8 @@ fn plain_runs(program: &[OsString], runs: u32) -> u32 {
 /// Runs the program alone. It can deadlock, so the run has a time limit.
 fn ends_well(program: &[OsString]) -> io::Result<bool> {
     let mut command = Command::new(&program[0]);
-    let mut child = command.args(&program[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let mut child =
+        command.args(&program[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
     let started = Instant::now();
     while started.elapsed() < Duration::from_secs(5) {
         if let Some(status) = child.try_wait()? {
