@@ -1,12 +1,14 @@
 //! What is inserted into the code of classes: calls of the static native methods of one class that the agent defines.
 
+mod branches;
 mod invoke;
 
 use crate::class::code::{Code, Edit, Finally};
 use crate::class::file::{ClassFile, flag};
-use crate::class::instructions::{decides, may_throw, op, targets};
+use crate::class::instructions::{op, targets};
 use crate::places::{Place, What, simple};
 use crate::{library, references};
+use branches::Branches;
 
 /// The class whose methods the inserted code calls. It lies in a package that every class may use.
 pub(crate) const HOOKS: &str = "java/lang/Mayhap";
@@ -158,9 +160,15 @@ fn method(file: &mut ClassFile<'_>, index: usize, contents: &[u8], number: &mut 
         entry.extend(work.hook(&[op::ALOAD_0 + 2], site, "taken", "(Ljava/lang/Object;I)V")?);
     }
     let mut edits = Vec::new();
+    let mut branches = Branches::new(!is_static && !stores_this(code.bytes, &starts));
     for &at in &starts {
-        work.branched |= labels[at];
+        if labels[at] {
+            work.branched = true;
+            branches.joins();
+        }
         let opcode = code.bytes[at];
+        let (before, after) = branches.at(code.bytes, at);
+        work.branched |= before;
         let mut edit = work.edit(code.bytes, at)?;
         if matches!(opcode, op::IRETURN..=op::RETURN) {
             if name == "<clinit>" {
@@ -175,7 +183,7 @@ fn method(file: &mut ClassFile<'_>, index: usize, contents: &[u8], number: &mut 
             caught.append(&mut edit.before);
             edit.before = caught;
         }
-        work.branched |= decides(opcode) || may_throw(opcode);
+        work.branched |= after;
         edits.push((at, edit));
     }
     let finally = if bracket.has_end() { Some(work.finally(&bracket)?) } else { None };

@@ -83,7 +83,7 @@ public class Bank {
 
     public static void main(String[] args) throws InterruptedException {
         Runnable[] work = {
-            Bank::saver, Bank::spender, Bank::cashMachine, Bank::closing, Bank::teller, Bank::auditor, Bank::clerk
+            Bank::cashMachine, Bank::saver, Bank::spender, Bank::teller, Bank::auditor, Bank::clerk, Bank::closing
         };
         Thread[] threads = new Thread[work.length];
         for (int i = 0; i < work.length; i++) {
