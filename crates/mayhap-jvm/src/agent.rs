@@ -12,7 +12,7 @@ use crate::places::Place;
 use crate::rewrite::{self, HOOKS};
 use crate::runtime;
 use crate::shadow::{self, EXTRA};
-use crate::{arguments, callbacks, calls, classes, conditions, handles, hooks, library};
+use crate::{arguments, callbacks, calls, classes, conditions, handles, hooks, known, library};
 
 const JVMTI_VERSION: c_int = 0x3001_0000;
 const OK: c_int = 0;
@@ -77,12 +77,14 @@ unsafe extern "C" fn Agent_OnLoad(vm: Vm, options: *const c_char, _reserved: *mu
 }
 
 extern "C" fn collects(_jvmti: Jvmti) {
+    known::collects();
     if let Some(runtime) = runtime::get() {
         (runtime.pause)(true);
     }
 }
 
 extern "C" fn collected(_jvmti: Jvmti) {
+    known::collected();
     if let Some(runtime) = runtime::get() {
         (runtime.pause)(false);
     }
@@ -105,6 +107,7 @@ extern "C" fn initialised(jvmti: Jvmti, jni: Jni, _thread: Ref) {
     if REWRITES_ALL.load(Ordering::Relaxed) {
         return;
     }
+    known::start();
     keep_outputs(jni);
     let mut found = Vec::new();
     for class in library::with_entries() {

@@ -83,6 +83,8 @@ pub(crate) struct Site {
     resolved: AtomicU64,
     /// The field, and the class that declares it.
     found: OnceLock<(&'static Class, &'static Field)>,
+    /// The class that a static field belongs to, as the code names it.
+    owner: OnceLock<&'static Class>,
 }
 
 static CLASSES: LazyLock<RwLock<HashMap<String, &'static Class>>> = LazyLock::new(Default::default);
@@ -158,6 +160,7 @@ pub(crate) fn enter(file: &ClassFile<'_>, bytes: &[u8], places: Vec<(u32, Place)
             what: place.what,
             resolved: AtomicU64::new(0),
             found: OnceLock::new(),
+            owner: OnceLock::new(),
         };
         SITES.get(number as usize)?.store(Box::leak(Box::new(site)), Ordering::Release);
     }
@@ -341,11 +344,16 @@ impl Site {
     }
 
     /// The class that a static field belongs to, as the code names it.
+    #[inline]
     pub(crate) fn owner(&self) -> Option<&'static Class> {
-        match &self.what {
-            What::Field(member) => named(&member.class),
-            _ => None,
-        }
+        self.owner.get().copied().or_else(|| self.find_owner())
+    }
+
+    #[cold]
+    fn find_owner(&self) -> Option<&'static Class> {
+        let What::Field(member) = &self.what else { return None };
+        let found = named(&member.class)?;
+        Some(*self.owner.get_or_init(|| found))
     }
 
     /// The method that is called here.

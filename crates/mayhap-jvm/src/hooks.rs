@@ -85,33 +85,65 @@ impl Here {
         }
     }
 
-    /// An access to a field of an object.
-    fn field(self, object: Ref, written: Option<u64>) {
+    /// A field of an object is about to be read, and held `real` just before.
+    fn reads_field(self, object: Ref, real: u64) {
         if let Resolved::At { offset, is_volatile } = self.site.field(false)
             && let Some(block) = self.block(object)
         {
-            if written.is_none()
-                && let Some((class, field)) = self.site.found()
-                && let Some(real) = self.real_field(field, class.mirror(), object)
-            {
-                self.takes_over(block, block + offset, real, is_volatile);
-            }
-            self.access(block + offset, is_volatile, written);
+            self.finds(block, block + offset, object, real, is_volatile);
+            self.access(block + offset, is_volatile, None);
         }
     }
 
-    fn static_field(self, written: Option<u64>) {
-        if let Some(class) = self.site.owner() {
-            self.sees_initialised(class);
+    fn writes_field(self, object: Ref, value: u64) {
+        if let Resolved::At { offset, is_volatile } = self.site.field(false)
+            && let Some(block) = self.block(object)
+        {
+            self.access(block + offset, is_volatile, Some(value));
         }
+    }
+
+    /// A static field is about to be read, and held `real` just before.
+    fn reads_static(self, real: u64) {
+        self.uses_owner();
         if let Resolved::At { offset, is_volatile } = self.site.field(true) {
-            if written.is_none()
-                && let Some((class, field)) = self.site.found()
-                && let Some(real) = self.real_field(field, class.mirror(), core::ptr::null_mut())
-            {
-                self.takes_over(class.base, offset, real, is_volatile);
+            let block = self.site.found().map_or(0, |(class, _)| class.base);
+            self.finds(block, offset, core::ptr::null_mut(), real, is_volatile);
+            self.access(offset, is_volatile, None);
+        }
+    }
+
+    fn writes_static(self, value: u64) {
+        self.uses_owner();
+        if let Resolved::At { offset, is_volatile } = self.site.field(true) {
+            self.access(offset, is_volatile, Some(value));
+        }
+    }
+
+    /// Compares what the place's field held just before the hook with what is known of it. Another thread may have written since, so the field is read
+    /// again where they differ.
+    #[inline]
+    fn finds(self, block: u64, address: u64, object: Ref, real: u64, is_volatile: bool) {
+        if shadow::word(address).load(Ordering::Relaxed) != real
+            && let Some((class, field)) = self.site.found()
+            && let Some(real) = self.real_field(field, class.mirror(), object)
+        {
+            self.takes_over(block, address, real, is_volatile);
+        }
+    }
+
+    /// The class that the place's static field belongs to is used.
+    #[inline]
+    fn uses_owner(self) {
+        thread_local! { static LAST: [Cell<u64>; 16] = const { [const { Cell::new(0) }; 16] }; }
+        let Some(class) = self.site.owner() else { return };
+        // A class takes whole pages.
+        let is_last = |last: &[Cell<u64>; 16]| last[(class.base >> 12) as usize % 16].get() == class.base;
+        if !LAST.with(is_last) {
+            self.sees_initialised(class);
+            if !class.has_initialiser || class.is_initialised.load(Ordering::Acquire) {
+                LAST.with(|last| last[(class.base >> 12) as usize % 16].set(class.base));
             }
-            self.access(offset, is_volatile, written);
         }
     }
 
@@ -135,17 +167,29 @@ impl Here {
         self.sees_initialised(self.site.class);
     }
 
-    /// An access to an element; one that does not exist is none.
-    fn element(self, array: Ref, index: i32, written: Option<u64>, kind: u8) {
-        if array.is_null() || index < 0 || index >= self.jni.array_length(array) {
-            return;
+    /// The block of an array and the address of an element; nothing of one that does not exist.
+    #[inline]
+    fn element(self, array: Ref, index: i32) -> Option<(u64, u64)> {
+        if array.is_null() || index < 0 {
+            return None;
         }
-        if let Some(block) = self.block(array) {
-            let address = block + FIELDS + 8 * index as u64;
-            if written.is_none() {
-                self.takes_over(block, address, self.real_element(array, kind, index), false);
-            }
-            self.access(address, false, written);
+        let (block, length) = self.array(array)?;
+        (index < length).then_some((block, block + FIELDS + 8 * index as u64))
+    }
+
+    /// An element of an array is about to be read, and held `real` just before. Where that is not what is known of it, it is read again: another thread
+    /// may have written since.
+    fn reads_element(self, array: Ref, index: i32, real: u64, kind: u8) {
+        let Some((block, address)) = self.element(array, index) else { return };
+        if shadow::word(address).load(Ordering::Relaxed) != real {
+            self.takes_over(block, address, self.real_element(array, kind, index), false);
+        }
+        self.access(address, false, None);
+    }
+
+    fn writes_element(self, array: Ref, index: i32, value: u64) {
+        if let Some((_, address)) = self.element(array, index) {
+            self.access(address, false, Some(value));
         }
     }
 
@@ -429,31 +473,39 @@ fn nanoseconds(milliseconds: i64, more: i32) -> Option<u64> {
 }
 
 natives! { NATIVES:
-    get "get" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| here.field(object, None);
-    put_int "putI" "(Ljava/lang/Object;II)V" (object: Ref, value: i32, site: i32), site, |here| here.field(object, Some(value as u32 as u64));
-    put_float "putF" "(Ljava/lang/Object;FI)V" (object: Ref, value: f32, site: i32), site, |here| here.field(object, Some(value.to_bits().into()));
-    put_object "putL" "(Ljava/lang/Object;Ljava/lang/Object;I)V" (object: Ref, value: Ref, site: i32), site, |here| here.field(object, Some(here.value(value)));
-    put_long "putJ" "(JLjava/lang/Object;I)J" (value: i64, object: Ref, site: i32) -> value: i64, site, |here| here.field(object, Some(value as u64));
-    put_double "putD" "(DLjava/lang/Object;I)D" (value: f64, object: Ref, site: i32) -> value: f64, site, |here| here.field(object, Some(value.to_bits()));
-    get_static "getStatic" "(I)V" (site: i32), site, |here| here.static_field(None);
-    static_int "putStaticI" "(II)V" (value: i32, site: i32), site, |here| here.static_field(Some(value as u32 as u64));
-    static_float "putStaticF" "(FI)V" (value: f32, site: i32), site, |here| here.static_field(Some(value.to_bits().into()));
-    static_object "putStaticL" "(Ljava/lang/Object;I)V" (value: Ref, site: i32), site, |here| here.static_field(Some(here.value(value)));
-    static_long "putStaticJ" "(JI)V" (value: i64, site: i32), site, |here| here.static_field(Some(value as u64));
-    static_double "putStaticD" "(DI)V" (value: f64, site: i32), site, |here| here.static_field(Some(value.to_bits()));
-    load_int "loadI" "(Ljava/lang/Object;II)V" (array: Ref, index: i32, site: i32), site, |here| here.element(array, index, None, b'I');
-    load_long "loadJ" "(Ljava/lang/Object;II)V" (array: Ref, index: i32, site: i32), site, |here| here.element(array, index, None, b'J');
-    load_float "loadF" "(Ljava/lang/Object;II)V" (array: Ref, index: i32, site: i32), site, |here| here.element(array, index, None, b'F');
-    load_double "loadD" "(Ljava/lang/Object;II)V" (array: Ref, index: i32, site: i32), site, |here| here.element(array, index, None, b'D');
-    load_object "loadL" "(Ljava/lang/Object;II)V" (array: Ref, index: i32, site: i32), site, |here| here.element(array, index, None, b'L');
-    load_byte "loadB" "(Ljava/lang/Object;II)V" (array: Ref, index: i32, site: i32), site, |here| here.element(array, index, None, b'B');
-    load_char "loadC" "(Ljava/lang/Object;II)V" (array: Ref, index: i32, site: i32), site, |here| here.element(array, index, None, b'C');
-    load_short "loadS" "(Ljava/lang/Object;II)V" (array: Ref, index: i32, site: i32), site, |here| here.element(array, index, None, b'S');
-    store_int "storeI" "(ILjava/lang/Object;II)I" (value: i32, array: Ref, index: i32, site: i32) -> value: i32, site, |here| here.element(array, index, Some(value as u32 as u64), 0);
-    store_long "storeJ" "(JLjava/lang/Object;II)J" (value: i64, array: Ref, index: i32, site: i32) -> value: i64, site, |here| here.element(array, index, Some(value as u64), 0);
-    store_float "storeF" "(FLjava/lang/Object;II)F" (value: f32, array: Ref, index: i32, site: i32) -> value: f32, site, |here| here.element(array, index, Some(value.to_bits().into()), 0);
-    store_double "storeD" "(DLjava/lang/Object;II)D" (value: f64, array: Ref, index: i32, site: i32) -> value: f64, site, |here| here.element(array, index, Some(value.to_bits()), 0);
-    store_object "storeL" "(Ljava/lang/Object;Ljava/lang/Object;II)Ljava/lang/Object;" (value: Ref, array: Ref, index: i32, site: i32) -> value: Ref, site, |here| here.element(array, index, Some(here.value(value)), 0);
+    get_int "getI" "(Ljava/lang/Object;II)V" (object: Ref, value: i32, site: i32), site, |here| here.reads_field(object, value as u32 as u64);
+    get_float "getF" "(Ljava/lang/Object;FI)V" (object: Ref, value: f32, site: i32), site, |here| here.reads_field(object, value.to_bits().into());
+    get_object "getL" "(Ljava/lang/Object;Ljava/lang/Object;I)V" (object: Ref, value: Ref, site: i32), site, |here| here.reads_field(object, here.value(value));
+    get_long "getJ" "(Ljava/lang/Object;JI)V" (object: Ref, value: i64, site: i32), site, |here| here.reads_field(object, value as u64);
+    get_double "getD" "(Ljava/lang/Object;DI)V" (object: Ref, value: f64, site: i32), site, |here| here.reads_field(object, value.to_bits());
+    put_int "putI" "(Ljava/lang/Object;II)V" (object: Ref, value: i32, site: i32), site, |here| here.writes_field(object, value as u32 as u64);
+    put_float "putF" "(Ljava/lang/Object;FI)V" (object: Ref, value: f32, site: i32), site, |here| here.writes_field(object, value.to_bits().into());
+    put_object "putL" "(Ljava/lang/Object;Ljava/lang/Object;I)V" (object: Ref, value: Ref, site: i32), site, |here| here.writes_field(object, here.value(value));
+    put_long "putJ" "(JLjava/lang/Object;I)J" (value: i64, object: Ref, site: i32) -> value: i64, site, |here| here.writes_field(object, value as u64);
+    put_double "putD" "(DLjava/lang/Object;I)D" (value: f64, object: Ref, site: i32) -> value: f64, site, |here| here.writes_field(object, value.to_bits());
+    get_static_int "getStaticI" "(II)V" (value: i32, site: i32), site, |here| here.reads_static(value as u32 as u64);
+    get_static_float "getStaticF" "(FI)V" (value: f32, site: i32), site, |here| here.reads_static(value.to_bits().into());
+    get_static_object "getStaticL" "(Ljava/lang/Object;I)V" (value: Ref, site: i32), site, |here| here.reads_static(here.value(value));
+    get_static_long "getStaticJ" "(JI)V" (value: i64, site: i32), site, |here| here.reads_static(value as u64);
+    get_static_double "getStaticD" "(DI)V" (value: f64, site: i32), site, |here| here.reads_static(value.to_bits());
+    put_static_int "putStaticI" "(II)V" (value: i32, site: i32), site, |here| here.writes_static(value as u32 as u64);
+    put_static_float "putStaticF" "(FI)V" (value: f32, site: i32), site, |here| here.writes_static(value.to_bits().into());
+    put_static_object "putStaticL" "(Ljava/lang/Object;I)V" (value: Ref, site: i32), site, |here| here.writes_static(here.value(value));
+    put_static_long "putStaticJ" "(JI)V" (value: i64, site: i32), site, |here| here.writes_static(value as u64);
+    put_static_double "putStaticD" "(DI)V" (value: f64, site: i32), site, |here| here.writes_static(value.to_bits());
+    load_int "loadI" "(Ljava/lang/Object;III)V" (array: Ref, index: i32, value: i32, site: i32), site, |here| here.reads_element(array, index, value as u32 as u64, b'I');
+    load_long "loadJ" "(Ljava/lang/Object;IJI)V" (array: Ref, index: i32, value: i64, site: i32), site, |here| here.reads_element(array, index, value as u64, b'J');
+    load_float "loadF" "(Ljava/lang/Object;IFI)V" (array: Ref, index: i32, value: f32, site: i32), site, |here| here.reads_element(array, index, value.to_bits().into(), b'F');
+    load_double "loadD" "(Ljava/lang/Object;IDI)V" (array: Ref, index: i32, value: f64, site: i32), site, |here| here.reads_element(array, index, value.to_bits(), b'D');
+    load_object "loadL" "(Ljava/lang/Object;ILjava/lang/Object;I)V" (array: Ref, index: i32, value: Ref, site: i32), site, |here| here.reads_element(array, index, here.value(value), b'L');
+    load_byte "loadB" "(Ljava/lang/Object;III)V" (array: Ref, index: i32, value: i32, site: i32), site, |here| here.reads_element(array, index, value as u32 as u64, b'B');
+    load_char "loadC" "(Ljava/lang/Object;III)V" (array: Ref, index: i32, value: i32, site: i32), site, |here| here.reads_element(array, index, value as u32 as u64, b'C');
+    load_short "loadS" "(Ljava/lang/Object;III)V" (array: Ref, index: i32, value: i32, site: i32), site, |here| here.reads_element(array, index, value as u32 as u64, b'S');
+    store_int "storeI" "(ILjava/lang/Object;II)I" (value: i32, array: Ref, index: i32, site: i32) -> value: i32, site, |here| here.writes_element(array, index, value as u32 as u64);
+    store_long "storeJ" "(JLjava/lang/Object;II)J" (value: i64, array: Ref, index: i32, site: i32) -> value: i64, site, |here| here.writes_element(array, index, value as u64);
+    store_float "storeF" "(FLjava/lang/Object;II)F" (value: f32, array: Ref, index: i32, site: i32) -> value: f32, site, |here| here.writes_element(array, index, value.to_bits().into());
+    store_double "storeD" "(DLjava/lang/Object;II)D" (value: f64, array: Ref, index: i32, site: i32) -> value: f64, site, |here| here.writes_element(array, index, value.to_bits());
+    store_object "storeL" "(Ljava/lang/Object;Ljava/lang/Object;II)Ljava/lang/Object;" (value: Ref, array: Ref, index: i32, site: i32) -> value: Ref, site, |here| here.writes_element(array, index, here.value(value));
     alloc "alloc" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| here.allocated(object);
     enter "enter" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| if let Some(block) = here.block(object) { here.enter(block) };
     exit "exit" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| if let Some(block) = here.block(object) { here.exit(block) };

@@ -21,6 +21,7 @@ mod descriptors;
 mod handles;
 mod hooks;
 mod jvm;
+mod known;
 mod library;
 mod objects;
 mod pending;

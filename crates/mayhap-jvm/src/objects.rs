@@ -7,6 +7,7 @@ use mayhap_wire::ring::Tag;
 
 use crate::classes::{self, Class, Site};
 use crate::jvm::{Jni, Jvmti, Ref};
+use crate::known;
 use crate::library::{self, Kind};
 use crate::runtime::Runtime;
 use crate::shadow::{self, EXTRA, FIELDS};
@@ -58,10 +59,32 @@ impl Here {
         if object.is_null() {
             return None;
         }
-        match self.jvmti.tag(object) {
+        let position = known::position(object);
+        if let Some((block, _)) = position.and_then(known::Position::known) {
+            return Some(block);
+        }
+        let block = match self.jvmti.tag(object) {
             0 => self.new_block(object, true),
             tag => Some(tag as u64),
+        };
+        if let (Some(position), Some(block)) = (position, block) {
+            position.has_block(block, None);
         }
+        block
+    }
+
+    /// The block of an array that is not null, and its length.
+    #[inline]
+    pub(crate) fn array(self, array: Ref) -> Option<(u64, i32)> {
+        let position = known::position(array);
+        if let Some((block, Some(length))) = position.and_then(known::Position::known) {
+            return Some((block, length));
+        }
+        let (length, block) = (self.jni.array_length(array), self.block(array)?);
+        if let Some(position) = position {
+            position.has_block(block, Some(length));
+        }
+        Some((block, length))
     }
 
     /// The block of an object that was made just now.
@@ -81,9 +104,16 @@ impl Here {
     }
 
     fn meta_of(self, class: Ref) -> &'static Meta {
-        let tag = self.jvmti.tag(class) as u64;
+        let position = known::position(class);
+        let tag = match position.and_then(known::Position::known) {
+            Some((tag, _)) => tag,
+            None => self.jvmti.tag(class) as u64,
+        };
         let known = if tag == 0 { 0 } else { shadow::word(tag + EXTRA).load(Ordering::Acquire) };
         if known != 0 {
+            if let Some(position) = position {
+                position.has_block(tag, None);
+            }
             // SAFETY: only leaked ones are stored there.
             return unsafe { &*(known as *const Meta) };
         }

@@ -1,12 +1,14 @@
 //! What is inserted into the code of classes: calls of the static native methods of one class that the agent defines.
 
+mod branches;
 mod invoke;
 
 use crate::class::code::{Code, Edit, Finally};
 use crate::class::file::{ClassFile, flag};
-use crate::class::instructions::{decides, may_throw, op, targets};
+use crate::class::instructions::{op, targets};
 use crate::places::{Place, What, simple};
 use crate::{library, references};
+use branches::Branches;
 
 /// The class whose methods the inserted code calls. It lies in a package that every class may use.
 pub(crate) const HOOKS: &str = "java/lang/Mayhap";
@@ -158,9 +160,15 @@ fn method(file: &mut ClassFile<'_>, index: usize, contents: &[u8], number: &mut 
         entry.extend(work.hook(&[op::ALOAD_0 + 2], site, "taken", "(Ljava/lang/Object;I)V")?);
     }
     let mut edits = Vec::new();
+    let mut branches = Branches::new(!is_static && !stores_this(code.bytes, &starts));
     for &at in &starts {
-        work.branched |= labels[at];
+        if labels[at] {
+            work.branched = true;
+            branches.joins();
+        }
         let opcode = code.bytes[at];
+        let (before, after) = branches.at(code.bytes, at);
+        work.branched |= before;
         let mut edit = work.edit(code.bytes, at)?;
         if matches!(opcode, op::IRETURN..=op::RETURN) {
             if name == "<clinit>" {
@@ -175,7 +183,7 @@ fn method(file: &mut ClassFile<'_>, index: usize, contents: &[u8], number: &mut 
             caught.append(&mut edit.before);
             edit.before = caught;
         }
-        work.branched |= decides(opcode) || may_throw(opcode);
+        work.branched |= after;
         edits.push((at, edit));
     }
     let finally = if bracket.has_end() { Some(work.finally(&bracket)?) } else { None };
@@ -311,8 +319,11 @@ impl Work<'_, '_, '_> {
             op::GETFIELD | op::PUTFIELD | op::GETSTATIC | op::PUTSTATIC => self.field(code, at),
             op::IALOAD..=op::SALOAD => {
                 let site = self.place(at, What::Plain);
-                let name = format!("load{}", &"IJFDLBCS"[usize::from(opcode - op::IALOAD)..][..1]);
-                let before = self.hook(&[op::DUP2], site, &name, "(Ljava/lang/Object;II)V")?;
+                let kind = &"IJFDLBCS"[usize::from(opcode - op::IALOAD)..][..1];
+                // What the element holds is read once more, and handed to the hook.
+                let (_, erased) = erased(kind.chars().next()?);
+                let descriptor = format!("(Ljava/lang/Object;I{erased}I)V");
+                let before = self.hook(&[op::DUP2, op::DUP2, opcode], site, &format!("load{kind}"), &descriptor)?;
                 Some(Edit { before, ..Edit::default() })
             }
             op::IASTORE..=op::SASTORE => self.array_store(opcode, at),
@@ -344,34 +355,41 @@ impl Work<'_, '_, '_> {
         if opcode == op::PUTFIELD && !self.is_initialised {
             return Some(Edit::default());
         }
+        let is_static = matches!(opcode, op::GETSTATIC | op::PUTSTATIC);
+        // The next place with a hook also stands for a branch before this one. A static field shows that its class is initialised.
+        if !is_static && field.class == self.file.name && self.file.is_final(&field.name, &field.descriptor) {
+            return Some(Edit::default());
+        }
         let kind = field.descriptor.chars().next()?;
         let is_wide = matches!(kind, 'J' | 'D');
         let is_own = field.class == self.file.name;
-        self.is_static = matches!(opcode, op::GETSTATIC | op::PUTSTATIC);
+        self.is_static = is_static;
         let site = self.place(at, What::Field(field));
         let mut before = Vec::new();
-        if matches!(opcode, op::GETSTATIC | op::PUTSTATIC) && !is_own {
+        if opcode == op::PUTSTATIC && !is_own {
             // The class is initialised before the access is announced.
             before.push(op::GETSTATIC);
             before.extend(&code[at + 1..at + 3]);
             before.push(if is_wide { op::POP2 } else { op::POP });
         }
+        // What is about to be read is read once more, and handed to the hook.
+        let read = [opcode, code[at + 1], code[at + 2]];
+        let (letter, erased) = erased(kind);
         before.extend(match (opcode, kind) {
-            (op::GETFIELD, _) => self.hook(&[op::DUP], site, "get", "(Ljava/lang/Object;I)V")?,
-            (op::GETSTATIC, _) => self.hook(&[], site, "getStatic", "(I)V")?,
+            (op::GETFIELD, _) => {
+                let ops = [&[op::DUP, op::DUP][..], &read].concat();
+                self.hook(&ops, site, &format!("get{letter}"), &format!("(Ljava/lang/Object;{erased}I)V"))?
+            }
+            (op::GETSTATIC, _) => self.hook(&read, site, &format!("getStatic{letter}"), &format!("({erased}I)V"))?,
             (op::PUTFIELD, 'J' | 'D') => {
                 let ops = [op::DUP2_X1, op::POP2, op::DUP_X2];
                 self.hook(&ops, site, &format!("put{kind}"), &format!("({kind}Ljava/lang/Object;I){kind}"))?
             }
             (op::PUTFIELD, _) => {
-                let (letter, erased) = erased(kind);
                 self.hook(&[op::DUP2], site, &format!("put{letter}"), &format!("(Ljava/lang/Object;{erased}I)V"))?
             }
             (_, 'J' | 'D') => self.hook(&[op::DUP2], site, &format!("putStatic{kind}"), &format!("({kind}I)V"))?,
-            _ => {
-                let (letter, erased) = erased(kind);
-                self.hook(&[op::DUP], site, &format!("putStatic{letter}"), &format!("({erased}I)V"))?
-            }
+            _ => self.hook(&[op::DUP], site, &format!("putStatic{letter}"), &format!("({erased}I)V"))?,
         });
         Some(Edit { before, ..Edit::default() })
     }
@@ -395,6 +413,8 @@ impl Work<'_, '_, '_> {
 fn erased(kind: char) -> (char, &'static str) {
     match kind {
         'F' => ('F', "F"),
+        'J' => ('J', "J"),
+        'D' => ('D', "D"),
         'L' | '[' => ('L', "Ljava/lang/Object;"),
         _ => ('I', "I"),
     }

@@ -114,6 +114,7 @@ fn capture(
     let mut recorder = Recorder::temporary(folder, options.limits.max_size);
     let mut look = |block: &[u32]| ahead.iter().for_each(|ahead| ahead.take(block));
     let (status, ring) = drive(start, options, monitor, &mut |units| recorder.take_and(units, &mut look))?;
+    recorder.finish(&mut look);
     let begun = ahead.and_then(Ahead::finish);
     let ending = Ending::of(status, &ring, recorder.store());
     let (modules, locks_taken) = (recorder.modules().to_vec(), recorder.locks_taken());

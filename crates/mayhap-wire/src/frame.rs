@@ -8,7 +8,7 @@ use crate::{checksum, limits};
 pub const MAGIC: [u8; 8] = *b"\x89MHP\r\n\x1a\n";
 /// The first bytes of a recording that has not been converted to a trace yet. The last byte is the version of the recording format:
 /// no other version reads it.
-pub const RECORDING: [u8; 8] = *b"\x89MHR\r\n\x1a\x03";
+pub const RECORDING: [u8; 8] = *b"\x89MHR\r\n\x1a\x04";
 /// The first bytes of every block.
 pub const BLOCK_MARK: [u8; 4] = *b"MHPB";
 /// The mark within the footer.

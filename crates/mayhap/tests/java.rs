@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -68,7 +69,7 @@ fn compiled() -> Option<tempfile::TempDir> {
     }
     let folder = tempfile::tempdir().unwrap();
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mayhap-jvm/tests/programs");
-    let names = ["Pairs.java", "Correct.java", "Unusual.java"];
+    let names = ["Pairs.java", "Correct.java", "Unusual.java", "Behaviours.java", "Papers.java"];
     for name in names {
         fs::copy(programs.join(name), folder.path().join(name)).unwrap();
     }
@@ -125,6 +126,124 @@ fn proven(folder: &Path, arguments: &[&str]) -> (Vec<String>, String) {
     let findings = report["findings"].as_array().expect("a list").iter();
     let sure = findings.filter(|finding| is_sure(finding["verdict"].as_str().unwrap_or_default()));
     (sure.map(|finding| format!("{arguments:?}: {finding}")).collect(), recorded.stdout + &recorded.stderr)
+}
+
+/// What is proven in each method of a recorded run whose name begins with one of these words: kind and method.
+fn proven_by_method(folder: &Path, program: &str, words: &[&str]) -> HashSet<(String, String)> {
+    let recorded = mayhap_in(folder, &["record", "-o", "run.mhp", "--", "java", "-cp", ".", program]);
+    assert_eq!(recorded.code, Some(0), "{}{}", recorded.stdout, recorded.stderr);
+    let predicted = mayhap_in(folder, &["predict", "--format", "json", "--kinds", "race,deadlock", "run.mhp"]);
+    let report: Value = serde_json::from_str(&predicted.stdout).unwrap_or_else(|_| panic!("{}", predicted.stderr));
+    let mut found = HashSet::new();
+    for finding in report["findings"].as_array().expect("a list") {
+        let kind = finding["kind"].as_str().unwrap_or_default();
+        let events = finding["events"].as_array().expect("a list").iter();
+        let frames = events.flat_map(|event| event["stack"].as_array().cloned().unwrap_or_default());
+        let functions = frames.filter_map(|frame| frame["function"].as_str().map(str::to_owned));
+        let names: Vec<String> =
+            functions.flat_map(|name| name.split(['.', '$']).map(str::to_owned).collect::<Vec<_>>()).collect();
+        let known = names.iter().filter(|name| words.iter().any(|word| name.starts_with(word)));
+        let known: HashSet<&String> = known.collect();
+        assert!(!known.is_empty(), "a finding in no method of the program: {finding}");
+        if is_sure(finding["verdict"].as_str().unwrap_or_default()) {
+            found.extend(known.into_iter().map(|name| (kind.to_owned(), name.clone())));
+        }
+    }
+    found
+}
+
+/// The names in a source of methods that begin with a word.
+fn methods(source: &str, word: &str) -> Vec<String> {
+    let begin = format!("static void {word}");
+    let rest = source.lines().filter_map(|line| line.trim().strip_prefix(&begin));
+    rest.map(|rest| format!("{word}{}", rest.split('(').next().unwrap_or_default())).collect()
+}
+
+/// Each method does one thing; its name says what is to be found in it.
+#[test]
+fn each_behaviour_has_its_verdict() {
+    let Some(folder) = compiled() else { return };
+    let source = include_str!("../../mayhap-jvm/tests/programs/Behaviours.java");
+    let kinds = ["race", "deadlock", "fine"];
+    let found = proven_by_method(
+        folder.path(),
+        "Behaviours",
+        &kinds.map(|kind| format!("{kind}_")).each_ref().map(String::as_str),
+    );
+    let mut count = 0;
+    let mut wrong = Vec::new();
+    for kind in kinds {
+        for method in methods(source, &format!("{kind}_")) {
+            count += 1;
+            let proven: Vec<&str> =
+                found.iter().filter(|(_, name)| *name == method).map(|(kind, _)| kind.as_str()).collect();
+            let expected: &[&str] = if kind == "fine" { &[] } else { &[kind] };
+            if proven != expected {
+                wrong.push((method, proven));
+            }
+        }
+    }
+    assert!(count >= 100 && wrong.is_empty(), "{wrong:?} of {count}");
+}
+
+/// The programs of the papers: how many pairs of locations race, and how many deadlocks there are, at least; 0: none is proven.
+const OF_PAPERS: &[(&str, usize, usize)] = &[
+    ("PAccount", 1, 0),
+    ("PAirline", 2, 0),
+    ("PArray", 0, 0),
+    ("PBubblesort", 1, 0),
+    ("PBufwriter", 1, 0),
+    ("PCritical", 1, 0),
+    ("PElevator", 1, 0),
+    ("PMergesort", 1, 0),
+    ("PPingpong", 1, 0),
+    ("PTsp", 1, 0),
+    ("PTwoStage", 0, 0),
+    ("PRaytracer", 1, 0),
+    ("PMoldyn", 1, 0),
+    ("PTransfer", 0, 1),
+    ("PDiningPhilosophers", 0, 1),
+    ("PPicklock", 0, 1),
+    ("PNotADeadlock", 0, 0),
+    ("PHashtable", 0, 1),
+    ("PStringBuffer", 0, 1),
+    ("PBoundedBuffer", 1, 0),
+    ("PProducerConsumer", 1, 0),
+    ("PReadersWriters", 1, 0),
+];
+
+#[test]
+fn programs_of_papers_have_their_bugs() {
+    let Some(folder) = compiled() else { return };
+    let count = rounds().map_or(FEW, |_| OF_PAPERS.len());
+    for &(class, races, deadlocks) in &OF_PAPERS[..count] {
+        let (proven, _) = proven(folder.path(), &[class]);
+        let of = |kind: &str| proven.iter().filter(|finding| finding.contains(&format!("\"kind\":\"{kind}\""))).count();
+        let is_right = |found: usize, least: usize| found >= least && (least > 0 || found == 0);
+        assert!(is_right(of("race"), races) && is_right(of("deadlock"), deadlocks), "{class}: {proven:?}");
+    }
+}
+
+#[test]
+fn the_demo_has_a_twin_in_java() {
+    if !needs::tool("javac", "default-jdk-headless") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let text = mayhap_in(folder.path(), &["demo", "--java"]).stdout;
+    for line in ["Bank.java is a small bank", "Data race on `Bank.takings`", "Deadlock", "=> Reproduced"] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+}
+
+#[test]
+fn the_demo_in_java_says_what_it_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mayhap"));
+    command.args(["demo", "--java"]).env("PATH", "/nowhere").env_remove("JAVA_HOME").current_dir(folder.path());
+    let demo: common::Run = command.output().unwrap().into();
+    assert_eq!(demo.code, Some(2), "{}", demo.stderr);
+    assert!(demo.stderr.contains("needs a JDK"), "{}", demo.stderr);
 }
 
 /// The names of the correct programs.

@@ -28,7 +28,9 @@ fn logs(path: &Path) -> Vec<Vec<Entry>> {
 
 /// The number of the `shared` variable with this name.
 fn variable(name: &str) -> Option<u64> {
-    let index = name.strip_prefix("shared").or(name.strip_prefix("SHARED.0"))?;
+    // In Java the array is known by where it was allocated.
+    let allocated = || name.split_once("@ExactReads.java:")?.1.split_once(':').map(|(_, index)| index);
+    let index = name.strip_prefix("shared").or(name.strip_prefix("SHARED.0")).or_else(allocated)?;
     index.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
 }
 
@@ -121,4 +123,16 @@ fn every_read_of_a_rust_program_saw_the_write_that_the_trace_says() {
     let folder = tempfile::tempdir().unwrap();
     let program = common::rust::build();
     check(folder.path(), &[program.to_str().unwrap(), "reads"]);
+}
+
+#[test]
+fn every_read_of_a_java_program_saw_the_write_that_the_trace_says() {
+    if !needs::tool("javac", "default-jdk-headless") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mayhap-jvm/tests/programs/ExactReads.java");
+    let status = Command::new("javac").args(["-g", "-d", "."]).arg(source).current_dir(folder.path()).status().unwrap();
+    assert!(status.success());
+    check(folder.path(), &["java", "-cp", ".", "ExactReads"]);
 }

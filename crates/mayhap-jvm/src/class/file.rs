@@ -140,6 +140,12 @@ impl<'a> ClassFile<'a> {
         places.iter().map(constant).collect()
     }
 
+    /// Whether a field of the class's objects never changes.
+    pub(crate) fn is_final(&self, name: &str, descriptor: &str) -> bool {
+        let is_it = |field: &&Item<'_>| field.name == name && field.descriptor == descriptor;
+        self.fields.iter().find(is_it).is_some_and(|field| field.flags & flag::FINAL != 0)
+    }
+
     /// Whether a lambda or a reference to a method names this method of the class.
     pub(crate) fn refers_to(&self, name: &str, descriptor: &str) -> bool {
         self.referred.contains(&format!("{name}{descriptor}"))

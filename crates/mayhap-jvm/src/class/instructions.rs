@@ -11,6 +11,7 @@ pub(crate) mod op {
     pub(crate) const ALOAD: u8 = 0x19;
     pub(crate) const ALOAD_0: u8 = 0x2a;
     pub(crate) const IALOAD: u8 = 0x2e;
+    pub(crate) const AALOAD: u8 = 0x32;
     pub(crate) const SALOAD: u8 = 0x35;
     pub(crate) const ISTORE: u8 = 0x36;
     pub(crate) const ASTORE: u8 = 0x3a;

@@ -1,5 +1,6 @@
 //! From the ring to a recording: runs the program, takes units while it runs, packs and keeps them.
 
+mod compression;
 pub(crate) mod deltas;
 pub(crate) mod ending;
 pub(crate) mod file;

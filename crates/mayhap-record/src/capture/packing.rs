@@ -24,10 +24,12 @@
 //! | 2 | places of 16 units in four bits each: in the n-th of 8 bytes those of units n and n + 8, from the lowest bits on |
 //! | 3 | places of 16 units in a byte each |
 //! | 4 | a run: how many units before it is the same, and how many units it has, in 3 bytes each |
+//! | 5 | a zstd frame with the units of the piece, 4 bytes each: of programs in virtual machines |
 //! | `0x10` + n | n units, 1 to 16: 2 bytes with a bit for each that is new, the last one's lowest, then in their order 4 bytes of each that is new and the hash of each other one |
 
 use mayhap_wire::ring::{Tag, split_record, unit};
 
+use crate::capture::compression::{compressed, is_of_machine};
 use crate::capture::deltas::words_of;
 use crate::memory;
 use mayhap_symbols::Module;
@@ -54,6 +56,7 @@ pub(super) const QUARTERS: u8 = 1;
 pub(super) const NIBBLES: u8 = 2;
 pub(super) const BYTES: u8 = 3;
 pub(super) const RUN: u8 = 4;
+pub(super) const COMPRESSED: u8 = 5;
 pub(super) const MIXED: u8 = 0x10;
 
 /// Bits of bytes.
@@ -174,6 +177,7 @@ pub(crate) struct Packer {
     at: usize,
     /// The files that were loaded so far, and how many locks were taken.
     modules: Vec<Module>,
+    in_machine: bool,
     locks_taken: u64,
 }
 
@@ -189,6 +193,7 @@ impl Packer {
             out: Vec::new(),
             at: 0,
             modules: Vec::new(),
+            in_machine: false,
             locks_taken: 0,
         }
     }
@@ -196,6 +201,11 @@ impl Packer {
     /// The files that were loaded in what was packed so far.
     pub(crate) fn modules(&self) -> &[Module] {
         &self.modules
+    }
+
+    /// Whether what was packed so far shows that the program runs in a virtual machine.
+    pub(crate) fn is_in_machine(&self) -> bool {
+        self.in_machine
     }
 
     /// How many locks were taken in what was packed so far.
@@ -206,6 +216,12 @@ impl Packer {
     /// Packs a piece of accesses and records, up to one that is not all there; how many units were packed.
     pub(crate) fn pack(&mut self, units: &[u32]) -> (&[u8], usize) {
         let whole = self.part(&units[..units.len().min(MOST)]);
+        if self.in_machine
+            && let Some(compressed) = compressed(&units[..whole])
+        {
+            self.out = compressed;
+            return (&self.out, whole);
+        }
         let main = std::mem::take(&mut self.main);
         let units = if self.far > 0 { &main[..self.mains] } else { &units[..whole] };
         self.known.clear();
@@ -310,7 +326,9 @@ impl Packer {
         if tag == Tag::Module as u8
             && let Some((_, _, argument)) = words_of(&record[1..]).next().and_then(split_record)
         {
-            self.modules.push(memory::module(argument, &words_of(&record[3..]).collect::<Vec<u64>>()));
+            let module = memory::module(argument, &words_of(&record[3..]).collect::<Vec<u64>>());
+            self.in_machine |= is_of_machine(&module);
+            self.modules.push(module);
         }
     }
 

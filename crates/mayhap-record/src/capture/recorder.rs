@@ -6,6 +6,7 @@ use std::path::Path;
 
 use mayhap_symbols::Module;
 
+use crate::capture::compression::TOGETHER;
 use crate::capture::packing::Packer;
 use crate::capture::store::Store;
 
@@ -16,7 +17,7 @@ const SMALL_BLOCK: usize = 1 << 10;
 pub(crate) struct Recorder {
     packer: Packer,
     store: Store,
-    /// Units of an access or a record that is not all there yet.
+    /// Units of an access or a record that is not all there yet, or that are to be packed together with more.
     carried: Vec<u32>,
     units: u64,
 }
@@ -44,16 +45,30 @@ impl Recorder {
     /// Takes the next units of the run; calls `kept` with those of each block that the store keeps.
     pub(crate) fn take_and(&mut self, units: &[u32], kept: &mut dyn FnMut(&[u32])) {
         self.units += units.len() as u64;
-        if self.carried.is_empty() {
+        if self.packer.is_in_machine() && !self.store.is_limited() {
+            self.carried.extend_from_slice(units);
+            if self.carried.len() >= TOGETHER {
+                self.pack_carried(kept);
+            }
+        } else if self.carried.is_empty() {
             let whole = self.append(units, kept);
             self.carried.extend_from_slice(&units[whole..]);
         } else {
-            let mut all = std::mem::take(&mut self.carried);
-            all.extend_from_slice(units);
-            let whole = self.append(&all, kept);
-            all.drain(..whole);
-            self.carried = all;
+            self.carried.extend_from_slice(units);
+            self.pack_carried(kept);
         }
+    }
+
+    /// The run is over: packs what was kept to be packed together with more.
+    pub(crate) fn finish(&mut self, kept: &mut dyn FnMut(&[u32])) {
+        self.pack_carried(kept);
+    }
+
+    fn pack_carried(&mut self, kept: &mut dyn FnMut(&[u32])) {
+        let mut all = std::mem::take(&mut self.carried);
+        let whole = self.append(&all, kept);
+        all.drain(..whole);
+        self.carried = all;
     }
 
     /// Appends the accesses and records that are whole; how many units they are.
@@ -101,5 +116,52 @@ impl Recorder {
     /// The run is over.
     pub(crate) fn into_store(self) -> Store {
         self.store
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::deltas::samples::{Dice, units_of};
+    use crate::capture::unpacking::Unpacker;
+    use mayhap_wire::ring::{SiteKind, Tag, record_word, site_word};
+
+    /// A run that loads this file, and then many records.
+    fn run(path: &[u8; 16]) -> Vec<u32> {
+        let mut words = vec![record_word(Tag::Module, 5, 16), 0, 0, 1 << 20];
+        words.extend(path.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)));
+        words.extend([record_word(Tag::Site, 1, 1), site_word(0x40_0000, SiteKind::Other, 8)]);
+        let mut dice = Dice(3);
+        for _ in 0..100_000 {
+            words.extend([record_word(Tag::Alloc, 2, 1), 1024 + 16 * dice.roll(1000), 8 * dice.roll(9)]);
+        }
+        units_of(&words)
+    }
+
+    fn recorded(units: &[u32]) -> Store {
+        let folder = tempfile::tempdir().unwrap();
+        let mut recorder = Recorder::temporary(folder.path(), None);
+        let mut seen = 0;
+        units.chunks(1000).for_each(|part| recorder.take_and(part, &mut |block| seen += block.len()));
+        recorder.finish(&mut |block| seen += block.len());
+        assert_eq!((seen, recorder.units()), (units.len(), units.len() as u64));
+        recorder.into_store()
+    }
+
+    #[test]
+    fn programs_in_virtual_machines_take_less_room() {
+        let sizes = [b"folder/Class.elf", b"folder/Class.jvm"].map(|path| {
+            let units = run(path);
+            let store = recorded(&units);
+            let (mut all, mut buffer, mut unpacker) = (Vec::new(), Vec::new(), Unpacker::new());
+            for block in store.blocks() {
+                let mut part = Vec::new();
+                assert!(unpacker.units(store.get(block, &mut buffer).unwrap(), block.units(), &mut part));
+                all.extend(part);
+            }
+            assert!(all == units);
+            store.sizes().iter().map(|(bytes, _, _)| bytes).sum::<u64>()
+        });
+        assert!(3 * sizes[1] < sizes[0], "{sizes:?}");
     }
 }

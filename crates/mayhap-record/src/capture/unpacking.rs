@@ -2,9 +2,11 @@
 
 use mayhap_wire::ring::{access_word, unit};
 
+use crate::capture::compression::decompress;
 use crate::capture::deltas::Lasts;
 use crate::capture::packing::{
-    BYTES, FIFTEENS, GROUP, Known, LOWS, MIXED, MOST, NIBBLES, PLACES, QUARTERS, RUN, THREES, cell, is_access,
+    BYTES, COMPRESSED, FIFTEENS, GROUP, Known, LOWS, MIXED, MOST, NIBBLES, PLACES, QUARTERS, RUN, THREES, cell,
+    is_access,
 };
 
 /// Unpacks pieces of units, which follow one another unless the caller says otherwise.
@@ -61,6 +63,9 @@ fn unpack(bytes: &[u8], count: u64, into: &mut Unpacker) -> Option<()> {
     main.clear();
     all.clear();
     let count = usize::try_from(count).ok().filter(|&count| count <= MOST)?;
+    if let Some((&COMPRESSED, frame)) = bytes.split_first() {
+        return decompress(frame, count, all);
+    }
     let units = &mut *main;
     let mut rest = bytes;
     let mut lows: &[[u8; 4]] = &[];

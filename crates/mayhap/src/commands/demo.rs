@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use mayhap_report::{Kind, Verdict};
 use mayhap_trace::Trace;
 
 use super::check::EngineArgs;
+use super::java::beside_java;
 use super::predict::KindName;
 use super::run::{compile, hide_folder, search, temporary_folder};
 use crate::options::Environment;
@@ -20,20 +21,80 @@ use crate::{Exit, Failure};
 use mayhap_job::{Job, Stage};
 use mayhap_replay::{Outcome, Replayed};
 
-/// The source of the bundled program.
-static BANK: &str = include_str!("../../demo/bank.c");
+/// The bundled program in one language.
+struct Bank {
+    file: &'static str,
+    source: &'static str,
+    /// How often it runs alone: a virtual machine takes a while to start.
+    plain_runs: u32,
+    /// How it is made ready for recording.
+    made: &'static str,
+    /// The command that does the same with the user's program.
+    own: &'static str,
+    again: &'static str,
+}
 
-/// How often the program runs alone.
-const PLAIN_RUNS: u32 = 50;
+const IN_C: Bank = Bank {
+    file: "bank.c",
+    source: include_str!("../../demo/bank.c"),
+    plain_runs: 50,
+    made: "`mayhap cc` compiled it: like gcc, but with recording built in.",
+    own: "mayhap run prog.c\n    mayhap cc -g prog.c -o prog -pthread && mayhap run -- ./prog",
+    again: "mayhap demo --keep DIR",
+};
+
+const IN_JAVA: Bank = Bank {
+    file: "Bank.java",
+    source: include_str!("../../demo/Bank.java"),
+    plain_runs: 10,
+    made: "`javac` compiled it as ever: classes are made ready for recording when they are loaded.",
+    own: "mayhap java -cp classes Main\n    mayhap run -- mvn test -DargLine=\"$(mayhap java --agent)\"",
+    again: "mayhap demo --java --keep DIR",
+};
+
+impl Bank {
+    /// Writes and compiles the program; returns its command line.
+    fn make(&self, folder: &Path) -> Result<Vec<OsString>, Failure> {
+        let source = folder.join(self.file);
+        std::fs::write(&source, self.source).map_err(|error| Failure::at(&source, error))?;
+        if self.file.ends_with(".java") {
+            return compile_java(&source, folder);
+        }
+        // Messages show the program's own name, not the folder that it was built in.
+        let mut shown = OsString::from("-ffile-prefix-map=");
+        shown.push(folder);
+        shown.push("/=");
+        compile("cc", &[source.into_os_string()], folder, &[shown])
+    }
+}
+
+/// Compiles a Java program of one file; returns the command line that runs it.
+fn compile_java(source: &Path, folder: &Path) -> Result<Vec<OsString>, Failure> {
+    let compiler = beside_java("javac");
+    let made = Command::new(&compiler).arg("-g").arg("-d").arg(folder).arg(source).stdout(io::stderr()).status();
+    let made = made.map_err(|error| {
+        let compiler = compiler.display();
+        Failure::new(format_args!("cannot run {compiler}: {error}; the demo in Java needs a JDK, version 17 or later"))
+    })?;
+    if !made.success() {
+        return Err(Failure::at(source, "compilation failed"));
+    }
+    let class = source.file_stem().unwrap_or_default();
+    Ok(vec![beside_java("java").into(), "-cp".into(), folder.into(), class.into()])
+}
 
 /// Watch mayhap find, prove and reproduce three bugs in a small program whose tests pass
 ///
 /// Compiles a bundled C program (this needs gcc or clang), records one successful run, finds a race, a deadlock and an
-/// atomicity violation in it, and reproduces each of them.
+/// atomicity violation in it, and reproduces each of them. With --java the program is one in Java (this needs a JDK).
 ///
 /// Exit codes: 0 all three bugs were reproduced, 1 at least one was not, 2 no compiler, or files cannot be written.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// Show a Java program in place of the one in C
+    #[arg(long)]
+    java: bool,
+
     /// Keep the program, the trace and the witnesses in this folder
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
@@ -58,20 +119,15 @@ impl Args {
         let temporary = temporary_folder()?;
         let folder = self.keep.clone().unwrap_or_else(|| temporary.path().to_path_buf());
         std::fs::create_dir_all(&folder).map_err(|error| Failure::at(&folder, error))?;
-        let source = folder.join("bank.c");
-        std::fs::write(&source, BANK).map_err(|error| Failure::at(&source, error))?;
+        let bank = if self.java { IN_JAVA } else { IN_C };
 
         section(out, "1. A program that works")?;
-        say(out, "bank.c is a small bank: seven threads transfer money, pay it out and count it.")?;
-        // Messages show the program's own name, not the folder that it was built in.
-        let mut shown = OsString::from("-ffile-prefix-map=");
-        shown.push(&folder);
-        shown.push("/=");
-        let program = compile("cc", &[source.into_os_string()], &folder, &[shown])?;
-        say(out, "`mayhap cc` compiled it: like gcc, but with recording built in.")?;
-        let good = plain_runs(&program);
-        let how_often = if good == PLAIN_RUNS { "every time".to_string() } else { format!("{good} times") };
-        say(out, &format!("Run alone {PLAIN_RUNS} times, it succeeded {how_often}."))?;
+        say(out, &format!("{} is a small bank: seven threads transfer money, pay it out and count it.", bank.file))?;
+        let program = bank.make(&folder)?;
+        say(out, bank.made)?;
+        let good = plain_runs(&program, bank.plain_runs);
+        let how_often = if good == bank.plain_runs { "every time".to_string() } else { format!("{good} times") };
+        say(out, &format!("Run alone {} times, it succeeded {how_often}.", bank.plain_runs))?;
 
         let job = Job {
             program,
@@ -89,7 +145,7 @@ impl Args {
             }),
             folder: folder.clone(),
             keep: self.keep.is_some(),
-            again: Some("mayhap demo --keep DIR".to_string()),
+            again: Some(bank.again.to_string()),
             page: self.report.html.is_some(),
             timeout: Duration::from_secs(20),
             patience: Duration::from_secs(2),
@@ -107,14 +163,14 @@ impl Args {
         failed?;
         let confirmed = done.report.findings.iter().filter(|f| f.verdict == Verdict::Confirmed).count();
         self.report.complete(&mut done.report, &environment)?;
-        done.report.program = vec!["bank.c".to_string()];
+        done.report.program = vec![bank.file.to_string()];
         if self.keep.is_none() {
             hide_folder(&mut done.report, &folder);
         }
         section(out, "5. Summary")?;
         say(out, &format!("{confirmed} bugs that no test run had shown, each proven and then reproduced."))?;
         say(out, "To do the same with your own program:")?;
-        writeln!(out, "\n    mayhap run prog.c\n    mayhap cc -g prog.c -o prog -pthread && mayhap run -- ./prog")?;
+        writeln!(out, "\n    {}", bank.own)?;
         if let Some(folder) = &self.keep {
             say(out, &format!("\nThe program, the trace and the witnesses are in {}.", folder.display()))?;
         }
@@ -136,14 +192,15 @@ fn say(out: &mut dyn Write, text: &str) -> io::Result<()> {
 }
 
 /// Counts the successful runs among some plain runs.
-fn plain_runs(program: &[OsString]) -> u32 {
-    (0..PLAIN_RUNS).filter(|_| ends_well(program).unwrap_or(false)).count() as u32
+fn plain_runs(program: &[OsString], runs: u32) -> u32 {
+    (0..runs).filter(|_| ends_well(program).unwrap_or(false)).count() as u32
 }
 
 /// Runs the program alone. It can deadlock, so the run has a time limit.
 fn ends_well(program: &[OsString]) -> io::Result<bool> {
     let mut command = Command::new(&program[0]);
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let mut child =
+        command.args(&program[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
     let started = Instant::now();
     while started.elapsed() < Duration::from_secs(5) {
         if let Some(status) = child.try_wait()? {

@@ -31,14 +31,14 @@ impl Args {
             return Ok(Exit::Nothing);
         }
         let words = ["mayhap", "run", "--"].into_iter().map(OsString::from);
-        let program = words.chain([machine()]).chain(self.arguments);
+        let program = words.chain([beside_java("java").into()]).chain(self.arguments);
         let cli = Cli::try_parse_from(program).map_err(|error| Failure::new(error.to_string()))?;
         cli.run(out)
     }
 }
 
-/// The program that runs Java.
-fn machine() -> OsString {
-    let home = std::env::var_os("JAVA_HOME").map(|home| PathBuf::from(home).join("bin/java"));
-    home.filter(|java| java.is_file()).map_or_else(|| "java".into(), PathBuf::into_os_string)
+/// A program of the Java installation in use: `java` itself, or one that lies beside it.
+pub(super) fn beside_java(program: &str) -> PathBuf {
+    let home = std::env::var_os("JAVA_HOME").map(|home| PathBuf::from(home).join("bin").join(program));
+    home.filter(|file| file.is_file()).unwrap_or_else(|| program.into())
 }
