@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use mayhap_detect::candidates::{self, Candidates, Group, Limits};
+use mayhap_detect::candidates::{self, Candidates, Group, Limits, SharedAccesses};
 use mayhap_detect::{Order, detect};
 use mayhap_predict::{Budget, Context, EngineCounters, Verdict};
 use mayhap_trace::{EventId, Execution, Trace};
@@ -223,7 +223,8 @@ pub fn predict(execution: &Execution<'_>, options: &Options) -> Result<Predictio
     let started = Instant::now();
     let context = Context::new(execution);
     let mut prediction = Prediction::default();
-    for &kind in &options.kinds {
+    let mut shared = SharedAccesses::new(execution);
+    for (at, &kind) in options.kinds.iter().enumerate() {
         if kind == Kind::Nondeterminism && matches!(options.engine, EngineName::Auto | EngineName::Choice) {
             let (reads, findings, tally) = nondeterminism::predict(execution, options)?;
             prediction.reads = Some(reads);
@@ -231,7 +232,10 @@ pub fn predict(execution: &Execution<'_>, options: &Options) -> Result<Predictio
             prediction.tally.add(&tally);
             continue;
         }
-        let Candidates { groups, gap } = candidates_of(execution, kind, options);
+        let Candidates { groups, gap } = candidates_of(&shared, execution, kind, options);
+        if !options.kinds[at + 1..].iter().any(|kind| matches!(kind, Kind::Race | Kind::Atomicity)) {
+            shared.forget();
+        }
         let every = options.all_instances && kind == Kind::Race;
         let judge = |group: &Group, instance: usize, proof: &Checked| match &options.halt {
             None => false,
@@ -266,14 +270,14 @@ pub fn predict(execution: &Execution<'_>, options: &Options) -> Result<Predictio
     Ok(prediction)
 }
 
-fn candidates_of(execution: &Execution<'_>, kind: Kind, options: &Options) -> Candidates {
+fn candidates_of(shared: &SharedAccesses<'_>, execution: &Execution<'_>, kind: Kind, options: &Options) -> Candidates {
     match kind {
         Kind::Race if options.all_instances => candidates::all_races(execution).into(),
-        Kind::Race => candidates::races(execution, &options.limits),
+        Kind::Race => candidates::races(shared, &options.limits),
         Kind::UseAfterFree => candidates::uses_after_free(execution, &options.limits).into(),
         Kind::DoubleFree => candidates::double_frees(execution, &options.limits).into(),
         Kind::Deadlock => candidates::deadlocks(execution, &options.limits),
-        Kind::Atomicity => candidates::atomicity_violations(execution, &options.limits).into(),
+        Kind::Atomicity => candidates::atomicity_violations(shared, &options.limits).into(),
         Kind::Order => candidates::uses_before_initialisation(execution, &options.limits).into(),
         Kind::Nondeterminism => candidates::nondeterministic_reads(execution, &options.limits).into(),
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mayhap_detect::candidates::{Limits, all_races, place, races};
+use mayhap_detect::candidates::{Limits, SharedAccesses, all_races, place, races};
 use mayhap_testkit::{Generator, Profile, cases};
 use mayhap_trace::format::parse_std;
 use mayhap_trace::{EventId, Execution, Trace};
@@ -20,7 +20,7 @@ fn places<'t>(trace: &Trace, targets: impl Iterator<Item = &'t Target>) -> BTree
 /// Both find the same pairs of places, and nothing that must-order or a lock rules out.
 fn compare(trace: &Trace, what: &str) -> usize {
     let execution = Execution::derive(trace).unwrap();
-    let (some, all) = (races(&execution, &Limits::default()), all_races(&execution));
+    let (some, all) = (races(&SharedAccesses::new(&execution), &Limits::default()), all_races(&execution));
     assert_eq!(some.gap, None);
     let expected = places(trace, all.iter().flat_map(|group| &group.targets));
     assert_eq!(places(trace, some.groups.iter().flat_map(|group| &group.targets)), expected, "{what}");

@@ -16,11 +16,11 @@
 //! Cost: O(local pairs × (classes of remote accesses × log + distance)).
 
 use hashbrown::{HashMap, HashSet};
-use mayhap_trace::{EventId, Execution, LockId, LocksetId, Mode, Op, Relations, ThreadId, Trace};
+use mayhap_trace::{EventId, LockId, LocksetId, Mode, Op, Relations, ThreadId, Trace};
 use mayhap_witness::{Kind, Target};
 
 use super::intent::Intent;
-use super::protection::{Access, Threads, common_locks, shared, without_ends};
+use super::protection::{Access, SharedAccesses, Threads, common_locks, without_ends};
 use super::{Group, Limits, Nearest, place};
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
@@ -44,14 +44,13 @@ fn intruder(first: Op, second: Op) -> Op {
 }
 
 /// Candidates by the locations of the three accesses.
-pub fn atomicity_violations(execution: &Execution<'_>, limits: &Limits) -> Vec<Group> {
+pub fn atomicity_violations(accesses: &SharedAccesses<'_>, limits: &Limits) -> Vec<Group> {
+    let execution = accesses.execution();
     let (trace, relations) = execution.parts();
-    let (accesses, bounds) = shared(trace, relations);
-    let variables = || bounds.windows(2).map(|w| &accesses[w[0] as usize..w[1] as usize]).filter(|a| !a.is_empty());
     let mut loose = Set::default();
     let mut sources: Map<u64, u64> = Map::default();
     let mut threads = Threads::new(trace);
-    for accesses in variables() {
+    for accesses in accesses.variables() {
         observe(trace, accesses, &mut threads, &mut loose);
         if limits.all_patterns {
             observe_sources(trace, relations, accesses, &mut sources);
@@ -63,7 +62,7 @@ pub fn atomicity_violations(execution: &Execution<'_>, limits: &Limits) -> Vec<G
     let shares = |first, second| is_atomic(second) && !is_atomic(first);
     let meant = |first, second| limits.all_patterns || !shares(first, second) && intent.looks_like_one(first, second);
     let mut gather = Gather { trace, relations, limits, groups: Vec::new(), by_places: Map::default() };
-    for accesses in variables() {
+    for accesses in accesses.variables() {
         let locks = common_locks(relations, without_ends(trace, relations, accesses, &mut threads));
         let mut classes = None;
         threads.clear();

@@ -75,7 +75,7 @@ mod tests {
     use mayhap_trace::Execution;
     use mayhap_trace::format::parse_std;
 
-    use super::super::protection::shared;
+    use super::super::SharedAccesses;
     use super::*;
 
     #[test]
@@ -83,9 +83,10 @@ mod tests {
         let text = "t|w(x)|a\nt|r(x)|b\nt|w(x)|a\nu|w(x)|c\nu|fork(v)|d\nv|r(x)|e\n";
         let execution = Execution::derive(parse_std(text).unwrap()).unwrap();
         let (trace, relations) = execution.parts();
-        let (accesses, _) = shared(trace, relations);
+        let shared = SharedAccesses::new(&execution);
+        let accesses = shared.variables().next().unwrap();
         let mut all = Vec::new();
-        pairs(trace, relations, &accesses, &mut |pair, _| all.push(pair.map(|access| access.event.number())));
+        pairs(trace, relations, accesses, &mut |pair, _| all.push(pair.map(|access| access.event.number())));
         assert_eq!(all, [[3, 4], [1, 4], [2, 4], [3, 6], [1, 6]]);
     }
 }

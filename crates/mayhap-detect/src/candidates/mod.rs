@@ -26,6 +26,7 @@ pub use deadlocks::deadlocks;
 pub use initialisation::uses_before_initialisation;
 pub use lifetimes::{frees, uses_after_free};
 pub use nondeterminism::nondeterministic_reads;
+pub use protection::SharedAccesses;
 pub use races::{all_races, races};
 pub use stale_pointers::double_frees;
 

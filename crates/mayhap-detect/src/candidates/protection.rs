@@ -1,7 +1,9 @@
 //! What keeps all accesses of a variable apart, so that nothing needs to be asked of pairs of them: one lock, or must-order where a thread
 //! makes the variable before others know it, or looks at it when they have ended.
 
-use mayhap_trace::{EventId, LockId, LocksetId, Mode, Op, Relations, Trace};
+use std::cell::OnceCell;
+
+use mayhap_trace::{EventId, Execution, LockId, LocksetId, Mode, Op, Relations, Trace};
 
 use super::shared_cells;
 
@@ -19,8 +21,36 @@ pub(super) struct Access {
     pub(super) op: Op,
 }
 
-/// The accesses of each variable that several threads access and at least one writes, in observed order.
-pub(super) fn shared(trace: &Trace, relations: &Relations) -> (Vec<Access>, Vec<u32>) {
+/// The accesses of each variable that several threads access and at least one writes, gathered when a search first asks for them.
+pub struct SharedAccesses<'s> {
+    execution: &'s Execution<'s>,
+    gathered: OnceCell<(Vec<Access>, Vec<u32>)>,
+}
+
+impl<'s> SharedAccesses<'s> {
+    /// Nothing is gathered yet.
+    pub fn new(execution: &'s Execution<'s>) -> Self {
+        SharedAccesses { execution, gathered: OnceCell::new() }
+    }
+
+    /// Gives the memory back, until a search asks again.
+    pub fn forget(&mut self) {
+        self.gathered.take();
+    }
+
+    pub(super) fn execution(&self) -> &'s Execution<'s> {
+        self.execution
+    }
+
+    /// The accesses in observed order, one slice a variable.
+    pub(super) fn variables(&self) -> impl Iterator<Item = &[Access]> {
+        let (accesses, bounds) = self.gathered.get_or_init(|| gather(self.execution));
+        bounds.windows(2).filter(|w| w[0] < w[1]).map(|w| &accesses[w[0] as usize..w[1] as usize])
+    }
+}
+
+fn gather(execution: &Execution<'_>) -> (Vec<Access>, Vec<u32>) {
+    let (trace, relations) = execution.parts();
     let mut releases = vec![0u32; trace.tables().threads.len()];
     let start = EventId::at(0);
     let empty = Access { event: start, rank: 0, held: LocksetId::EMPTY, releases: 0, thread: 0, op: Op::Read };
@@ -115,7 +145,6 @@ pub(super) fn without_ends<'a>(
 
 #[cfg(test)]
 mod tests {
-    use mayhap_trace::Execution;
     use mayhap_trace::format::parse_std;
 
     use super::*;
@@ -124,8 +153,9 @@ mod tests {
     fn between(text: &str) -> (Vec<u64>, usize) {
         let execution = Execution::derive(parse_std(text).unwrap()).unwrap();
         let (trace, relations) = execution.parts();
-        let (accesses, _) = shared(trace, relations);
-        let inner = without_ends(trace, relations, &accesses, &mut Threads::new(trace));
+        let shared = SharedAccesses::new(&execution);
+        let accesses = shared.variables().next().unwrap();
+        let inner = without_ends(trace, relations, accesses, &mut Threads::new(trace));
         (inner.iter().map(|access| access.event.number()).collect(), common_locks(relations, inner).len())
     }
 

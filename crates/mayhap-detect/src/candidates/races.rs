@@ -21,7 +21,7 @@ use mayhap_trace::{EventId, Execution, LocksetId, Op, Relations, Trace};
 use mayhap_witness::{Kind, Target};
 
 use super::few_accesses::{self, FEW};
-use super::protection::{Access, Threads, common_locks, shared, without_ends};
+use super::protection::{Access, SharedAccesses, Threads, common_locks, without_ends};
 use super::{Candidates, Group, Limits, Nearest, place, shared_accesses};
 
 /// How many of the latest accesses of a class are tried with each later access.
@@ -107,15 +107,13 @@ fn is_protected(trace: &Trace, relations: &Relations, accesses: &[Access], of_th
 }
 
 /// Candidates by unordered pair of locations, in the order of their first instance.
-pub fn races(execution: &Execution<'_>, limits: &Limits) -> Candidates {
-    let (trace, relations) = execution.parts();
-    let (accesses, bounds) = shared(trace, relations);
+pub fn races(accesses: &SharedAccesses<'_>, limits: &Limits) -> Candidates {
+    let (trace, relations) = accesses.execution().parts();
     let mut groups = Groups::default();
     let mut skipped = 0;
     let mut classes = Classes::default();
     let mut of_threads = Threads::new(trace);
-    for variable in bounds.windows(2).filter(|w| w[0] < w[1]) {
-        let accesses = &accesses[variable[0] as usize..variable[1] as usize];
+    for accesses in accesses.variables() {
         if is_protected(trace, relations, accesses, &mut of_threads) {
             continue;
         }
@@ -409,7 +407,7 @@ mod tests {
     fn candidates(text: &str) -> Candidates {
         let trace = parse_std(text).unwrap();
         let execution = Execution::derive(&trace).unwrap();
-        races(&execution, &Limits::default())
+        races(&SharedAccesses::new(&execution), &Limits::default())
     }
 
     #[test]
