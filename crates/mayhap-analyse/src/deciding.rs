@@ -27,6 +27,8 @@ pub(crate) struct Ending {
     pub(crate) tally: Tally,
     /// The nearest instance that was proven.
     pub(crate) proof: Option<(usize, Checked)>,
+    /// The nearest instance that was proven, where the proof is not kept.
+    pub(crate) forgotten: Option<usize>,
     /// The nearest instance that is undecided.
     pub(crate) open: Option<(usize, Undecided)>,
     /// The nearest instance that was refuted, and why.
@@ -35,6 +37,20 @@ pub(crate) struct Ending {
     pub(crate) proven: u64,
     /// Later events of proven races, if every instance was decided.
     pub(crate) racy: Vec<EventId>,
+}
+
+impl Ending {
+    /// An instance was proven.
+    pub(crate) fn is_proven(&self) -> bool {
+        self.proof.is_some() || self.forgotten.is_some()
+    }
+
+    /// Drops the proof; it can be found again.
+    fn forget(&mut self) {
+        if let Some((instance, _)) = self.proof.take() {
+            self.forgotten.get_or_insert(instance);
+        }
+    }
 }
 
 /// What deciding came to.
@@ -76,6 +92,8 @@ struct Part {
 struct Rounds<'r, 'c> {
     context: &'r Context<'c>,
     groups: &'r [Group],
+    /// Of each group, whether its proof is kept.
+    keeps: &'r [bool],
     every: bool,
     options: &'r Options,
     halts: &'r (dyn Fn(&Group, usize, &Checked) -> bool + Sync),
@@ -88,7 +106,7 @@ struct Rounds<'r, 'c> {
 /// number of workers, since all parts before it are finished.
 pub(crate) fn decide_all(
     context: &Context,
-    groups: &[Group],
+    (groups, keeps): (&[Group], &[bool]),
     every: bool,
     options: &Options,
     halts: &(dyn Fn(&Group, usize, &Checked) -> bool + Sync),
@@ -96,7 +114,7 @@ pub(crate) fn decide_all(
 ) -> Result<Decided, Error> {
     let mut parts = parts(groups, every);
     let (last, work) = (AtomicUsize::new(usize::MAX), AtomicU64::new(0));
-    let rounds = Rounds { context, groups, every, options, halts, last, work };
+    let rounds = Rounds { context, groups, keeps, every, options, halts, last, work };
     let searches = matches!(options.engine, EngineName::Auto | EngineName::Exact | EngineName::Polygraph);
     let effort = match options.effort {
         Some(effort) => effort,
@@ -170,6 +188,8 @@ impl Rounds<'_, '_> {
                 part.decide(engine.as_mut(), &group.targets, limit, self.every, self.options);
                 if part.ending.proof.as_ref().is_some_and(|(instance, proof)| (self.halts)(group, *instance, proof)) {
                     self.last.fetch_min(*number, Ordering::Relaxed);
+                } else if !self.keeps[part.group] {
+                    part.ending.forget();
                 }
                 progress.lock().expect(UNPOISONED).set(done + at as u64, all);
             }
@@ -253,16 +273,17 @@ impl Part {
         if every {
             return ending;
         }
+        let proven = ending.is_proven();
         let tally = &mut ending.tally;
         tally.candidates = 1;
-        match (&ending.proof, &ending.open, first_refuted) {
-            (Some(_), ..) => {}
-            (None, Some((_, undecided)), _) => {
+        match (proven, &ending.open, first_refuted) {
+            (true, ..) => {}
+            (false, Some((_, undecided)), _) => {
                 tally.unknown = 1;
                 tally.first_unknown = Some(undecided.reason.clone());
             }
-            (None, None, Some(rung)) => *tally.refuted.entry(rung).or_default() += 1,
-            (None, None, None) => tally.candidates = 0,
+            (false, None, Some(rung)) => *tally.refuted.entry(rung).or_default() += 1,
+            (false, None, None) => tally.candidates = 0,
         }
         ending
     }

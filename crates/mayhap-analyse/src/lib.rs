@@ -9,6 +9,7 @@
 //! This crate must never know files, terminals, options of a command line, or how findings are shown.
 #![forbid(unsafe_code)]
 
+mod alike;
 mod deciding;
 pub mod doubts;
 pub mod engines;
@@ -16,6 +17,7 @@ mod error;
 mod gauge;
 pub mod lifetimes;
 pub mod nondeterminism;
+mod progress;
 mod unordered;
 pub mod windows;
 
@@ -104,6 +106,8 @@ pub struct Finding {
     pub suspicion: Option<String>,
     /// Instances in the trace: all candidates with these locations, or the proven ones if all were decided.
     pub occurrences: u64,
+    /// Further groups of candidates of this kind that are proven and about the same object, and not listed.
+    pub alike: u64,
 }
 
 impl Finding {
@@ -116,7 +120,7 @@ impl Finding {
     ) -> Finding {
         let asked = &group.targets[instance];
         let target = proof.as_ref().map_or(asked, Checked::target).clone();
-        Finding { kind: group.kind, target, proof, suspicion, occurrences }
+        Finding { kind: group.kind, target, proof, suspicion, occurrences, alike: 0 }
     }
 }
 
@@ -224,6 +228,7 @@ pub fn predict(execution: &Execution<'_>, options: &Options) -> Result<Predictio
     let context = Context::new(execution);
     let mut prediction = Prediction::default();
     let mut shared = SharedAccesses::new(execution);
+    let mut known = Known::default();
     for (at, &kind) in options.kinds.iter().enumerate() {
         if kind == Kind::Nondeterminism && matches!(options.engine, EngineName::Auto | EngineName::Choice) {
             let (reads, findings, tally) = nondeterminism::predict(execution, options)?;
@@ -241,11 +246,14 @@ pub fn predict(execution: &Execution<'_>, options: &Options) -> Result<Predictio
             None => false,
             Some(halt) => {
                 let finding = Finding::of(group, instance, Some(proof.clone()), None, group.instances);
-                !is_covered(trace, &finding, &prediction.findings) && (halt.0)(execution, options, &finding)
+                !known.covers(trace, (kind, &finding.target), &prediction.findings)
+                    && (halt.0)(execution, options, &finding)
             }
         };
         let mut counters = EngineCounters::default();
-        let decided = decide_all(&context, &groups, every, options, &judge, &mut counters)?;
+        let objects = alike::objects(trace, &groups);
+        let keeps = alike::listed(&objects, alike::room(trace, kind));
+        let decided = decide_all(&context, (&groups, &keeps), every, options, &judge, &mut counters)?;
         add_counters(&mut prediction.counters, &counters);
         let Decided { mut endings, halted } = decided;
         if kind == Kind::Race && !every && halted.is_none() {
@@ -254,7 +262,8 @@ pub fn predict(execution: &Execution<'_>, options: &Options) -> Result<Predictio
         if every {
             count_racy(trace, &endings, &mut prediction);
         }
-        add_findings(execution, groups, endings, every, &mut prediction);
+        let again = Again { context: &context, options };
+        add_findings(&again, groups, &objects, endings, (&mut prediction, &mut known));
         if halted.is_some() {
             prediction.halted = halted;
             break;
@@ -285,8 +294,7 @@ fn candidates_of(shared: &SharedAccesses<'_>, execution: &Execution<'_>, kind: K
 
 /// Has refuted races proven that are races by happens-before.
 fn add_unordered(context: &Context, groups: &[Group], endings: &mut [Ending], options: &Options, tally: &mut Tally) {
-    let refuted: Vec<usize> =
-        endings.iter().filter(|e| e.proof.is_none() && e.open.is_none()).map(|e| e.group).collect();
+    let refuted: Vec<usize> = endings.iter().filter(|e| !e.is_proven() && e.open.is_none()).map(|e| e.group).collect();
     let (found, left) = unordered::races(context, groups, &refuted, options);
     for Unordered { group, proof, rung } in found {
         if let Some(ending) = endings.iter_mut().find(|ending| ending.group == group) {
@@ -321,34 +329,75 @@ fn add_counters(sums: &mut EngineCounters, more: &EngineCounters) {
     }
 }
 
-/// Turns endings into findings, one a group at most.
+/// What finds a proof again that was not kept.
+struct Again<'p, 'c> {
+    context: &'p Context<'c>,
+    options: &'p Options,
+}
+
+impl Again<'_, '_> {
+    fn proof(&self, target: &Target) -> Option<Checked> {
+        let mut engine = self.options.engine.engine(self.context, self.options.literal);
+        match engine.decide(target, self.options.model, &self.options.budget) {
+            Verdict::Proven(proof, _) => Some(proof),
+            _ => None,
+        }
+    }
+}
+
+/// One ending a group.
+fn whole(groups: usize, endings: Vec<Ending>, tally: &mut Tally) -> Vec<Ending> {
+    let mut all: Vec<Ending> = (0..groups).map(|_| Ending::default()).collect();
+    for part in endings {
+        let whole = &mut all[part.group];
+        tally.add(&part.tally);
+        whole.proven += part.proven;
+        whole.proof = whole.proof.take().or(part.proof);
+        whole.forgotten = whole.forgotten.or(part.forgotten);
+        whole.open = whole.open.take().or(part.open);
+        whole.refuted = whole.refuted.take().or(part.refuted);
+    }
+    all
+}
+
+/// Turns endings into findings, one a group at most, and of groups about the same object as many as there is room for.
 fn add_findings(
-    execution: &Execution<'_>,
+    again: &Again<'_, '_>,
     groups: Vec<Group>,
+    objects: &[u32],
     endings: Vec<Ending>,
-    every: bool,
-    prediction: &mut Prediction,
+    (prediction, known): (&mut Prediction, &mut Known),
 ) {
+    let (execution, every) = (again.context.execution, again.options.all_instances);
     let trace = execution.trace();
     let mut wcp: Option<Vec<(EventId, EventId)>> = None;
-    let mut endings = endings.into_iter().peekable();
-    for (number, group) in groups.into_iter().enumerate() {
-        let mut whole = Ending::default();
-        while let Some(part) = endings.next_if(|e| e.group == number) {
-            prediction.tally.add(&part.tally);
-            whole.proven += part.proven;
-            whole.proof = whole.proof.or(part.proof);
-            whole.open = whole.open.or(part.open);
-            whole.refuted = whole.refuted.or(part.refuted);
-        }
-        let occurrences = if every { whole.proven } else { group.instances };
+    let endings = whole(groups.len(), endings, &mut prediction.tally);
+    let proven: Vec<usize> = (0..groups.len()).filter(|&number| endings[number].is_proven()).collect();
+    let room = groups.first().map_or(usize::MAX, |group| alike::room(trace, group.kind));
+    let listed = alike::listed(&proven.iter().map(|&number| objects[number]).collect::<Vec<_>>(), room);
+    let mut listed = proven.into_iter().zip(listed).peekable();
+    let mut firsts: BTreeMap<u32, usize> = BTreeMap::new();
+    for (number, (group, whole)) in groups.into_iter().zip(endings).enumerate() {
+        let occurrences = if every && group.kind == Kind::Race { whole.proven } else { group.instances };
         let finding = |instance, proof, suspicion| Finding::of(&group, instance, proof, suspicion, occurrences);
-        if let Some((instance, proof)) = whole.proof {
-            let finding = finding(instance, Some(lifetimes::with_end_last(execution, proof)), None);
-            if is_covered(trace, &finding, &prediction.findings) {
+        if let Some((_, is_listed)) = listed.next_if(|&(proven, _)| proven == number) {
+            let instance = whole.proof.as_ref().map(|(instance, _)| *instance).or(whole.forgotten).unwrap_or_default();
+            if known.covers(trace, (group.kind, &group.targets[instance]), &prediction.findings) {
                 prediction.covered += 1;
-            } else {
-                prediction.findings.push(finding);
+                continue;
+            }
+            known.add(trace, &group.targets[instance]);
+            let first = firsts.get(&objects[number]).copied();
+            let kept = whole.proof.filter(|_| is_listed || first.is_none()).map(|(_, proof)| proof);
+            let found = || (is_listed || first.is_none()).then(|| again.proof(&group.targets[instance])).flatten();
+            match (kept.or_else(found), first) {
+                (Some(proof), _) => {
+                    firsts.entry(objects[number]).or_insert(prediction.findings.len());
+                    let proof = lifetimes::with_end_last(execution, proof);
+                    prediction.findings.push(finding(instance, Some(proof), None));
+                }
+                (None, Some(first)) => prediction.findings[first].alike += 1,
+                (None, None) => debug_assert!(false, "what was proven once is proven again"),
             }
             continue;
         }
@@ -380,19 +429,33 @@ fn count_racy(trace: &Trace, endings: &[Ending], prediction: &mut Prediction) {
     prediction.racy_locations = Some(locations.len() as u64);
 }
 
-/// A violation of atomicity or order whose accesses are reported as a race already is the same bug once more. So is anything with
-/// a free that is reported as a use after free already.
-fn is_covered(trace: &Trace, finding: &Finding, findings: &[Finding]) -> bool {
-    if lifetimes::is_covered(trace, finding, findings) {
-        return true;
+/// What is proven already, as far as it says what later findings would say once more.
+#[derive(Default)]
+struct Known {
+    /// Pairs of places that race, also where they are not listed.
+    races: BTreeSet<(u64, u64)>,
+}
+
+impl Known {
+    fn add(&mut self, trace: &Trace, target: &Target) {
+        if let Target::Race(a, b) | Target::UnorderedRace(a, b) = target {
+            let [a, b] = [a, b].map(|&event| candidates::place(trace, event));
+            self.races.insert((a.min(b), a.max(b)));
+        }
     }
-    if !matches!(finding.kind, Kind::Atomicity | Kind::Order) {
-        return false;
+
+    /// A violation of atomicity or order whose accesses are reported as a race already is the same bug once more. So is anything with
+    /// a free that is reported as a use after free already.
+    fn covers(&self, trace: &Trace, (kind, target): (Kind, &Target), findings: &[Finding]) -> bool {
+        if lifetimes::is_covered(trace, (kind, target), findings) {
+            return true;
+        }
+        if !matches!(kind, Kind::Atomicity | Kind::Order) {
+            return false;
+        }
+        let mine: BTreeSet<u64> = target.events().into_iter().map(|event| candidates::place(trace, event)).collect();
+        mine.iter().any(|&a| mine.range(a..).any(|&b| self.races.contains(&(a, b))))
     }
-    let places = |events: &[EventId]| events.iter().map(|&e| candidates::place(trace, e)).collect::<Vec<_>>();
-    let mine = places(&finding.target.events());
-    let races = findings.iter().filter(|f| f.kind == Kind::Race);
-    races.map(|f| places(&f.target.events())).any(|race| race.iter().all(|place| mine.contains(place)))
 }
 
 /// The first race of each pair of locations that weak causal precedence leaves unordered.

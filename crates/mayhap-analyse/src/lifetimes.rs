@@ -12,10 +12,11 @@ use crate::Finding;
 const MOST: usize = 4096;
 
 /// Whether a use after free that was found says what this finding says.
-pub(crate) fn is_covered(trace: &Trace, finding: &Finding, findings: &[Finding]) -> bool {
-    let events = finding.target.events();
+pub(crate) fn is_covered(trace: &Trace, (kind, target): (Kind, &Target), findings: &[Finding]) -> bool {
+    let events = target.events();
+    let own = uses(target).filter(|_| kind == Kind::UseAfterFree);
     let uses = findings.iter().filter(|f| f.kind == Kind::UseAfterFree).filter_map(|f| uses(&f.target));
-    match uses_of(finding) {
+    match own {
         Some((free, access)) => {
             let threads = &trace.columns().threads;
             let same_thread = |other: EventId| threads[other.index()] == threads[access.index()];
@@ -58,10 +59,6 @@ fn uses(target: &Target) -> Option<(EventId, EventId)> {
         Target::UseAfterFree { free, access } => Some((*free, *access)),
         _ => None,
     }
-}
-
-fn uses_of(finding: &Finding) -> Option<(EventId, EventId)> {
-    if finding.kind == Kind::UseAfterFree { uses(&finding.target) } else { None }
 }
 
 /// Whether two writes that stand for frees are parts of one call: nothing else lies between them.

@@ -15,7 +15,9 @@ use mayhap_predict::choice::{KindVerdict, Literal, ReadVerdicts, Session, Survey
 use mayhap_trace::{EventId, Execution, Trace};
 use mayhap_witness::{Checked, Kind, Target};
 
-use crate::{Error, Finding, Gauge, Options, Stage, Tally, UNPOISONED};
+use crate::alike;
+use crate::progress::Progress;
+use crate::{Error, Finding, Options, Stage, Tally, UNPOISONED};
 
 /// What is known of all reads together.
 #[derive(Clone, Debug, Default)]
@@ -58,8 +60,10 @@ const RUN: usize = 64;
 /// The most runs of reads. Each has an equal part of the effort, so that what is decided does not depend on the workers.
 const RUNS: usize = 32;
 /// What deciding all triplets may take by default, in work of a session: so much, and so much for each event of the trace.
-const EFFORT: u64 = 100_000_000;
-const EFFORT_PER_EVENT: u64 = 20;
+const EFFORT: u64 = 300_000_000;
+const EFFORT_PER_EVENT: u64 = 2;
+/// The part of it that showing the findings may take once more.
+const SHOWING: u64 = 4;
 /// What one question may take at first, and by how much more in each further pass over the reads that are left open: many cheap
 /// questions are decided before one that takes as much as they together.
 const FIRST_QUESTION: u64 = 100_000;
@@ -76,7 +80,8 @@ const MOST_REORDERED: usize = 2_000;
 /// Bytes that the table of what each event needs may take; it has a number for each event and thread.
 const MOST_MEMORY: u64 = 2 << 30;
 
-const TOO_LARGE: &str = "nondeterministic reads: the trace has too many events and threads for the table of what each event needs";
+const TOO_LARGE: &str =
+    "nondeterministic reads: the trace has too many events and threads for the table of what each event needs";
 
 /// Locations of the write seen, the read and the other write.
 type Key = (u64, u64, u64);
@@ -110,14 +115,20 @@ impl Group {
 
     /// Returns a finding with the shortest schedule, as far as the work may go. Counts the steps of schedules that are made.
     fn shown(&self, session: &mut Session<'_, '_>, steps: &mut u64, most: u64) -> Option<Finding> {
-        if let Some(((_, _, read, other), way)) = &self.known
-            && other.map_or(0, EventId::index).abs_diff(read.index()) > NEAR
-            && let Some(proof) = session.show(way, *read, *other)
-        {
-            *steps += proof.witness().schedule.len().min(CHECKED_STEPS) as u64;
-            return Some(self.finding(proof));
-        }
         let mut best: Option<Checked> = None;
+        let enough = session.work() + FIRST_QUESTION;
+        // A way that is known is good enough where a shorter one is not found soon.
+        session.set_most_work(if self.known.is_some() { FIRST_QUESTION } else { Survey::MOST_WORK });
+        let is_near = |&(_, _, read, other): &Instance| other.map_or(0, EventId::index).abs_diff(read.index()) <= NEAR;
+        if let Some((instance, way)) = &self.known {
+            best = session.show(way, instance.2, instance.3);
+            if let Some(proof) = &best {
+                *steps += proof.witness().schedule.len().min(CHECKED_STEPS) as u64;
+                if !is_near(instance) {
+                    return best.map(|proof| self.finding(proof));
+                }
+            }
+        }
         for &(_, _, read, other) in &self.shortest {
             session.allow(most.saturating_sub(*steps / STEPS));
             let Some(proof) = session.sees(read, other) else { continue };
@@ -126,11 +137,19 @@ impl Group {
             if best.as_ref().is_none_or(|best| length < best.witness().schedule.len()) {
                 best = Some(proof);
             }
-            if session.work() + *steps / STEPS >= most {
+            if session.work() + *steps / STEPS >= most
+                || self.known.is_some() && best.is_some() && session.work() >= enough
+            {
                 break;
             }
         }
         best.map(|proof| self.finding(proof))
+    }
+
+    /// Where its schedules are.
+    fn place(&self) -> Option<EventId> {
+        let known = self.known.as_ref().map(|((_, _, read, _), _)| *read);
+        known.or_else(|| self.shortest.iter().map(|instance| instance.2).min())
     }
 
     fn finding(&self, proof: Checked) -> Finding {
@@ -140,6 +159,7 @@ impl Group {
             proof: Some(proof),
             suspicion: None,
             occurrences: self.occurrences,
+            alike: 0,
         }
     }
 
@@ -191,7 +211,8 @@ pub(crate) fn predict(execution: &Execution<'_>, options: &Options) -> Result<(R
         let survey = Survey::new(execution, options.model);
         let mut harvest = survey_reads(trace, &survey, &triplets, &reads, options)?;
         let groups = std::mem::take(&mut harvest.groups);
-        let (findings, unshown) = findings(&survey, groups, effort(trace, options), options)?;
+        let showing = options.effort.unwrap_or(effort(trace, options) / SHOWING);
+        let (findings, unshown) = findings(trace, &survey, groups, showing, options)?;
         summary.unshown = unshown;
         (harvest, findings)
     };
@@ -256,7 +277,10 @@ fn survey_reads(
             session.set_most_work(most_work);
             while let Some(run) = asked.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let mut run = run.lock().expect(UNPOISONED);
-                spent.fetch_add(survey_run(trace, &mut session, triplets, &mut run, share, &progress), Ordering::Relaxed);
+                spent.fetch_add(
+                    survey_run(trace, &mut session, triplets, &mut run, share, &progress),
+                    Ordering::Relaxed,
+                );
             }
         };
         crate::in_parallel(options.threads.clamp(1, asked.len()), work)?;
@@ -308,25 +332,6 @@ fn survey_run(
         run.open.work = work;
     }
     work
-}
-
-/// How many triplets were looked at, shown as it grows.
-struct Progress {
-    state: Mutex<(Box<dyn Gauge>, u64)>,
-    all: u64,
-}
-
-impl Progress {
-    fn new(options: &Options, all: u64) -> Self {
-        Progress { state: Mutex::new((options.gauges.begin(Stage::Reads), 0)), all }
-    }
-
-    fn add(&self, triplets: u64) {
-        let mut state = self.state.lock().expect(UNPOISONED);
-        state.1 = (state.1 + triplets).min(self.all);
-        let done = state.1;
-        state.0.set(done, self.all);
-    }
 }
 
 /// What all triplets together may take.
@@ -403,6 +408,7 @@ fn show_run(session: &mut Session<'_, '_>, groups: &[Group], share: u64) -> Show
 /// Returns one finding a group: the shortest schedule after which the read sees exactly the other write. Groups that the effort
 /// does not suffice for are only counted. As with the triplets, what some runs leave of their parts goes to the others.
 fn findings(
+    trace: &Trace,
     survey: &Survey<'_>,
     groups: BTreeMap<Key, Group>,
     effort: u64,
@@ -410,7 +416,8 @@ fn findings(
 ) -> Result<(Vec<Finding>, u64), Error> {
     let mut groups: Vec<Group> = groups.into_values().collect();
     // By place, since schedules of neighbours have most in common.
-    groups.sort_by_key(|group| group.shortest.iter().map(|instance| instance.2).min());
+    groups.sort_by_key(Group::place);
+    let further = unlist(trace, &mut groups);
     let runs: Vec<&[Group]> = groups.chunks(groups.len().div_ceil(RUNS).max(1)).collect();
     let mut share = effort / runs.len().max(1) as u64;
     let mut all: Vec<(&[Group], Shown)> = runs.into_iter().map(|run| (run, Shown::default())).collect();
@@ -436,10 +443,34 @@ fn findings(
         }
         share = more;
     }
-    let unshown = all.iter().map(|(_, shown)| shown.unshown).sum();
+    let unshown: u64 = all.iter().map(|(_, shown)| shown.unshown).sum();
     let mut findings: Vec<Finding> = all.into_iter().flat_map(|(_, shown)| shown.findings).collect();
     findings.sort_by_key(|f| f.target.events());
+    let unshown = unshown + add_further(trace, &mut findings, further);
     Ok((findings, unshown))
+}
+
+/// Leaves the groups for which there is room. Returns how many others each variable has.
+fn unlist(trace: &Trace, groups: &mut Vec<Group>) -> BTreeMap<u32, u64> {
+    let object = |group: &Group| group.place().map_or(u32::MAX, |read| trace.event(read).object);
+    let objects: Vec<u32> = groups.iter().map(object).collect();
+    let listed = alike::listed(&objects, alike::room(trace, Kind::Nondeterminism));
+    let mut further: BTreeMap<u32, u64> = BTreeMap::new();
+    for (&object, _) in objects.iter().zip(&listed).filter(|&(_, &is_listed)| !is_listed) {
+        *further.entry(object).or_default() += 1;
+    }
+    let mut listed = listed.into_iter();
+    groups.retain(|_| listed.next().unwrap_or_default());
+    further
+}
+
+/// Counts groups that are not listed with a finding of their variable. Returns how many have none.
+fn add_further(trace: &Trace, findings: &mut [Finding], mut further: BTreeMap<u32, u64>) -> u64 {
+    for finding in findings {
+        let object = alike::object(trace, finding.kind, &finding.target);
+        finding.alike += further.remove(&object).unwrap_or(0);
+    }
+    further.into_values().sum()
 }
 
 /// Returns the published decision: what it calls feasible is suspected, nothing is proven or refuted.
@@ -475,6 +506,7 @@ fn as_published(execution: &Execution<'_>, options: &Options, triplets: &Triplet
             proof: None,
             suspicion: Some("the published decision calls it feasible".to_string()),
             occurrences: group.occurrences,
+            alike: 0,
         }
     };
     let mut findings: Vec<Finding> = groups.into_values().map(finding).collect();

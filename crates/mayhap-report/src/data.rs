@@ -12,10 +12,12 @@ use crate::refutation::Refutation;
 /// What the JSON says it is.
 pub const FORMAT: &str = "mayhap-report";
 /// The version of the JSON: raised when a field goes or changes its meaning, not when one is added.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+/// The oldest version that is read.
+const OLDEST: u32 = 1;
 
 /// What was found in one trace.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Report {
     /// [`FORMAT`].
     pub format: String,
@@ -28,29 +30,22 @@ pub struct Report {
     /// The model: what reorderings preserve of reads. For a detector, `none`.
     pub model: String,
     /// The command line of the recorded program, if known.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub program: Vec<String>,
     /// The findings, the most certain and most severe first.
     pub findings: Vec<Finding>,
     /// Why a question was refuted, if one was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refutation: Option<Refutation>,
     /// The result for all reads, if nondeterministic reads were asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nondeterminism: Option<serde_json::Value>,
     /// What runs under other schedules came to, if there were any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exploration: Option<Exploration>,
     /// What became of the traces, if the report is of many.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corpus: Option<Corpus>,
     /// The source lines that the findings refer to.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceText>,
     /// Counts.
     pub summary: Summary,
     /// Notes for the reader: rules without effect, incomplete files.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
@@ -232,7 +227,7 @@ pub enum ReadError {
     #[error("not a report: \"format\": \"{FORMAT}\" is missing")]
     NoReport,
     /// It has an unsupported version.
-    #[error("unsupported report version {0}; this program reads version {VERSION}")]
+    #[error("unsupported report version {0}; this program reads versions {OLDEST} to {VERSION}")]
     Version(u32),
 }
 
@@ -296,7 +291,7 @@ impl Report {
         }
         let start: Start = serde_json::from_slice(text)?;
         match (start.format.as_deref(), start.version) {
-            (Some(FORMAT), Some(VERSION)) => Ok(serde_json::from_slice(text)?),
+            (Some(FORMAT), Some(OLDEST..=VERSION)) => Ok(serde_json::from_slice(text)?),
             (Some(FORMAT), Some(version)) => Err(ReadError::Version(version)),
             _ => Err(ReadError::NoReport),
         }

@@ -26,7 +26,7 @@ pub struct Finding {
     pub distance: u64,
     /// The events that collide, in the order of the target's definition.
     pub events: Vec<Side>,
-    /// The schedule; event numbers in the JSON.
+    /// The schedule; in the JSON event numbers, and pairs of a first and a last one.
     #[serde(with = "numbers")]
     pub witness: Schedule,
     /// For a long schedule, or a trace that was analysed in windows: the schedule continues after this many events, which run
@@ -63,8 +63,8 @@ pub struct Finding {
     /// How it happens, step by step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub story: Option<Story>,
-    /// The recorded and the possible schedule around the target.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The recorded and the possible schedule around the target. A stored report has those of all findings in one place.
+    #[serde(default, skip_serializing)]
     pub schedules: Option<Schedules>,
     /// The witness file, where one was saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -501,17 +501,21 @@ pub struct Step {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
     /// Its role in the finding.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub mark: Mark,
     /// A remark: "sees worker's write, not main's".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
     /// How many of the critical sections shown contain it.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub depth: usize,
     /// How many steps, of any thread, were left out just before it.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub skipped: u64,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// The role of a step in the finding.

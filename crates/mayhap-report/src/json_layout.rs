@@ -1,7 +1,7 @@
-//! How JSON documents are laid out: objects over several lines, lists of numbers and strings on one.
+//! How JSON documents are laid out: outer objects over several lines, inner ones and lists of numbers and strings on one.
 //!
-//! A schedule is a list of thousands of numbers. With one a line, as serde_json's pretty form has it, a report would be three times
-//! as large and hard to read.
+//! A schedule is a list of thousands of numbers, a story one of dozens of steps. With one field a line, as serde_json's pretty form has
+//! it, a report would be three times as large and hard to read.
 
 use std::io::{self, Write};
 
@@ -14,7 +14,10 @@ struct Open {
     over_lines: bool,
 }
 
-/// Writes objects over several lines and everything else on one.
+/// What is deeper in the document stays on one line: the fields of a report and its findings each have a line of their own.
+const LINES: usize = 2;
+
+/// Writes outer objects over several lines and everything else on one.
 #[derive(Default)]
 pub struct Layout {
     open: Vec<Open>,
@@ -50,7 +53,8 @@ impl Formatter for Layout {
     }
 
     fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        if let Some(list) = self.open.last_mut().filter(|open| open.is_list) {
+        let is_deep = self.open.len() > LINES;
+        if let Some(list) = self.open.last_mut().filter(|open| open.is_list && !is_deep) {
             list.over_lines = true;
             self.new_line(out)?;
         }
@@ -67,6 +71,9 @@ impl Formatter for Layout {
         if !first {
             out.write_all(b",")?;
         }
+        if self.open.len() > LINES {
+            return Ok(());
+        }
         if let Some(object) = self.open.last_mut() {
             object.over_lines = true;
         }
@@ -74,7 +81,7 @@ impl Formatter for Layout {
     }
 
     fn begin_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        out.write_all(b": ")
+        out.write_all(if self.open.len() > LINES { b":" } else { b": " })
     }
 }
 
@@ -85,12 +92,24 @@ mod tests {
     use serde_json::{Serializer, json};
 
     #[test]
+    fn what_is_deep_stays_on_one_line() {
+        let document = json!({"findings": [{"events": [{"a": 1, "b": {"c": [2]}}, {"a": 2}], "story": {"x": "y"}}]});
+        let mut text = Vec::new();
+        document.serialize(&mut Serializer::with_formatter(&mut text, Layout::default())).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let wanted = "{\n  \"findings\": [\n    {\"events\":[{\"a\":1,\"b\":{\"c\":[2]}},{\"a\":2}],\"story\":{\"x\":\"y\"}}\n  ]\n}";
+        assert_eq!(text, wanted);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), document);
+    }
+
+    #[test]
     fn lists_of_numbers_stay_on_one_line() {
         let document = json!({"a": [1, 2, [3, "x"]], "b": [{"c": 1}, {}, {"d": []}], "e": {}});
         let mut text = Vec::new();
         document.serialize(&mut Serializer::with_formatter(&mut text, Layout::default())).unwrap();
         let text = String::from_utf8(text).unwrap();
-        let wanted = "{\n  \"a\": [1,2,[3,\"x\"]],\n  \"b\": [\n    {\n      \"c\": 1\n    },\n    {},\n    {\n      \"d\": []\n    }\n  ],\n  \"e\": {}\n}";
+        let wanted =
+            "{\n  \"a\": [1,2,[3,\"x\"]],\n  \"b\": [\n    {\"c\":1},\n    {},\n    {\"d\":[]}\n  ],\n  \"e\": {}\n}";
         assert_eq!(text, wanted);
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), document);
     }

@@ -34,6 +34,7 @@ pub mod sarif;
 mod schedules;
 mod sources;
 pub mod stacks;
+mod stored;
 pub mod suppress;
 pub mod text;
 

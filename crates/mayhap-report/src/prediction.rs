@@ -101,6 +101,9 @@ fn described(
             distance: distance(&f.target).into(),
         });
         finding.replay_command = f.proof.as_ref().map(|_| suggest(&f.target, recorded));
+        if f.alike > 0 {
+            finding.why += &alike(f);
+        }
         if let Some(why) = f.proof.as_ref().and_then(doubt) {
             finding.doubted(&why);
         }
@@ -124,8 +127,24 @@ fn described(
             .notes
             .push(format!("halt_on_error: stopped at the first error; {left} candidates of its kind were not decided"));
     }
+    let alike: u64 = prediction.findings.iter().map(|finding| finding.alike).sum();
+    if alike > 0 {
+        let more = counted(alike, "further proven finding");
+        report.notes.push(format!("{more} not listed: each has the kind and the object of one that is"));
+    }
     report.arrange();
     report
+}
+
+/// Says how many findings about the same object are not listed.
+fn alike(finding: &Finding) -> String {
+    let more = grouped(finding.alike);
+    match finding.kind {
+        mayhap_witness::Kind::Deadlock => {
+            format!(" {more} further cycles through the same lock are proven and not listed.")
+        }
+        _ => format!(" {more} further groups of places that do the same to this variable are proven and not listed."),
+    }
 }
 
 /// The id of a finding in the report.

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 
 use mayhap_detect::candidates::place;
 use mayhap_predict::choice;
-use mayhap_report::Recorded;
 use mayhap_trace::{EventId, Execution, Trace};
 use mayhap_witness::{Kind, Target};
 use serde::Serialize;
@@ -128,11 +127,8 @@ struct PlaceJson {
     /// Of the shortest schedule.
     read: EventJson,
     sees: Vec<SeenJson>,
-    /// The shortest schedule, after which the read is next.
-    witness: Vec<u64>,
-    /// For a long schedule: it continues after this many events of the trace, which run as recorded.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    witness_after: Option<u64>,
+    /// The finding with the shortest schedule, after which the read is next.
+    shortest: String,
 }
 
 #[derive(Serialize)]
@@ -166,7 +162,7 @@ struct TableJson {
 
 impl ReadsJson {
     pub(super) fn new(execution: &Execution<'_>, prediction: &Prediction, reads: &Reads) -> Self {
-        let (trace, relations) = execution.parts();
+        let trace = execution.trace();
         let event = |id: EventId| EventJson::of(trace, id);
         let seen = |finding: &&Finding| {
             let (write, read, other) = triplet(finding);
@@ -182,15 +178,11 @@ impl ReadsJson {
         let place = |place: &Place<'_>| {
             let shortest = place.shortest();
             let (_, read, _) = triplet(shortest);
-            let schedule = shortest.proof.as_ref().map(|proof| &proof.witness().schedule);
-            let recorded = schedule.and_then(|schedule| Recorded::of(schedule, relations));
-            let shown = recorded.as_ref().map(|r| &r.rest).or(schedule);
             PlaceJson {
                 location: trace.tables().location(trace.event(read).location).map(str::to_string),
                 read: event(read),
                 sees: place.findings.iter().map(seen).collect(),
-                witness: shown.map_or_else(Vec::new, |shown| shown.iter().map(EventId::number).collect()),
-                witness_after: recorded.as_ref().map(|r| r.after),
+                shortest: id(trace, shortest),
             }
         };
         let verdict = match reads {
