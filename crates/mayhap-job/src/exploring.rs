@@ -214,7 +214,7 @@ impl Work<'_> {
 
     /// Tells how far the exploration is, if it is time to or `always`.
     fn tell_how_far(&mut self, progress: &mut Progress, explorer: &Explorer, always: bool) {
-        if let Some(explored) = progress.to_tell(explorer, always) {
+        if let Some(explored) = progress.news(explorer, always) {
             (self.tell)(Stage::Exploring(&explored));
         }
     }

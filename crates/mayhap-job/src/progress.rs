@@ -64,8 +64,8 @@ impl Progress {
         Progress { started, before: 0.0, limit, runs: 0, failures: 0, alike, curve, elsewhere, outputs, told, told_at }
     }
 
-    /// How far it is, if that is to be told now; `always`: in any case.
-    pub(super) fn to_tell(&mut self, explorer: &Explorer, always: bool) -> Option<Explored> {
+    /// How far it is, if that is to be told now or `always`.
+    pub(super) fn news(&mut self, explorer: &Explorer, always: bool) -> Option<Explored> {
         if !always && self.failures == self.told.failures && self.told_at.elapsed() < TOLD {
             return None;
         }
@@ -115,14 +115,14 @@ mod tests {
         let explorer = Explorer::new(Strategy::Pct, 0, 10, false);
         let mut progress = Progress::new(Duration::from_secs(1));
         progress.runs = 1;
-        assert_eq!(progress.to_tell(&explorer, false), None);
+        assert_eq!(progress.news(&explorer, false), None);
         progress.failures = 1;
-        let told = progress.to_tell(&explorer, false).unwrap();
+        let told = progress.news(&explorer, false).unwrap();
         assert_eq!((told.schedules, told.failures, told.percent()), (1, 1, 100));
-        assert_eq!(progress.to_tell(&explorer, false), None);
-        assert_eq!(progress.to_tell(&explorer, true), Some(told));
+        assert_eq!(progress.news(&explorer, false), None);
+        assert_eq!(progress.news(&explorer, true), Some(told));
         progress.told_at -= TOLD;
-        assert_eq!(progress.to_tell(&explorer, false), Some(told));
+        assert_eq!(progress.news(&explorer, false), Some(told));
     }
 
     #[test]

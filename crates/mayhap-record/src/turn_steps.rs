@@ -313,18 +313,7 @@ impl Reader {
             Tag::NotifyAll | Tag::SemPost | Tag::SemWait | Tag::OnceDone | Tag::OnceSeen | Tag::BarrierArrive => {
                 self.put(Operation::Sync(first));
             }
-            Tag::Blocked if second == Tag::StdLocked as u64 && following(body, 2) != 0 => self.wants_mutex(first),
-            // What Rust's library waits for is seen as atomic operations.
-            Tag::Blocked if [Tag::StdLocked, Tag::Parked].iter().any(|t| *t as u64 == second) => {}
-            Tag::Blocked if [Tag::Receive, Tag::Send].iter().any(|t| *t as u64 == second) => {
-                if let Some(name) = self.channels.name(first) {
-                    self.put(Operation::Blocked(name));
-                }
-            }
-            Tag::Channel => self.channels.comes(self.thread, first, second as u8),
-            Tag::Blocked if second == Tag::WaitEnd as u64 => self.put(Operation::Wait(first)),
-            Tag::Blocked if second == Tag::Join as u64 => self.put(Operation::Blocked(0)),
-            Tag::Blocked => self.put(Operation::Blocked(first)),
+            Tag::Blocked => self.blocked(first, u8::try_from(second).ok().and_then(Tag::from_code), following(body, 2)),
             Tag::Found => {
                 if let Some(Operation::Read(_, bytes, found, _)) =
                     self.steps.last_mut().and_then(|step| step.operations.last_mut())
@@ -338,7 +327,10 @@ impl Reader {
             }
             Tag::RangeRead => self.range(Operation::Read(first, bytes(second), None, argument), second),
             Tag::RangeWrite => self.range(Operation::Write(first, bytes(second)), second),
-            Tag::Alloc => self.heap.allocate(self.thread, first, second),
+            Tag::Alloc => {
+                self.futexes.retain(|_, mutex| !(first..first.saturating_add(second)).contains(mutex));
+                self.heap.allocate(self.thread, first, second);
+            }
             Tag::Free if first != 0 => {
                 let size = self.heap.free(first).unwrap_or(1);
                 match size {
@@ -355,36 +347,60 @@ impl Reader {
             Tag::Renew if second == 0 && !body.is_empty() => self.put(Operation::Sync(first)),
             // The kernel numbers files anew in each run, so descriptors are known by their own numbers.
             Tag::Use | Tag::Close => self.put(Operation::Sync(channel::key(channel::DESCRIPTOR, second, 0))),
-            Tag::Send | Tag::HangUp if self.channels.name(first).is_some() => self.transfer(first, None, argument),
-            Tag::Receive if self.channels.name(first).is_some() => self.transfer(first, Some(second), argument),
-            // It moved less.
-            Tag::SendEnd if self.channels.name(first).is_some() => {
-                self.transfer(first, Some(following(body, 2)), argument)
-            }
             Tag::Choice => self.choice(first as u32, second as u32, following(body, 2) as u32),
             Tag::WaitEnd if self.ends_early.remove(&self.thread) => {}
             Tag::Atomic => self.atomic(argument, body),
             Tag::StdLocked if self.wants.remove(&self.thread).is_some() => {}
-            Tag::Send if self.futexes.contains_key(&first) => self.put(Operation::Sync(self.futexes[&first])),
-            Tag::Ready if self.futexes.contains_key(&first) => {}
             Tag::StdLocked | Tag::StdUnlocked | Tag::Parked | Tag::WaitBegin | Tag::WaitEnd => {
                 self.put(Operation::Unclear(UNCLEAR[0]));
             }
-            Tag::Send | Tag::Receive | Tag::Ready | Tag::HangUp | Tag::KeyedAcquire | Tag::KeyedRelease => {
-                self.put(Operation::Unclear(UNCLEAR[1]));
-            }
+            Tag::Channel => self.channels.comes(self.thread, first, second as u8),
+            Tag::Send | Tag::SendEnd | Tag::Receive | Tag::Ready | Tag::HangUp => self.hands_over(tag, argument, body),
+            Tag::KeyedAcquire | Tag::KeyedRelease => self.put(Operation::Unclear(UNCLEAR[1])),
             Tag::SignalSent | Tag::SignalTaken => self.put(Operation::Unclear(UNCLEAR[2])),
             Tag::Doubt => self.put(Operation::Unclear(UNCLEAR[3])),
             _ => {}
         }
     }
 
-    /// Something is put into a channel of the process, or so much was taken out, which is like reading how much there is.
-    fn transfer(&mut self, key: u64, taken: Option<u64>, site: u32) {
-        let Some(name) = self.channels.name(key) else { return };
-        self.put(Operation::Sync(name));
-        if taken.is_some() {
-            self.put(Operation::Read(name, 8, taken, site));
+    /// The thread cannot go on, or perhaps cannot, before this is done to an object; `is_mutex`: to a mutex of Rust's library.
+    fn blocked(&mut self, object: u64, awaited: Option<Tag>, is_mutex: u64) {
+        match awaited {
+            Some(Tag::StdLocked) if is_mutex != 0 => self.wants_mutex(object),
+            // What Rust's library waits for is seen as atomic operations.
+            Some(Tag::StdLocked | Tag::Parked) => {}
+            Some(Tag::Receive | Tag::Send) => {
+                if let Some(name) = self.channels.name(object) {
+                    self.put(Operation::Blocked(name));
+                }
+            }
+            Some(Tag::WaitEnd) => self.put(Operation::Wait(object)),
+            Some(Tag::Join) => self.put(Operation::Blocked(0)),
+            _ => self.put(Operation::Blocked(object)),
+        }
+    }
+
+    /// Something goes through a channel of the process. How much a call moved is like a value that it read.
+    fn hands_over(&mut self, tag: Tag, site: u32, body: &[u64]) {
+        let key = following(body, 0);
+        let moved = match tag {
+            Tag::Receive => Some(following(body, 1)),
+            Tag::SendEnd => Some(following(body, 2)),
+            _ => None,
+        };
+        match (self.channels.name(key), self.futexes.get(&key).copied()) {
+            (Some(name), _) if tag != Tag::Ready => {
+                self.put(Operation::Sync(name));
+                if moved.is_some() {
+                    self.put(Operation::Read(name, 8, moved, site));
+                }
+            }
+            // Threads that sleep on the word of a mutex are woken, or one was.
+            (None, Some(mutex)) if tag == Tag::Send => self.put(Operation::Sync(mutex)),
+            (None, Some(_)) if tag == Tag::Ready => {}
+            // What came of a call whose beginning was no clear step.
+            _ if tag == Tag::SendEnd => {}
+            _ => self.put(Operation::Unclear(UNCLEAR[1])),
         }
     }
 

@@ -119,6 +119,8 @@ struct Access {
 struct Run {
     sites: Sites,
     current: u32,
+    /// A second thread has been started: all before comes before what that does.
+    has_others: bool,
     threads: HashMap<u32, Thread, FixedState>,
     objects: HashMap<Object, Clock, FixedState>,
     /// What an acquire read of an atomic variable learns.
@@ -177,14 +179,18 @@ impl Run {
 
     /// An access: what it is unordered with is found.
     fn touch(&mut self, address: u64, bytes: u64, (writes, atomic): (bool, bool), pc: u64) {
+        if !self.has_others {
+            return;
+        }
         let thread = self.current;
         // Put back below: what the thread knows is needed while cells change.
         let clock = std::mem::take(&mut self.thread(thread).clock);
         let time = clock.get(thread);
         let end = address.saturating_add(bytes.clamp(1, MOST_BYTES));
         for cell in address / 8..=(end - 1) / 8 {
-            let within = (0..8).filter(|byte| (address..end).contains(&(cell * 8 + byte)));
-            let access = Access { thread, time, bytes: within.map(|byte| 1u8 << byte).sum(), writes, atomic, pc };
+            let (from, to) = (address.max(cell * 8) - cell * 8, end.min(cell * 8 + 8) - cell * 8);
+            let bytes = (0xffu16 >> (8 - (to - from)) << from) as u8;
+            let access = Access { thread, time, bytes, writes, atomic, pc };
             let before = self.cells.entry(cell).or_default();
             before.retain(|earlier| {
                 let is_known = earlier.thread == thread || earlier.time <= clock.get(earlier.thread);
@@ -224,10 +230,16 @@ impl Run {
         let (first, second) = (following(body, 0), following(body, 1));
         let pc = self.sites.get(argument).pc;
         match tag {
-            Tag::Switch => self.current = argument,
+            Tag::Switch => {
+                self.current = argument;
+                self.has_others |= argument != 0;
+            }
             Tag::Site => self.sites.define(argument, first),
             Tag::Begin => self.forget(first, second.saturating_sub(first)),
-            Tag::Fork => self.edge(self.current, first as u32),
+            Tag::Fork => {
+                self.has_others = true;
+                self.edge(self.current, first as u32);
+            }
             Tag::Join => self.edge(first as u32, self.current),
             Tag::Woken => self.edge(self.current, second as u32),
             Tag::Acquire => {
