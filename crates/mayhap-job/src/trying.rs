@@ -21,6 +21,10 @@ use crate::{Error, suggest};
 
 /// The most candidates of one trace and kind that are tried.
 const MOST: usize = 6;
+/// In longer traces reads that can see something else are not looked for: exploring finds what they lead to, too.
+const READS_IN: usize = 1 << 18;
+/// What looking for them may take.
+const READS_EFFORT: u64 = 20_000_000;
 
 impl Work<'_> {
     /// Tries what a trace does not imply, unless it is only looked at for its races.
@@ -65,7 +69,29 @@ impl Work<'_> {
                 harm.is_some()
             })?;
         }
-        Ok(())
+        self.try_reads(recording, execution, options)
+    }
+
+    /// Tries reads that can see another write, which are no bugs by themselves: under locks they may lead to a crash that no race shows.
+    fn try_reads(
+        &mut self,
+        recording: &Recording,
+        execution: &Arc<Execution<'static>>,
+        options: &predict::Options,
+    ) -> Result<(), Error> {
+        let is_wanted = options.kinds.contains(&Kind::Order) && !options.kinds.contains(&Kind::Nondeterminism);
+        if !is_wanted || execution.trace().len() > READS_IN {
+            return Ok(());
+        }
+        let kinds = vec![Kind::Nondeterminism];
+        let reads = predict::Options { kinds, effort: Some(READS_EFFORT), ..options.clone() };
+        self.try_all(recording, execution, reads, |work, finding| {
+            let harm = work.harmful.remove(&finding.id);
+            let is_bug =
+                harm.is_some_and(|e| matches!(e, Effect::Crash { .. } | Effect::Memory(_) | Effect::Exit { .. }));
+            finding.graded(is_bug);
+            is_bug
+        })
     }
 
     /// Replays what is found with these options and new, and reports what `is_bug` says yes to.

@@ -4,6 +4,7 @@
 //! waits. Between the moment the lock is taken and its record no other thread can record anything of the same lock.
 
 use libc::{EBUSY, EOWNERDEAD, ETIMEDOUT, c_int, c_void, clockid_t, timespec};
+use mayhap_wire::channel::orphan;
 use mayhap_wire::ring::{Tag, choice};
 
 use crate::hook::Hook;
@@ -128,6 +129,9 @@ pub(crate) fn take(
                 hook.record(Tag::Tried, pc, &[is_timed.into()]);
             }
             hook.record(tag, pc, &[lock as u64]);
+            if result == EOWNERDEAD {
+                hook.record(Tag::Ready, pc, &[orphan(lock as u64), 0]);
+            }
             hook.sync_point();
         }
         EBUSY | ETIMEDOUT => hook.record(Tag::Failed, pc, &[lock as u64, result as u64, tag as u64]),
@@ -173,6 +177,9 @@ pub(crate) fn retake(hook: &mut Hook, lock: Lock, pc: u64) -> c_int {
     }
     if result == 0 || result == EOWNERDEAD {
         hook.record(Tag::Acquire, pc, &[lock as u64]);
+    }
+    if result == EOWNERDEAD {
+        hook.record(Tag::Ready, pc, &[orphan(lock as u64), 0]);
     }
     result
 }

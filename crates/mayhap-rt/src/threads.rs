@@ -6,6 +6,7 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use libc::{c_int, c_void, pthread_attr_t, pthread_t, timespec};
+use mayhap_wire::channel::{flag, orphan};
 use mayhap_wire::ring::{Tag, state};
 
 use crate::hook::{self, Hook};
@@ -431,7 +432,9 @@ fn release_robust(hook: &Hook) {
         if place == head as usize || place == 0 {
             return;
         }
-        hook.record(Tag::Release, 0, &[place.wrapping_add_signed(list.offset) as u64]);
+        let mutex = place.wrapping_add_signed(list.offset) as u64;
+        hook.record(Tag::Send, 0, &[orphan(mutex), 0, 0, flag::WITHIN]);
+        hook.record(Tag::Release, 0, &[mutex]);
         // SAFETY: an entry of the list, which only this thread changes.
         entry = unsafe { *(place as *const usize) };
     }

@@ -34,6 +34,10 @@ pub const STREAM_LOCK: u8 = 13;
 pub const DESCRIPTOR: u8 = 14;
 /// An ordinary file.
 pub const FILE: u8 = 15;
+/// A descriptor's registration with an epoll instance.
+pub const REGISTRATION: u8 = 16;
+/// A robust mutex whose owner has died.
+pub const ORPHAN: u8 = 17;
 
 /// A signal that any thread of the process may get.
 pub const PROCESS: u64 = u64::MAX;
@@ -60,6 +64,8 @@ pub mod flag {
     pub const UNMEASURED: u64 = 16;
     /// Threads that sleep on a word are woken, or were.
     pub const WAKES: u64 = 32;
+    /// Only threads of this process can notice.
+    pub const WITHIN: u64 = 64;
 }
 
 /// Returns a key for two numbers of the kernel's.
@@ -73,6 +79,11 @@ pub const fn key(kind: u8, a: u64, b: u64) -> u64 {
         rounds += 1;
     }
     x ^ x >> 32 | 1 << 63
+}
+
+/// Returns the key of what stands for the death of a robust mutex's owner: whoever is told of it comes after it.
+pub const fn orphan(mutex: u64) -> u64 {
+    key(ORPHAN, mutex, 0)
 }
 
 /// What a recording could not see into.

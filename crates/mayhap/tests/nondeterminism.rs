@@ -98,3 +98,25 @@ fn reports_agree_however_many_workers_there_are() {
         assert!(!finding["witness"].as_array().unwrap().is_empty());
     }
 }
+
+#[test]
+fn a_read_under_locks_is_reported_by_run_if_another_value_leads_to_a_crash() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nondeterminism/mode_between.c");
+    let folder = tempfile::tempdir().unwrap();
+    let run = |bad: &str| {
+        let bad = format!("-DBAD={bad}");
+        let built =
+            mayhap_in(folder.path(), &["cc", "-O1", "-g", "-pthread", &bad, source.to_str().unwrap(), "-o", "program"]);
+        assert_eq!(built.code, Some(0), "{}", built.stderr);
+        // The recorded run is one in which the reader comes last; what exploring comes to does not count here.
+        mayhap_in(folder.path(), &["run", "--format", "json", "--rounds", "1", "--explore", "0", "--", "./program"])
+    };
+    let found = run("2");
+    assert_eq!(found.code, Some(1), "{}{}", found.stdout, found.stderr);
+    let findings = json(&found)["findings"].as_array().unwrap().clone();
+    let reads = |f: &&Value| f["kind"] == "nondeterminism" && f["verdict"] == "confirmed" && f["severity"] == "error";
+    assert_eq!(findings.iter().filter(reads).count(), 1, "{findings:#?}");
+    // The same read may see the same values, and bears them.
+    let correct = run("4");
+    assert_eq!(correct.code, Some(0), "{}{}", correct.stdout, correct.stderr);
+}

@@ -124,6 +124,8 @@ fn noun(kind: u8) -> &'static str {
         channel::FUTEX => "futex",
         channel::LIBRARY => "loaded library",
         channel::SERVICE => "thread of the C library",
+        channel::REGISTRATION => "epoll registration",
+        channel::ORPHAN => "robust mutex",
         _ => "channel",
     }
 }
@@ -232,7 +234,9 @@ impl Lowering {
     pub(super) fn sent(&mut self, site: u32, body: &[u64]) -> Result<(), NameError> {
         let &[key, amount, mark, flags] = body else { return Ok(()) };
         if !self.facts.received.contains(&key) {
-            self.other_process(Role::Releases);
+            if flags & flag::WITHIN == 0 {
+                self.other_process(Role::Releases);
+            }
             return Ok(());
         }
         if flags & flag::WAKES != 0 {

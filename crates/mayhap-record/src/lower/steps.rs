@@ -64,7 +64,12 @@ pub(crate) struct Steps {
     nth: Vec<u32>,
     allocations: HashMap<(u16, u64), u32, FixedState>,
     blocks: HashMap<usize, u64, FixedState>,
+    /// Which variables of modules are places of a [`TABLES`].
+    in_tables: HashMap<u64, bool, FixedState>,
 }
+
+/// Tables of libraries in which the address of something else says which place is used: another one in another run.
+const TABLES: [&str; 1] = ["std::__detail::__waiter_pool_base::_S_for("];
 
 #[derive(Clone, Copy)]
 struct Lane {
@@ -159,6 +164,12 @@ impl Steps {
             Some(place) => place.object(address),
             None => self.look_up(view, address),
         }
+    }
+
+    /// Which variable is used there differs from run to run.
+    fn is_in_table(&mut self, view: &View<'_>, address: u64) -> bool {
+        let name = || view.symbols.data(address).unwrap_or_default();
+        *self.in_tables.entry(address).or_insert_with(|| TABLES.iter().any(|table| name().starts_with(table)))
     }
 
     #[cold]
@@ -301,7 +312,10 @@ impl Steps {
                 if let Some((kind, _, bytes)) = split_atomic(second) {
                     (outcome, size) = (kind as u8, bytes);
                 }
-                self.object(view, first)
+                match self.object(view, first) {
+                    Object { class: class::GLOBAL, .. } if self.is_in_table(view, first) => Object::default(),
+                    object => object,
+                }
             }
             Tag::Renew if events > 0 => self.object(view, first),
             Tag::RangeRead | Tag::RangeWrite | Tag::Free | Tag::Unmap if events > 0 => {

@@ -5,11 +5,11 @@
 use core::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use libc::{c_int, epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
-use mayhap_wire::channel::{doubt, flag};
+use mayhap_wire::channel::{self, doubt, flag, key};
 use mayhap_wire::ring::{MAX_FOLLOWING, Tag};
 
 use super::descriptors::{self, Descriptor};
-use super::{Channel, Wait, errno, fails, own, wait_until_ready};
+use super::{Channel, Form, Wait, errno, fails, own, wait_until_ready};
 use super::{lives, signals};
 use crate::blocking::leave;
 use crate::hook::Hook;
@@ -300,9 +300,22 @@ pub(crate) unsafe extern "C-unwind" fn make_poll_with(f: c_int) -> c_int {
     makes_poll(|| unsafe { libc_::epoll_create1(f) })
 }
 
+/// What stands for a descriptor's registration with an epoll instance.
+fn registration(instance: u64, fd: c_int) -> Channel {
+    Channel { key: key(channel::REGISTRATION, instance, fd as u64), form: Form::Latest }
+}
+
 pub(crate) unsafe extern "C-unwind" fn change_poll(e: c_int, o: c_int, f: c_int, v: *mut epoll_event) -> c_int {
-    lives::uses(e, tls::caller());
+    let pc = tls::caller();
+    lives::uses(e, pc);
     let hook = Hook::enter_outermost();
+    // What is found ready from here on may be so because of this: a descriptor is reported once it is registered, and one that
+    // is reported only once is reported again.
+    if let (Some(hook), Descriptor::Poll(instance)) = (&hook, Descriptor::of(e))
+        && o != libc::EPOLL_CTL_DEL
+    {
+        hook.record(Tag::Send, pc, &[registration(instance, f).key, 0, 0, flag::WITHIN]);
+    }
     // SAFETY: the caller's own arguments.
     let result = unsafe { libc_::epoll_ctl(e, o, f, v) };
     if let (0, Descriptor::Poll(instance), Some(_)) = (result, Descriptor::of(e), &hook) {
@@ -332,7 +345,9 @@ fn look_at_events(e: c_int, v: *const epoll_event, result: impl Fn() -> usize) -
                 entry.instance.load(Ordering::Relaxed) == instance && entry.data.load(Ordering::Relaxed) == data
             });
             for entry in mine {
-                found.descriptor(entry.fd.load(Ordering::Relaxed) as c_int - 1, events as c_int, waited);
+                let fd = entry.fd.load(Ordering::Relaxed) as c_int - 1;
+                found.add(Some(registration(instance, fd)), 0);
+                found.descriptor(fd, events as c_int, waited);
             }
         }
     }
