@@ -26,7 +26,7 @@ use tool::{SLOW, Tool};
 #[derive(Debug, Parser)]
 #[command(name = "mayhap-bench", version)]
 struct Args {
-    /// growth, kinds, ipa, ipa-cost, wcp, nondeterminism, polygraph, seqcheck, peers, slowdown, explore
+    /// growth, kinds, ipa, ipa-cost, wcp, nondeterminism, polygraph, seqcheck, peers, slowdown, explore, java
     tables: Vec<String>,
 
     /// Smaller inputs, for a first look
@@ -74,7 +74,7 @@ impl Bench {
 /// One table: its name, what makes it, and its share of the time in percent.
 type Maker = (&'static str, fn(&mut Bench) -> Result<(), String>, u32);
 
-const TABLES: [Maker; 11] = [
+const TABLES: [Maker; 12] = [
     // First: a process counts the memory of the one that started it as its own, and other tables need much here.
     ("growth", tables::growth::make, 42),
     ("kinds", tables::kinds::make, 10),
@@ -87,6 +87,7 @@ const TABLES: [Maker; 11] = [
     ("peers", tables::peers::make, 20),
     ("slowdown", tables::slowdown::make, 8),
     ("explore", tables::explore::make, 40),
+    ("java", tables::java::make, 4),
 ];
 
 fn run(args: Args) -> Result<(), String> {

@@ -3,6 +3,7 @@
 pub(crate) mod explore;
 pub(crate) mod growth;
 pub(crate) mod ipa;
+pub(crate) mod java;
 pub(crate) mod kinds;
 pub(crate) mod nondeterminism;
 pub(crate) mod peers;
