@@ -330,9 +330,9 @@ mod tests {
 
     #[test]
     fn rows_of_other_traces_are_other_rows() {
-        let mut other = schedules(&[1, 2], &[0, 1]);
+        let mut other = schedules(&[4, 5], &[0, 1]);
         other.objects[0] = "y".to_string();
-        let report = report(vec![Some(schedules(&[1, 2], &[1, 0])), Some(other)]);
+        let report = report(vec![Some(schedules(&[4, 5], &[1, 0])), Some(other)]);
         let text = serde_json::to_string(&report).unwrap();
         assert_eq!(Report::parse(text.as_bytes()).unwrap(), report);
     }
