@@ -79,7 +79,10 @@ impl Work<'_> {
         execution: &Arc<Execution<'static>>,
         options: &predict::Options,
     ) -> Result<(), Error> {
-        let is_wanted = options.kinds.contains(&Kind::Order) && !options.kinds.contains(&Kind::Nondeterminism);
+        // Where the user asks for certain kinds, others are none of them.
+        let usual = [Kind::UseAfterFree, Kind::Race, Kind::Deadlock, Kind::Atomicity, Kind::Order];
+        let is_wanted =
+            usual.iter().all(|kind| options.kinds.contains(kind)) && !options.kinds.contains(&Kind::Nondeterminism);
         if !is_wanted || execution.trace().len() > READS_IN {
             return Ok(());
         }
