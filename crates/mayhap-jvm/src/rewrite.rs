@@ -162,13 +162,9 @@ fn method(file: &mut ClassFile<'_>, index: usize, contents: &[u8], number: &mut 
     let mut edits = Vec::new();
     let mut branches = Branches::new(!is_static && !stores_this(code.bytes, &starts));
     for &at in &starts {
-        if labels[at] {
-            work.branched = true;
-            branches.joins();
-        }
         let opcode = code.bytes[at];
-        let (before, after) = branches.at(code.bytes, at);
-        work.branched |= before;
+        let (before, after) = branches.at(code.bytes, at, labels[at]);
+        work.branched |= labels[at] || before;
         let mut edit = work.edit(code.bytes, at)?;
         if matches!(opcode, op::IRETURN..=op::RETURN) {
             if name == "<clinit>" {

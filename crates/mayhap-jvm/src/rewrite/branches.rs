@@ -30,13 +30,11 @@ impl Branches {
         Branches { top: Top::Unknown, has_this }
     }
 
-    /// Other instructions may lead here.
-    pub(super) fn joins(&mut self) {
-        self.top = Top::Unknown;
-    }
-
-    /// Whether the instruction may be left for another place by what was read before it, and after it.
-    pub(super) fn at(&mut self, code: &[u8], at: usize) -> (bool, bool) {
+    /// Whether the instruction may be left for another place by what was read before it, and after it. `joins`: other instructions may lead to it.
+    pub(super) fn at(&mut self, code: &[u8], at: usize, joins: bool) -> (bool, bool) {
+        if joins {
+            self.top = Top::Unknown;
+        }
         let opcode = code[at];
         let is_access =
             matches!(opcode, op::GETFIELD | op::PUTFIELD | op::IALOAD..=op::SALOAD | op::IASTORE..=op::SASTORE);
@@ -81,7 +79,7 @@ mod tests {
     /// What comes before each instruction of a method that has an object.
     fn before(code: &[&[u8]]) -> Vec<bool> {
         let mut branches = Branches::new(true);
-        code.iter().map(|instruction| branches.at(instruction, 0).0).collect()
+        code.iter().map(|instruction| branches.at(instruction, 0, false).0).collect()
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::ffi::OsStr;
 
 use mayhap_symbols::Module;
 
-use super::packing::COMPRESSED;
-
+/// The tag of a piece that is compressed: none of those of packed pieces.
+pub(super) const COMPRESSED: u8 = 5;
 /// Units of such a program that are kept until they are compressed together: a piece by itself knows nothing of those before.
 pub(super) const TOGETHER: usize = 1 << 18;
 /// How hard zstd tries.

@@ -56,7 +56,6 @@ pub(super) const QUARTERS: u8 = 1;
 pub(super) const NIBBLES: u8 = 2;
 pub(super) const BYTES: u8 = 3;
 pub(super) const RUN: u8 = 4;
-pub(super) const COMPRESSED: u8 = 5;
 pub(super) const MIXED: u8 = 0x10;
 
 /// Bits of bytes.

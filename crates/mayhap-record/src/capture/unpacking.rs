@@ -2,11 +2,10 @@
 
 use mayhap_wire::ring::{access_word, unit};
 
-use crate::capture::compression::decompress;
+use crate::capture::compression::{COMPRESSED, decompress};
 use crate::capture::deltas::Lasts;
 use crate::capture::packing::{
-    BYTES, COMPRESSED, FIFTEENS, GROUP, Known, LOWS, MIXED, MOST, NIBBLES, PLACES, QUARTERS, RUN, THREES, cell,
-    is_access,
+    BYTES, FIFTEENS, GROUP, Known, LOWS, MIXED, MOST, NIBBLES, PLACES, QUARTERS, RUN, THREES, cell, is_access,
 };
 
 /// Unpacks pieces of units, which follow one another unless the caller says otherwise.
