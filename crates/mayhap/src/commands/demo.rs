@@ -47,7 +47,7 @@ const IN_JAVA: Bank = Bank {
     file: "Bank.java",
     source: include_str!("../../demo/Bank.java"),
     plain_runs: 10,
-    made: "`javac` compiled it as ever: classes are made ready for recording when they are loaded.",
+    made: "`javac` compiled it unchanged: classes are made ready for recording when they are loaded.",
     own: "mayhap java -cp classes Main\n    mayhap run -- mvn test -DargLine=\"$(mayhap java --agent)\"",
     again: "mayhap demo --java --keep DIR",
 };
