@@ -25,14 +25,15 @@
 //! Cost: one solve a repair, so exponential in the events that are decided, bounded by the budget.
 
 use mayhap_trace::{ConditionKind, EventId, Op, ThreadId, VarId};
-use mayhap_witness::{IncrementalChecker, Model, Rejection, Schedule, Why};
+use mayhap_witness::{Model, Rejection, Schedule, Why};
 
 use crate::budget::{Remaining, Spent};
 use crate::context::Context;
 use crate::demands::Pairing;
+use crate::judge::Judge;
 use crate::problem::{Problem, Repair, Supplier};
 use crate::slice::Query;
-use crate::solver::{Judge, Solved, Solver};
+use crate::solver::{Solved, Solver};
 use crate::verdict::{Refutation, Rung};
 
 /// Repairs that are tried before it is asked which of them refutations use: most searches end before.
@@ -98,7 +99,7 @@ impl Solver<'_, '_> {
         query: &Query,
         model: Model,
         remaining: &mut Remaining,
-        judge: &mut Judge<'_>,
+        judge: &mut dyn Judge,
     ) -> Solved {
         let mut problem = Problem::new(self.context, query, model, Pairing::Open);
         let mut levels = Levels::default();
@@ -111,11 +112,11 @@ impl Solver<'_, '_> {
                     first.get_or_insert(refutation);
                     self.explain_repairs(&problem, query, remaining, tried)
                 }
-                Solved::Schedule(schedule, rung) => match judge(&schedule) {
+                Solved::Schedule(schedule, rung) => match judge.judge(&schedule) {
                     Ok(()) => return Solved::Schedule(schedule, rung),
                     Err(rejection) => {
                         attempt_may_succeed |= self.may_succeed_unnoticed(model, &rejection);
-                        let Some(repairs) = self.ways_to_serve(&problem, &schedule, &rejection) else {
+                        let Some(repairs) = self.ways_to_serve(&problem, &schedule, &rejection, judge) else {
                             return Solved::Rejected(rejection);
                         };
                         levels.open(&problem, repairs)
@@ -182,9 +183,15 @@ impl Solver<'_, '_> {
     }
 
     /// The ways to serve the event that a schedule does not serve; `None` if the schedule is wrong in another way.
-    fn ways_to_serve(&mut self, problem: &Problem, schedule: &Schedule, rejection: &Rejection) -> Option<Vec<Repair>> {
+    fn ways_to_serve(
+        &self,
+        problem: &Problem,
+        schedule: &Schedule,
+        rejection: &Rejection,
+        judge: &mut dyn Judge,
+    ) -> Option<Vec<Repair>> {
         let event = match rejection.why {
-            Why::BranchAfterChangedRead(_) => self.first_changed(problem.model, schedule)?,
+            Why::BranchAfterChangedRead(_) => self.first_changed(schedule, judge)?,
             // A read that the target would leave free, if its thread did not go on.
             Why::GoesOnAfterChangedRead(read) => read,
             Why::WrongWrite { .. } | Why::AttemptMaySucceed | Why::NoWakeUp | Why::NothingToTake => rejection.event?,
@@ -212,23 +219,8 @@ impl Solver<'_, '_> {
 
     /// The first event that changes its thread although it must not. What it reads is clean, since changes that come
     /// earlier were allowed to be; so it is this event that is not served, not one before it.
-    fn first_changed(&mut self, model: Model, schedule: &Schedule) -> Option<EventId> {
-        let context = self.context;
-        let mut checker = IncrementalChecker::new(context.execution, model);
-        for event in schedule.iter() {
-            let thread = ThreadId::at(context.thread(event));
-            let before = checker.is_changed(thread);
-            let ran = checker.run(event);
-            if context.trace.event(event).op == Op::Read
-                && !before
-                && checker.is_changed(thread)
-                && context.rank(event) < self.region.strict[thread.index()]
-            {
-                return Some(event);
-            }
-            ran.ok()?;
-        }
-        None
+    fn first_changed(&self, schedule: &Schedule, judge: &mut dyn Judge) -> Option<EventId> {
+        judge.first_change(schedule, &|event| self.context.rank(event) < self.region.strict[self.context.thread(event)])
     }
 }
 

@@ -22,6 +22,7 @@ pub mod exact;
 pub mod explain;
 mod guide;
 pub mod ipa;
+mod judge;
 mod keyed_lists;
 mod learn;
 mod linearise;

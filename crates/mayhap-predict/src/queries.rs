@@ -3,6 +3,7 @@
 use mayhap_witness::{Checker, Model, Target, Witness};
 
 use crate::budget::Remaining;
+use crate::judge::Kernel;
 use crate::slice::Query;
 use crate::solver::{Solved, Solver};
 use crate::verdict::{Undecided, Verdict};
@@ -35,12 +36,9 @@ fn decide_query(
     model: Model,
     remaining: &mut Remaining,
 ) -> Verdict {
-    let mut accepted = None;
-    let solved = solver.solve(query, model, remaining, &mut |schedule| {
-        accepted = Some(checker.check(target, model, Witness { schedule: schedule.clone() })?);
-        Ok(())
-    });
-    let rejection = match (solved, accepted) {
+    let mut kernel = Kernel { checker: &mut *checker, target, model, accepted: None };
+    let solved = solver.solve(query, model, remaining, &mut kernel);
+    let rejection = match (solved, kernel.accepted) {
         (Solved::Refuted(refutation), _) => return Verdict::Refuted(refutation),
         (Solved::Spent(spent), _) => return spent.undecided(),
         (Solved::Schedule(_, rung), Some(checked)) => return Verdict::Proven(checked, rung),

@@ -26,6 +26,7 @@ use crate::context::Context;
 use crate::counters::EngineCounters;
 use crate::demands::Pairing;
 use crate::guide::Guide;
+use crate::judge::{Judge, Unjudged};
 use crate::learn::Learner;
 use crate::linearise::{Lineariser, Run};
 use crate::polygraph::{Builder, Plan, Polygraph};
@@ -154,7 +155,7 @@ impl<'c, 'a> Solver<'c, 'a> {
 
     /// Decides a query that is given directly, for questions that [`Target`] has no form for. No kernel checks the answer.
     pub fn decide_query(&mut self, query: &Query, model: Model, budget: &Budget) -> Answer {
-        match self.solve(query, model, &mut Remaining::new(budget), &mut |_| Ok(())) {
+        match self.solve(query, model, &mut Remaining::new(budget), &mut Unjudged) {
             Solved::Schedule(schedule, rung) => Answer::Schedule(schedule, rung),
             Solved::Refuted(refutation) => Answer::Refuted(refutation),
             Solved::Spent(_) | Solved::Rejected(_) => Answer::Spent,
@@ -200,7 +201,7 @@ impl<'c, 'a> Solver<'c, 'a> {
         query: &Query,
         model: Model,
         remaining: &mut Remaining,
-        judge: &mut Judge<'_>,
+        judge: &mut dyn Judge,
     ) -> Solved {
         self.counts.questions += 1;
         let observed = Problem::new(self.context, query, model, Pairing::Observed);
@@ -209,7 +210,7 @@ impl<'c, 'a> Solver<'c, 'a> {
             return solved;
         }
         match solved {
-            Solved::Schedule(schedule, rung) if judge(&schedule).is_ok() => Solved::Schedule(schedule, rung),
+            Solved::Schedule(schedule, rung) if judge.judge(&schedule).is_ok() => Solved::Schedule(schedule, rung),
             Solved::Spent(spent) => Solved::Spent(spent),
             _ => self.search_alternatives(query, model, remaining, judge),
         }
@@ -492,9 +493,6 @@ impl<'c, 'a> Solver<'c, 'a> {
 pub(crate) fn looking(events: u32) -> u64 {
     u64::from(events / 16)
 }
-
-/// Says what is wrong with a schedule.
-pub(crate) type Judge<'j> = dyn FnMut(&Schedule) -> Result<(), Rejection> + 'j;
 
 /// The ideal of the slice, where the query asks for no order of its own.
 fn sync_preserving(problem: &Problem, query: &Query, slice: &Slice) -> Option<Slice> {

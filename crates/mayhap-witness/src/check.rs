@@ -78,8 +78,8 @@ impl Snapshot {
 /// let checker = Checker::new(&trace, &relations);
 /// ```
 pub struct Checker<'a> {
-    rules: Rules<'a>,
-    state: State,
+    pub(crate) rules: Rules<'a>,
+    pub(crate) state: State,
     checkpoints: Checkpoints<Snapshot>,
 }
 
@@ -97,23 +97,35 @@ impl<'a> Checker<'a> {
         let whole = |why| Rejection { step: None, event: None, why };
         target.validate(self.rules.execution).map_err(|e| whole(Why::BadTarget(e)))?;
         let schedule = &witness.schedule;
+        let (observed, saved) = self.begin(schedule);
+        let verdict = self.run(target, model, schedule, observed, saved).and_then(|()| {
+            let place = |event| schedule.position(event);
+            let reached = reached(&self.rules, &self.state, target, &place, || schedule.iter());
+            reached.map_err(|what| whole(Why::TargetNotReached(what)))
+        });
+        self.end(schedule, saved);
+        verdict.map(|()| Checked { target: target.clone(), model, witness })
+    }
+
+    /// Takes the state after the first steps of a schedule from a checkpoint. Returns how far the schedule begins as the observed
+    /// run did, and how many steps those are.
+    pub(crate) fn begin(&mut self, schedule: &Schedule) -> (usize, usize) {
         let observed = self.observed(schedule);
         let snapshot = self.checkpoints.last_before(observed).filter(|snapshot| snapshot.begins(schedule, observed));
         let saved = snapshot.map_or(0, |snapshot| {
             self.state.clone_from(&snapshot.state);
             snapshot.steps
         });
-        let verdict = self.run(target, model, schedule, observed, saved).and_then(|()| {
-            let place = |event| schedule.position(event);
-            let reached = reached(&self.rules, &self.state, target, &place, || schedule.iter());
-            reached.map_err(|what| whole(Why::TargetNotReached(what)))
-        });
+        (observed, saved)
+    }
+
+    /// Makes the state that of the empty schedule again.
+    pub(crate) fn end(&mut self, schedule: &Schedule, saved: usize) {
         if saved > 0 {
             self.state.clear();
         } else {
             self.state.clear_after(self.rules.trace, schedule.iter());
         }
-        verdict.map(|()| Checked { target: target.clone(), model, witness })
     }
 
     /// Runs all steps but the first `saved`, and offers the states on the observed way to the checkpoints.

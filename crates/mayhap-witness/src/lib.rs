@@ -4,13 +4,14 @@
 //! a [`Checked`] may be called proven. Depends on the trace crate alone and has no `unsafe`.
 //!
 //! What is trusted: `model`, `target`, `schedule`, `values`, `state`, `happens_before` and `check`, and what the trace crate
-//! derives from a trace. `checkpoints` and `incremental` only make checking fast: what they get wrong cannot make a
+//! derives from a trace. `checkpoints`, `changes` and `incremental` only make checking fast: what they get wrong cannot make a
 //! [`Checked`]. `rejection` only words it.
 //!
 //! In: a trace with its relations, a model, a target, a schedule. Out: a [`Checked`], or the first step that is not allowed and why.
 //! This crate must never know engines, files, or options.
 #![forbid(unsafe_code)]
 
+mod changes;
 mod check;
 mod checkpoints;
 mod happens_before;

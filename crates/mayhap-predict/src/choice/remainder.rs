@@ -10,11 +10,12 @@
 use std::sync::OnceLock;
 
 use mayhap_trace::{EventId, Execution, Op, Trace};
-use mayhap_witness::{Checker, Model, Schedule, Target, Witness};
+use mayhap_witness::{Checker, Model, Schedule, Target};
 
 use super::answers::Plan;
 use crate::budget::Remaining;
 use crate::context::Context;
+use crate::judge::Kernel;
 use crate::slice::Query;
 use crate::solver::{Solved, Solver};
 use crate::{Budget, Rung};
@@ -112,10 +113,8 @@ impl<'t, 'a> Remainder<'t, 'a> {
         let mut remaining = Remaining::new(budget);
         let mut refuted = Rung::MustOrder;
         for query in query.clone().with_stops(context) {
-            let solved = solver.solve(&query, *model, &mut remaining, &mut |schedule| {
-                checker.check(target, *model, Witness { schedule: schedule.clone() }).map(drop)
-            });
-            match solved {
+            let mut kernel = Kernel { checker: &mut *checker, target, model: *model, accepted: None };
+            match solver.solve(&query, *model, &mut remaining, &mut kernel) {
                 Solved::Schedule(schedule, rung) => return Settled::Plan(plan(context, &schedule, rung)),
                 Solved::Refuted(refutation) => refuted = refuted.max(refutation.rung),
                 Solved::Spent(_) | Solved::Rejected(_) => return Settled::Unknown,
