@@ -37,13 +37,37 @@ function parse(text, name) {
     const sarif = Array.isArray(report?.runs) ? "; this is SARIF" : "";
     throw new Error(`${name} is not a report${sarif}: mayhap run --save FILE writes one`);
   }
-  if (report.version !== 1) {
-    throw new Error(`${name} has version ${visible(report.version)} of the format; this extension reads version 1`);
+  if (report.version !== 1 && report.version !== 2) {
+    throw new Error(`${name} has version ${visible(report.version)} of the format; this extension reads versions 1 and 2`);
   }
   if (!Array.isArray(report.findings) || !report.findings.every((finding) => Array.isArray(finding?.events))) {
     throw new Error(`${name} is damaged: its findings are incomplete`);
   }
+  if (report.version === 2) {
+    takeSchedules(report);
+  }
   return report;
+}
+
+/** Gives each finding its schedules, as in version 1: version 2 has one table of steps for all of them. */
+function takeSchedules(report) {
+  const { of = [], rows = [], ...names } = report.schedules ?? {};
+  for (const { finding, rows: recorded = [], witness = [] } of of) {
+    const own = new Set([...positions(recorded), ...positions(witness)]);
+    if (report.findings[finding]) {
+      report.findings[finding].schedules = { ...names, rows: [...own].map((row) => rows[row]).filter(Boolean) };
+    }
+  }
+}
+
+/** The numbers of a list in which `[first, last]` stands for consecutive ones. */
+function* positions(runs) {
+  for (const run of runs) {
+    const [first, last] = Array.isArray(run) ? run : [run, run];
+    for (let position = first; position <= last; position++) {
+      yield position;
+    }
+  }
 }
 
 /** The findings that count: neither suppressed nor known to the baseline. */

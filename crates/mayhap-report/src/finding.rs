@@ -317,6 +317,9 @@ pub enum Baseline {
     Known,
 }
 
+/// The role of the step that misuses memory.
+pub(crate) const MISUSE: &str = "misuse of memory";
+
 /// One event of a finding and everything known about it.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Side {

@@ -51,6 +51,24 @@ pub fn occurs(finding: &Finding, trace: &Trace) -> bool {
                 })
             })
         }
+        // The write that it saw in the recorded run, the read, and the other write, if that is not the initial value.
+        (Kind::Nondeterminism, [read, other] | [_, read, other]) if read.op == "r" => sees(trace, read, Some(other)),
+        (Kind::Nondeterminism, [_, read]) => sees(trace, read, None),
         _ => false,
     }
+}
+
+/// A read of the side's thread sees this write; `None` is the initial value.
+fn sees(trace: &Trace, read: &Side, write: Option<&Side>) -> bool {
+    let Some(thread) = trace.tables().threads.find(&read.thread) else { return false };
+    let all = || (0..trace.len()).map(EventId::at);
+    let is_write = |id: &EventId| {
+        let event = trace.event(*id);
+        event.op.word() == "w" && trace.tables().object(event.op, event.object) == read.object.as_str()
+    };
+    let is_read = |id: &EventId| trace.event(*id).thread.index() == thread && is_side(trace, *id, read);
+    all().filter(is_read).any(|id| match (all().take(id.index()).filter(is_write).last(), write) {
+        (Some(seen), Some(write)) => is_side(trace, seen, write),
+        (seen, write) => seen.is_none() && write.is_none(),
+    })
 }

@@ -55,6 +55,17 @@ test("a step is where the schedule says, which has the whole path", () => {
   assert.equal(report.placeOf("374"), undefined);
 });
 
+test("version 2 has one table of steps for all findings", () => {
+  const old = race();
+  const [row] = old.findings[0].schedules.rows;
+  const { rows, witness, ...names } = old.findings[0].schedules;
+  delete old.findings[0].schedules;
+  const elsewhere = [6, 0, "w", 0, null, null];
+  const table = { ...names, rows: [elsewhere, row], of: [{ finding: 0, rows: [], witness: [[1, 1]] }] };
+  const read = report.parse(JSON.stringify({ ...old, version: 2, schedules: table }), "x");
+  assert.equal(report.stepPlace(read.findings[0], { event: 6 }).file, "src/race.c");
+});
+
 test("sources are found in other folders", () => {
   const there = new Set(["/projects/mine/src/a.c", "/projects/mine/b.c"]);
   const sources = new report.Sources(["/projects/mine/build/out", "/projects/mine"], (file) => there.has(file));

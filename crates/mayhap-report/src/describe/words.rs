@@ -5,8 +5,7 @@ use mayhap_witness::Target;
 
 use super::Describer;
 use super::story::Told;
-use crate::finding::{Kind, Lock, ObjectKind, Side, Source};
-use crate::observed::MISUSE;
+use crate::finding::{Kind, Lock, MISUSE, ObjectKind, Side, Source};
 use crate::places::{self, actor, brief, short, spoken};
 use mayhap_symbols::is_library;
 
