@@ -100,7 +100,7 @@ impl<'a> Checker<'a> {
         let (observed, saved) = self.begin(schedule);
         let verdict = self.run(target, model, schedule, observed, saved).and_then(|()| {
             let place = |event| schedule.position(event);
-            let reached = reached(&self.rules, &self.state, target, &place, || schedule.iter());
+            let reached = reached(&self.rules, &self.state, target, &place, |step| schedule.skip(step));
             reached.map_err(|what| whole(Why::TargetNotReached(what)))
         });
         self.end(schedule, saved);
@@ -113,7 +113,7 @@ impl<'a> Checker<'a> {
         let observed = self.observed(schedule);
         let snapshot = self.checkpoints.last_before(observed).filter(|snapshot| snapshot.begins(schedule, observed));
         let saved = snapshot.map_or(0, |snapshot| {
-            self.state.clone_from(&snapshot.state);
+            self.state.restore(&snapshot.state);
             snapshot.steps
         });
         (observed, saved)
@@ -121,11 +121,7 @@ impl<'a> Checker<'a> {
 
     /// Makes the state that of the empty schedule again.
     pub(crate) fn end(&mut self, schedule: &Schedule, saved: usize) {
-        if saved > 0 {
-            self.state.clear();
-        } else {
-            self.state.clear_after(self.rules.trace, schedule.iter());
-        }
+        self.state.clear(self.rules.trace, schedule.skip(saved));
     }
 
     /// Runs all steps but the first `saved`, and offers the states on the observed way to the checkpoints.
@@ -143,7 +139,7 @@ impl<'a> Checker<'a> {
             self.rules.step(&mut self.state, model, &free, event).map_err(rejection)?;
             let place = event.index() + 1;
             if place <= observed && self.checkpoints.is_due(place) && self.state.changed.iter().all(Option::is_none) {
-                self.checkpoints.keep(Snapshot { place, steps: step, state: self.state.clone() });
+                self.checkpoints.keep(Snapshot { place, steps: step, state: self.state.saved(place) });
             }
         }
         Ok(())
@@ -205,21 +201,21 @@ fn is_blocked(rules: &Rules<'_>, state: &State, requests: &[EventId], request: E
     }
 }
 
-/// The state is the target's, or why it is not. `place` and `schedule` are of the schedule that led to it.
+/// The state is the target's, or why it is not. `place` and `since` are of the schedule that led to it: the step of an event, and
+/// the events from a step on.
 pub(crate) fn reached<I: Iterator<Item = EventId>>(
     rules: &Rules<'_>,
     state: &State,
     target: &Target,
     place: &dyn Fn(EventId) -> Option<usize>,
-    schedule: impl FnOnce() -> I,
+    since: impl FnOnce(usize) -> I,
 ) -> Result<(), String> {
     match target {
         Target::Race(a, b) => is_next(rules, state, *a).and_then(|()| is_next(rules, state, *b)),
         Target::UnorderedRace(a, b) => {
-            for event in [*a, *b] {
-                place(event).ok_or_else(|| format!("event {event} does not run"))?;
-            }
-            if happens_before::unordered(rules, state, schedule(), (*a, *b)) {
+            let runs = |event| place(event).ok_or_else(|| format!("event {event} does not run"));
+            let first = runs(*a)?.min(runs(*b)?);
+            if happens_before::unordered(rules, state, since(first), (*a, *b)) {
                 Ok(())
             } else {
                 Err(format!("one of events {a} and {b} happens before the other"))

@@ -10,8 +10,12 @@
 //! - fences: a release fence lends its clock to later atomic writes of its thread, an acquire fence takes over what earlier
 //!   atomic reads of its thread saw. A sequentially consistent fence is both. Consume counts as acquire.
 //!
-//! Writes are ordered as they run in the schedule, and every read sees the last of them. Cost: linear in the schedule, times
-//! the threads at each synchronisation.
+//! Writes are ordered as they run in the schedule, and every read sees the last of them.
+//!
+//! Whether the first of two events happens before the second depends only on what runs from the first one on: its place in its
+//! thread is in no clock before, and what was published before lends nothing that a clock without it lacks.
+//!
+//! Cost: linear in the schedule from the first event on, times the threads at each synchronisation.
 
 use std::collections::HashMap;
 
@@ -57,27 +61,28 @@ struct Clocks<'r, 'a> {
     rules: &'r Rules<'a>,
     threads: Vec<ThreadClocks>,
     /// Per lock, what its exclusive releases published, and its shared ones.
-    locks: Vec<[Clock; 2]>,
+    locks: HashMap<usize, [Clock; 2]>,
     /// Per variable, what an acquire read takes over from its last write: the clocks of the release sequences that the write is
     /// in, by the threads at their heads.
-    published: Vec<Vec<(usize, Clock)>>,
+    published: HashMap<usize, Vec<(usize, Clock)>>,
     /// Per semaphore or token, what its notifies published.
-    posted: Vec<Clock>,
+    posted: HashMap<usize, Clock>,
     /// What each notify of another condition published.
     notified: HashMap<EventId, Clock>,
 }
 
-/// Both events run in the schedule, and neither happens before the other. `end` is the state that the schedule leads to.
+/// Both events run in the schedule, and neither happens before the other. `end` is the state that the schedule leads to, and
+/// `since` its events from the first of the two on.
 pub(crate) fn unordered(
     rules: &Rules<'_>,
     end: &State,
-    schedule: impl Iterator<Item = EventId>,
+    since: impl Iterator<Item = EventId>,
     (a, b): (EventId, EventId),
 ) -> bool {
     let mut clocks = Clocks::new(rules);
     let mut woken = end.woken.iter();
     let mut first = None;
-    for id in schedule {
+    for id in since {
         let event = rules.trace.event(id);
         let (me, rank) = (event.thread.index(), rules.relations.rank(id) as u32);
         clocks.threads[me].now.raise(me, rank + 1);
@@ -85,7 +90,10 @@ pub(crate) fn unordered(
         let notify = match event.condition() {
             Some(condition) if event.op == Op::Wait => {
                 match rules.trace.tables().condition_kinds.get(condition.index()) {
-                    ConditionKind::Condition => woken.next().map(|&(_, place)| end.notify_of(condition, place)),
+                    ConditionKind::Condition => {
+                        let own = woken.by_ref().find(|(wait, _)| *wait == id);
+                        own.map(|&(_, place)| end.notify_of(condition, place))
+                    }
                     kind if kind.has_fixed_pairs() => fixed(),
                     _ => None,
                 }
@@ -104,15 +112,9 @@ pub(crate) fn unordered(
 
 impl<'r, 'a> Clocks<'r, 'a> {
     fn new(rules: &'r Rules<'a>) -> Self {
-        let tables = rules.trace.tables();
-        Clocks {
-            rules,
-            threads: vec![ThreadClocks::default(); tables.threads.len()],
-            locks: vec![[Clock::default(), Clock::default()]; tables.locks.len()],
-            published: vec![Vec::new(); tables.variables.len()],
-            posted: vec![Clock::default(); tables.conditions.len()],
-            notified: HashMap::new(),
-        }
+        let threads = vec![ThreadClocks::default(); rules.trace.tables().threads.len()];
+        let (locks, published, posted, notified) = Default::default();
+        Clocks { rules, threads, locks, published, posted, notified }
     }
 
     /// Runs an event; a wait with fixed pairs or for a condition variable comes with its notify.
@@ -128,21 +130,27 @@ impl<'r, 'a> Clocks<'r, 'a> {
                 let clock = self.threads[object].now.clone();
                 self.threads[me].now.join(&clock);
             }
-            Op::Acquire => self.locks[object].iter().for_each(|clock| self.threads[me].now.join(clock)),
-            Op::SharedAcquire => self.threads[me].now.join(&self.locks[object][0]),
-            Op::Release => self.locks[object][0].join(&self.threads[me].now),
-            Op::SharedRelease => self.locks[object][1].join(&self.threads[me].now),
+            Op::Acquire => {
+                let published = self.locks.get(&object).into_iter().flatten();
+                published.for_each(|clock| self.threads[me].now.join(clock));
+            }
+            Op::SharedAcquire => {
+                let published = self.locks.get(&object).map(|[exclusive, _]| exclusive);
+                published.into_iter().for_each(|clock| self.threads[me].now.join(clock));
+            }
+            Op::Release => self.locks.entry(object).or_default()[0].join(&self.threads[me].now),
+            Op::SharedRelease => self.locks.entry(object).or_default()[1].join(&self.threads[me].now),
             Op::Notify | Op::NotifyAll => {
                 let kind = self.rules.trace.tables().condition_kinds.get(object);
                 if kind.has_fixed_pairs() || kind == ConditionKind::Condition {
                     self.notified.insert(id, self.threads[me].now.clone());
                 } else {
-                    self.posted[object].join(&self.threads[me].now);
+                    self.posted.entry(object).or_default().join(&self.threads[me].now);
                 }
             }
             Op::Wait => {
-                let clock = notify.and_then(|notify| self.notified.get(&notify)).unwrap_or(&self.posted[object]);
-                self.threads[me].now.join(clock);
+                let clock = notify.and_then(|notify| self.notified.get(&notify)).or_else(|| self.posted.get(&object));
+                clock.into_iter().for_each(|clock| self.threads[me].now.join(clock));
             }
             Op::Read => self.read(me, object, event.flags.order()),
             Op::Write => self.write(id, me, object, event.flags),
@@ -156,14 +164,17 @@ impl<'r, 'a> Clocks<'r, 'a> {
         let ThreadClocks { now, seen, .. } = &mut self.threads[me];
         let Some(order) = order else { return };
         let clock = if order.acquires() { now } else { seen };
-        self.published[variable].iter().for_each(|(_, published)| clock.join(published));
+        self.published.get(&variable).into_iter().flatten().for_each(|(_, published)| clock.join(published));
     }
 
     fn write(&mut self, id: EventId, me: usize, variable: usize, flags: Flags) {
         let continues = self.is_read_modify_write(id, variable);
         let ThreadClocks { now, fenced, .. } = &self.threads[me];
-        let published = &mut self.published[variable];
-        let Some(order) = flags.order() else { return published.clear() };
+        let Some(order) = flags.order() else {
+            self.published.remove(&variable);
+            return;
+        };
+        let published = self.published.entry(variable).or_default();
         if !continues {
             published.retain(|&(head, _)| head == me);
         }

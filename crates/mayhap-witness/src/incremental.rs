@@ -70,7 +70,7 @@ impl<'a> IncrementalChecker<'a> {
     /// What an access of this event's variable would see next; `None` is the initial value.
     pub fn would_see(&self, event: EventId) -> Option<EventId> {
         let variable = self.rules.trace.event(event).variable();
-        variable.and_then(|variable| self.state.last_write[variable.index()].event())
+        variable.and_then(|variable| self.rules.last_write(&self.state, variable.index()).event())
     }
 
     /// The thread has read, or been forked or joined with, something that may differ from the observed run.
@@ -110,7 +110,7 @@ impl<'a> IncrementalChecker<'a> {
         let whole = |why| Rejection { step: None, event: None, why };
         target.validate(self.rules.execution).map_err(|e| whole(Why::BadTarget(e)))?;
         let place = |event: EventId| self.place[event.index()].checked_sub(1).map(|step| step as usize);
-        let reached = reached(&self.rules, &self.state, target, &place, || self.schedule.iter().copied());
+        let reached = reached(&self.rules, &self.state, target, &place, |step| self.schedule[step..].iter().copied());
         reached.map_err(|what| whole(Why::TargetNotReached(what)))
     }
 
@@ -125,7 +125,7 @@ impl<'a> IncrementalChecker<'a> {
         let thread = event.thread.index();
         Ran {
             changed: self.state.changed[thread],
-            last_write: event.variable().map(|x| self.state.last_write[x.index()]),
+            last_write: event.variable().map(|x| self.state.written(x.index())),
             began: self.state.began[thread],
             count: event.condition().map_or(0, |c| self.state.conditions[c.index()].count),
             joined: self.state.joined,
@@ -144,7 +144,7 @@ impl<'a> IncrementalChecker<'a> {
         state.joined = ran.joined;
         state.changed_before = ran.changed_before;
         if let Some(last_write) = ran.last_write {
-            state.last_write[object] = last_write;
+            state.unwrite(object, last_write);
         }
         match event.op {
             Op::Acquire => state.locks[object].owner = None,

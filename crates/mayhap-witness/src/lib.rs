@@ -3,7 +3,7 @@
 //! Nothing here searches. Engines elsewhere find schedules; only [`Checker::check`] turns one into a [`Checked`], and only
 //! a [`Checked`] may be called proven. Depends on the trace crate alone and has no `unsafe`.
 //!
-//! What is trusted: `model`, `target`, `schedule`, `values`, `state`, `happens_before` and `check`, and what the trace crate
+//! What is trusted: `model`, `target`, `schedule`, `values`, `writes`, `state`, `happens_before` and `check`, and what the trace crate
 //! derives from a trace. `checkpoints`, `changes` and `incremental` only make checking fast: what they get wrong cannot make a
 //! [`Checked`]. `rejection` only words it.
 //!
@@ -22,6 +22,7 @@ mod schedule;
 mod state;
 mod target;
 mod values;
+mod writes;
 
 pub use check::{Checked, Checker};
 pub use incremental::IncrementalChecker;

@@ -24,6 +24,7 @@ use mayhap_trace::{
     CondId, ConditionKind, Event, EventId, Execution, Flags, NONE, ObjectKind, Op, Relations, ThreadId, Trace, VarId,
 };
 
+use crate::writes::Writes;
 use crate::{KnownValues, Model, Why};
 
 /// Who holds a lock.
@@ -44,9 +45,15 @@ pub(crate) struct LastWrite {
 
 impl LastWrite {
     const INITIAL: LastWrite = LastWrite { write: NONE, clean: true };
+    /// What the observed run had written where the state begins. The initial value is always clean, so nothing else is this.
+    const OBSERVED: LastWrite = LastWrite { write: NONE, clean: false };
 
     pub(crate) fn event(self) -> Option<EventId> {
         EventId::from_cell(self.write)
+    }
+
+    fn is_observed(self) -> bool {
+        self.write == NONE && !self.clean
     }
 }
 
@@ -69,14 +76,16 @@ pub(crate) struct ConditionState {
 }
 
 /// What a schedule has led to.
-#[derive(Clone)]
 pub(crate) struct State {
+    /// The state begins where the relevant events before this place of the trace have run in observed order.
+    begin: usize,
+    /// The last write of each variable since the beginning.
+    last_write: Vec<LastWrite>,
     /// Events run, per thread.
     pub(crate) done: Vec<u32>,
     /// Per thread, the event by which it became changed.
     pub(crate) changed: Vec<Option<EventId>>,
     pub(crate) locks: Vec<LockState>,
-    pub(crate) last_write: Vec<LastWrite>,
     pub(crate) conditions: Vec<ConditionState>,
     /// Per thread that is about to wait for a condition variable, how many of its notifies ran before the wait began.
     pub(crate) began: Vec<u32>,
@@ -93,10 +102,11 @@ impl State {
         let tables = trace.tables();
         let threads = tables.threads.len();
         State {
+            begin: 0,
             done: vec![0; threads],
             changed: vec![None; threads],
             locks: vec![LockState::default(); tables.locks.len()],
-            last_write: vec![LastWrite::INITIAL; tables.variables.len()],
+            last_write: vec![LastWrite::OBSERVED; tables.variables.len()],
             conditions: vec![ConditionState::default(); tables.conditions.len()],
             began: vec![0; threads],
             woken: Vec::new(),
@@ -105,21 +115,52 @@ impl State {
         }
     }
 
-    /// What a copy takes.
+    /// What [`State::saved`] takes.
     pub(crate) fn bytes(&self) -> usize {
         self.done.len() * size_of::<(u32, Option<EventId>, u32)>()
             + self.locks.len() * size_of::<LockState>()
-            + self.last_write.len() * size_of::<LastWrite>()
             + self.conditions.iter().map(|c| size_of_val(c) + c.notifies.len() * size_of::<Notify>()).sum::<usize>()
             + self.woken.len() * size_of::<(EventId, u32)>()
     }
 
-    /// Makes the state that of the empty schedule.
-    pub(crate) fn clear(&mut self) {
-        self.locks.fill(LockState::default());
-        self.last_write.fill(LastWrite::INITIAL);
-        self.conditions.fill(ConditionState::default());
-        self.clear_threads();
+    /// The relevant events before a place of the trace, and no others, have run in observed order, and no thread is changed. Returns
+    /// the state from there on: what lies in the variables is in the trace.
+    pub(crate) fn saved(&self, place: usize) -> State {
+        State {
+            begin: place,
+            done: self.done.clone(),
+            changed: self.changed.clone(),
+            locks: self.locks.clone(),
+            last_write: Vec::new(),
+            conditions: self.conditions.clone(),
+            began: self.began.clone(),
+            woken: self.woken.clone(),
+            joined: self.joined,
+            changed_before: self.changed_before,
+        }
+    }
+
+    /// Makes the empty schedule's state a saved one.
+    pub(crate) fn restore(&mut self, saved: &State) {
+        self.begin = saved.begin;
+        self.done.clone_from(&saved.done);
+        self.changed.clone_from(&saved.changed);
+        self.locks.clone_from(&saved.locks);
+        self.conditions.clone_from(&saved.conditions);
+        self.began.clone_from(&saved.began);
+        self.woken.clone_from(&saved.woken);
+        self.joined = saved.joined;
+        self.changed_before = saved.changed_before;
+    }
+
+    /// Makes the state that of the empty schedule. Only these events have run since it began.
+    pub(crate) fn clear(&mut self, trace: &Trace, since: impl Iterator<Item = EventId>) {
+        if self.begin > 0 {
+            self.locks.fill(LockState::default());
+            self.conditions.fill(ConditionState::default());
+        }
+        self.clear_after(trace, since);
+        self.begin = 0;
     }
 
     fn clear_threads(&mut self) {
@@ -131,19 +172,28 @@ impl State {
         self.changed_before = false;
     }
 
-    /// The same for a state that only these events, and no others, led to.
-    pub(crate) fn clear_after(&mut self, trace: &Trace, events: impl Iterator<Item = EventId>) {
+    fn clear_after(&mut self, trace: &Trace, events: impl Iterator<Item = EventId>) {
         let columns = trace.columns();
         for id in events.filter(|id| id.index() < trace.len()) {
             let object = columns.objects[id.index()] as usize;
             match columns.ops[id.index()].names() {
-                ObjectKind::Variable => self.last_write[object] = LastWrite::INITIAL,
+                ObjectKind::Variable => self.last_write[object] = LastWrite::OBSERVED,
                 ObjectKind::Lock => self.locks[object] = LockState::default(),
                 ObjectKind::Condition => self.conditions[object] = ConditionState::default(),
                 ObjectKind::Thread | ObjectKind::Nothing => {}
             }
         }
         self.clear_threads();
+    }
+
+    /// What lies in a variable, as far as it was written since the beginning.
+    pub(crate) fn written(&self, variable: usize) -> LastWrite {
+        self.last_write[variable]
+    }
+
+    /// Takes back a write: what was there before.
+    pub(crate) fn unwrite(&mut self, variable: usize, before: LastWrite) {
+        self.last_write[variable] = before;
     }
 
     /// The notify that a wait for a condition variable took.
@@ -158,6 +208,7 @@ pub(crate) struct Rules<'a> {
     pub(crate) trace: &'a Trace,
     pub(crate) relations: &'a Relations,
     values: OnceLock<KnownValues>,
+    writes: OnceLock<Writes>,
     /// A step depends on the event that comes after it in its thread: some may be joined, or wait for a condition variable.
     looks_ahead: bool,
 }
@@ -167,7 +218,7 @@ impl<'a> Rules<'a> {
         let (trace, relations) = execution.parts();
         let variables = |(_, kind): (usize, ConditionKind)| kind == ConditionKind::Condition;
         let looks_ahead = !trace.columns().flags.is_empty() || trace.tables().condition_kinds.iter().any(variables);
-        Rules { execution, trace, relations, values: OnceLock::new(), looks_ahead }
+        Rules { execution, trace, relations, values: OnceLock::new(), writes: OnceLock::new(), looks_ahead }
     }
 
     /// Runs one event, or says which rule forbids it and leaves the state as it was. In `data` and `value` only `free`
@@ -244,7 +295,7 @@ impl<'a> Rules<'a> {
             return Ok(());
         }
         if is_strict(model) && !free.contains(&Some(id)) {
-            let here = state.last_write[event.object as usize].event();
+            let here = self.last_write(state, event.object as usize).event();
             return Err(Why::WrongWrite { observed: self.relations.read_from(id), here });
         }
         state.changed[event.thread.index()].get_or_insert(id);
@@ -293,7 +344,7 @@ impl<'a> Rules<'a> {
     /// The read certainly returns what it returned in the observed run.
     #[inline]
     fn is_same(&self, state: &State, model: Model, read: EventId, event: &Event) -> bool {
-        let here = state.last_write[event.object as usize];
+        let here = self.last_write(state, event.object as usize);
         if !here.clean {
             return false;
         }
@@ -376,6 +427,20 @@ impl<'a> Rules<'a> {
             let condition = &state.conditions[columns.objects[next.index()] as usize];
             state.began[thread.index()] = condition.notifies.len() as u32;
         }
+    }
+
+    /// What lies in a variable.
+    #[inline]
+    pub(crate) fn last_write(&self, state: &State, variable: usize) -> LastWrite {
+        let written = state.last_write[variable];
+        if !written.is_observed() {
+            return written;
+        }
+        if state.begin == 0 {
+            return LastWrite::INITIAL;
+        }
+        let writes = self.writes.get_or_init(|| Writes::new(self.execution));
+        writes.last_before(variable, state.begin).map_or(LastWrite::INITIAL, |write| LastWrite { write, clean: true })
     }
 
     /// Returns the next event of a thread.
