@@ -11,7 +11,7 @@
 //!
 //! Left out: far instances of a pair of locations beyond [`Limits::instances`], or beyond the [`RECENT`] latest accesses of
 //! a class; they are counted. A thread that accesses a variable in more than [`CLASSES`] ways that could race with an
-//! access is a gap in the answer.
+//! access is a gap in the answer, and so are the pairs of locations of a variable beyond [`GROUPS`].
 //! [`all_races`] leaves out nothing.
 //!
 //! Cost: O(accesses × classes that are unordered with them).
@@ -29,6 +29,8 @@ const RECENT: usize = 4;
 const _: () = assert!(FEW <= RECENT + 1);
 /// Partners of one thread that are tried with each later access.
 const CLASSES: usize = 256;
+/// Pairs of locations of one variable that are tried. One with more has no lock at thousands of places, which is one bug.
+const GROUPS: usize = 1 << 14;
 /// For how many classes of a variable the partners are stored, in words of 64; for later classes they are computed each time.
 const WORDS: usize = 16;
 
@@ -114,12 +116,15 @@ pub fn races(accesses: &SharedAccesses<'_>, limits: &Limits) -> Candidates {
     let mut classes = Classes::default();
     let mut of_threads = Threads::new(trace);
     for accesses in accesses.variables() {
+        groups.begin_variable();
         if is_protected(trace, relations, accesses, &mut of_threads) {
             continue;
         }
         if accesses.len() <= FEW {
             few_accesses::pairs(trace, relations, accesses, &mut |[a, b], places| {
-                groups.at(places).offer(&[a.event, b.event], limits.instances);
+                if let Some(group) = groups.at(places) {
+                    group.offer(&[a.event, b.event], limits.instances);
+                }
             });
             continue;
         }
@@ -127,7 +132,9 @@ pub fn races(accesses: &SharedAccesses<'_>, limits: &Limits) -> Candidates {
         for access in accesses.iter().map(|access| access.event) {
             let class = classes.enter(trace, relations, access);
             skipped += classes.pair(trace, relations, access, class, &mut |classes, other, partner| {
-                let group = groups.at([other, class].map(|class| classes.all[class as usize].place));
+                let Some(group) = groups.at([other, class].map(|class| classes.all[class as usize].place)) else {
+                    return;
+                };
                 match partner {
                     Partner::Access(partner) => group.offer(&[partner, access], limits.instances),
                     Partner::Older(count) => group.beyond += count,
@@ -136,9 +143,15 @@ pub fn races(accesses: &SharedAccesses<'_>, limits: &Limits) -> Candidates {
             classes.note(class, access);
         }
     }
-    let gap = (skipped > 0).then(|| {
+    let ways = (skipped > 0).then(|| {
         format!("{skipped} times a thread had accessed a variable in more than {CLASSES} ways, and the oldest were not paired")
     });
+    let places = (groups.left_out > 0).then(|| {
+        let left_out = groups.left_out;
+        format!("{left_out} pairs of accesses were not tried, because their variable has more than {GROUPS} pairs of locations that may race")
+    });
+    let gaps: Vec<String> = ways.into_iter().chain(places).collect();
+    let gap = (!gaps.is_empty()).then(|| gaps.join("; "));
     let group = |g: Nearest| g.into_group(Kind::Race, |e| Target::Race(e[0], e[1]));
     Candidates { groups: groups.all.into_iter().map(group).collect(), gap }
 }
@@ -150,20 +163,38 @@ struct Groups {
     by_places: Map<(u64, u64), u32>,
     /// The pair that was asked for last, and its position.
     last: Option<((u64, u64), u32)>,
+    /// How many there were before the variable that is looked at.
+    before: usize,
+    /// Pairs of accesses for which there was no group.
+    left_out: u64,
 }
 
 impl Groups {
-    fn at(&mut self, [p, q]: [u64; 2]) -> &mut Nearest {
+    fn begin_variable(&mut self) {
+        self.before = self.all.len();
+    }
+
+    /// The group of two places; `None` if the variable has too many.
+    fn at(&mut self, [p, q]: [u64; 2]) -> Option<&mut Nearest> {
         let key = (p.min(q), p.max(q));
         let group = match self.last {
             Some((last, group)) if last == key => group,
-            _ => *self.by_places.entry(key).or_insert_with(|| {
-                self.all.push(Nearest::default());
-                self.all.len() as u32 - 1
-            }),
+            _ => match self.by_places.get(&key) {
+                Some(&known) => known,
+                None if self.all.len() - self.before >= GROUPS => {
+                    self.left_out += 1;
+                    return None;
+                }
+                None => {
+                    self.all.push(Nearest::default());
+                    let new = self.all.len() as u32 - 1;
+                    self.by_places.insert(key, new);
+                    new
+                }
+            },
         };
         self.last = Some((key, group));
-        &mut self.all[group as usize]
+        Some(&mut self.all[group as usize])
     }
 }
 
@@ -425,6 +456,18 @@ mod tests {
         let cut = candidates(&ways(CLASSES + 1));
         assert_eq!(cut.groups.len(), CLASSES);
         assert!(cut.gap.is_some());
+    }
+
+    #[test]
+    fn more_pairs_of_locations_than_are_tried_are_a_gap() {
+        let accesses = |side: usize| {
+            let each = move |i: usize| format!("T{}|w(x)|a{i}\nT{}|w(x)|b{i}\n", 2 * (i % 40), 2 * (i % 40) + 1);
+            (0..side).map(each).collect::<String>()
+        };
+        let found = candidates(&accesses(400));
+        assert_eq!(found.groups.len(), GROUPS);
+        assert!(found.gap.is_some_and(|gap| gap.contains("pairs of locations")));
+        assert_eq!(candidates(&accesses(40)).gap, None);
     }
 
     #[test]
