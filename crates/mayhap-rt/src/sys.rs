@@ -1,7 +1,7 @@
 //! System calls that leave `errno` alone and bypass interposed libc functions.
 
 use core::arch::asm;
-use core::sync::atomic::AtomicU32;
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// One system call with up to six arguments; the kernel's return value, negative on error.
 ///
@@ -107,12 +107,23 @@ pub(crate) fn process_exists(pid: u32) -> bool {
     unsafe { call(libc::SYS_kill, [pid as usize, 0, 0, 0, 0, 0]) != -(libc::ESRCH as isize) }
 }
 
+/// The runtime's mappings lie here, far from all else, so that what the program maps lies where it would without them: a replay has
+/// more of them than a recorded run.
+const ASIDE: usize = 0x1100_0000_0000;
+const PAGE: usize = 4096;
+
+/// Returns where a mapping of this many bytes may lie. The kernel takes another place if this one is not free.
+pub(crate) fn aside(bytes: usize) -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(ASIDE);
+    NEXT.fetch_add(bytes.next_multiple_of(PAGE), Ordering::Relaxed)
+}
+
 /// Zeroed memory of this many bytes that is never given back; null if there is none.
 pub(crate) fn map(bytes: usize) -> *mut u8 {
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE) as usize;
     // SAFETY: a fresh anonymous mapping touches nothing.
-    let address = unsafe { call(libc::SYS_mmap, [0, bytes, protection, flags, usize::MAX, 0]) };
+    let address = unsafe { call(libc::SYS_mmap, [aside(bytes), bytes, protection, flags, usize::MAX, 0]) };
     if address < 0 { core::ptr::null_mut() } else { address as *mut u8 }
 }
 

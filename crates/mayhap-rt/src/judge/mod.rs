@@ -69,7 +69,8 @@ pub(crate) fn start(path: *const libc::c_char) {
         let (bytes, protection) = (size_of::<Judgement>(), (libc::PROT_READ | libc::PROT_WRITE) as usize);
         let fits = size >= bytes as isize;
         let shared = libc::MAP_SHARED as usize;
-        let place = if fits { sys::call(libc::SYS_mmap, [0, bytes, protection, shared, file as usize, 0]) } else { -1 };
+        let args = [sys::aside(bytes), bytes, protection, shared, file as usize, 0];
+        let place = if fits { sys::call(libc::SYS_mmap, args) } else { -1 };
         sys::call(libc::SYS_close, [file as usize, 0, 0, 0, 0, 0]);
         place
     };

@@ -48,7 +48,7 @@ pub(super) fn open(path: *const libc::c_char) {
         let size = sys::call(libc::SYS_lseek, [file as usize, 0, libc::SEEK_END as usize, 0, 0, 0]).max(0) as usize;
         if size >= size_of::<[u32; 2]>() {
             let (protection, flags) = (libc::PROT_READ as usize, libc::MAP_PRIVATE as usize);
-            let address = sys::call(libc::SYS_mmap, [0, size, protection, flags, file as usize, 0]);
+            let address = sys::call(libc::SYS_mmap, [sys::aside(size), size, protection, flags, file as usize, 0]);
             if address > 0 {
                 TURNS.store(address as *mut [u32; 2], Ordering::Relaxed);
                 let first = read_faults();
