@@ -99,6 +99,7 @@ impl Args {
             let commands = match line.trim_start() {
                 "@RECORD@" => quoted(runner.commands()),
                 "@REPORT@" => quoted(include_str!("ci/report.sh")),
+                "@COMMENT@" => quoted(include_str!("ci/comment.sh")),
                 _ => {
                     writeln!(out, "{line}")?;
                     continue;
