@@ -359,9 +359,11 @@ pub(crate) fn pack(key: &Key, outcome: &Outcome, limits: Limits) -> Result<Vec<u
     let packed = || -> io::Result<Vec<u8>> {
         let mut rest = serde_json::to_vec(&header)?;
         rest.push(b'\n');
-        let mut packed = zstd::Encoder::new(rest, LEVEL)?;
-        // The header stays readable without unpacking.
+        // The header stays readable without unpacking. JSON is written in pieces of a few bytes, each of which would be a call of the
+        // compressor.
+        let mut packed = io::BufWriter::with_capacity(1 << 16, zstd::Encoder::new(rest, LEVEL)?);
         serde_json::to_writer(&mut packed, outcome)?;
+        let packed = packed.into_inner().map_err(io::IntoInnerError::into_error)?;
         Ok(framed(RESULT, &packed.finish()?))
     };
     packed().map_err(|error| Error::Setting(error.to_string()))

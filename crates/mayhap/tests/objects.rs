@@ -113,8 +113,9 @@ fn a_server_of_another_make_gives_the_same() {
     let large = ["generate", "-o", "traces/large.mhp", "--events", "60k", "--threads", "4", "--races", "4"];
     assert_eq!(mayhap_in(folder.path(), &large).code, Some(0));
     let server = moto::Moto::start(&python, folder.path());
-    let asked =
-        |place: &str, store: &str, more: &[&str]| [&["corpus", place, "-j", "2", "--store", store], more].concat();
+    fn asked<'a>(place: &'a str, store: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+        [&["corpus", place, "-j", "2", "--store", store], more].concat()
+    }
     for (name, window) in [("whole", "0"), ("windows", "2k")] {
         let (here, there) = (format!("{name}-here.json"), format!("{name}-there.json"));
         let alone = mayhap_in(folder.path(), &asked("traces", name, &["--window", window, "--save", &here]));
