@@ -26,7 +26,11 @@ pub struct Args {
     shards: u32,
 
     /// Command that installs mayhap on a machine of the CI service
-    #[arg(long, value_name = "COMMAND", default_value = "cargo install --git https://github.com/OWNER/mayhap mayhap")]
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        default_value = "cargo install --git https://github.com/OWNER/mayhap mayhap && mayhap setup"
+    )]
     install: String,
 }
 

@@ -9,8 +9,8 @@
 set -euo pipefail
 
 record() {
-  # What is there is of tests that may be gone. Results stay: what they are of is known by its contents.
-  rm -rf traces stores/*/manifest-*
+  # What is there is of an earlier round, whose tests and shards may have been others.
+  rm -rf traces stores
   @RECORD@
 }
 
