@@ -264,13 +264,21 @@ def main():
     # What Ray prints is not an answer.
     answers, sys.stdout = sys.stdout, sys.stderr
     try:
+        import ray  # noqa: F401
+
         driver = Driver(opening)
+        nodes = [node["Resources"] for node in driver.ray.nodes() if node["Alive"]]
+        memory = [int(node.get("memory", 0)) for node in nodes]
         ready = {
-            "processors": int(driver.ray.cluster_resources().get("CPU", 0)),
-            "nodes": len([node for node in driver.ray.nodes() if node["Alive"]]),
+            "processors": int(sum(node.get("CPU", 0) for node in nodes)),
+            "nodes": len(nodes),
+            "memory": sum(memory),
+            "largest": max(memory, default=0),
             "folder": driver.folder,
         }
-    except ImportError:
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
         ready = {"error": f"{sys.executable} has no Ray: pip install ray, or name another Python in MAYHAP_PYTHON"}
     except Exception as error:
         ready = {"error": f"{type(error).__name__}: {error}".strip().splitlines()[0]}

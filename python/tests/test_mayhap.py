@@ -78,6 +78,19 @@ def test_the_arrow_table_says_what_the_text_says(trace, tmp_path):
         assert (rest[0] if rest else None) == row["location"]
 
 
+def test_ten_million_events_are_a_table_within_a_second(tmp_path):
+    pytest.importorskip("pyarrow")
+    large = mayhap.generate(tmp_path / "l.mhp", events=10_000_000, threads=8, seed=1)
+    times = []
+    for _ in range(3):
+        began = time.perf_counter()
+        table = large.to_arrow()
+        times.append(time.perf_counter() - began)
+    assert table.num_rows == 10_000_000
+    print("seconds:", *(f"{seconds:.2f}" for seconds in times))
+    assert min(times) < 1, times
+
+
 def test_duckdb_polars_and_pandas_read_traces(trace):
     pytest.importorskip("pyarrow")
     events = trace.to_arrow()

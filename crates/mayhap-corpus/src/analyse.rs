@@ -20,7 +20,18 @@ pub type Suggest<'a> = &'a dyn Fn(&Path, &Target, Model, bool) -> String;
 /// What stands for the path in a result: traces of the same contents, wherever they are, have one result.
 pub(crate) const PLACE: &str = "<trace>";
 
-/// Analyses one trace, or a share of its windows. A recording becomes a trace first. The report names no path.
+/// Makes a trace of a recording, in its place. Returns what is to be said of it; nothing if the file is no recording.
+pub(crate) fn finish(path: &Path) -> Result<Vec<String>, Outcome> {
+    if !mayhap_record::is_unfinished(path) {
+        return Ok(Vec::new());
+    }
+    match mayhap_record::finish(path, &mut |_| {}) {
+        Ok(recording) => Ok(recording.notes),
+        Err(error) => Err(failed(without(path, error.to_string()))),
+    }
+}
+
+/// Analyses one trace, or a share of its windows. The report names no path.
 pub fn analyse(
     path: &Path,
     share: Option<[u64; 2]>,
@@ -34,17 +45,21 @@ pub fn analyse(
         }
         None => report(path, settings, threads, suggest).map(|report| Outcome::Report(Box::new(report))),
     };
-    done.unwrap_or_else(|reason| match is_lack_of_memory(&reason) {
+    done.unwrap_or_else(failed)
+}
+
+fn failed(reason: String) -> Outcome {
+    match is_lack_of_memory(&reason) {
         true => Outcome::Failed(Failed { how: How::OutOfMemory, reason }),
         false => Outcome::Failed(Failed::damaged(reason)),
-    })
+    }
 }
 
 /// The report of a trace, from all shares of its windows.
 pub(crate) fn of_shares(path: &Path, shares: Vec<Windows>, settings: &Settings) -> Outcome {
     match prediction::of_windows(shares, settings.window) {
         Some(mut report) => {
-            finish(path, settings, &mut report);
+            complete(path, settings, &mut report);
             Outcome::Report(Box::new(report))
         }
         None => Outcome::Failed(Failed::damaged(NO_EVENTS)),
@@ -60,10 +75,6 @@ fn is_lack_of_memory(reason: &str) -> bool {
 
 fn report(path: &Path, settings: &Settings, threads: usize, suggest: Suggest<'_>) -> Result<Report, String> {
     let mut notes = Vec::new();
-    if mayhap_record::is_unfinished(path) {
-        let recording = mayhap_record::finish(path, &mut |_| {}).map_err(|error| without(path, error.to_string()))?;
-        notes.extend(recording.notes);
-    }
     let mut report = match settings.window {
         0 => whole(path, settings, threads, suggest, &mut notes)?,
         size => {
@@ -71,13 +82,13 @@ fn report(path: &Path, settings: &Settings, threads: usize, suggest: Suggest<'_>
             prediction::of_windows(vec![all], size).ok_or_else(|| NO_EVENTS.to_string())?
         }
     };
-    finish(path, settings, &mut report);
+    complete(path, settings, &mut report);
     report.notes.splice(0..0, notes);
     Ok(report)
 }
 
 /// Adds names and sources, and takes out what is not the same twice.
-fn finish(path: &Path, settings: &Settings, report: &mut Report) {
+fn complete(path: &Path, settings: &Settings, report: &mut Report) {
     let names = ThreadNames::load(path);
     report.findings.iter_mut().for_each(|finding| finding.name_threads(&names));
     report.gather_sources(&roots(path, settings));

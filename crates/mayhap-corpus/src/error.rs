@@ -31,6 +31,9 @@ pub enum Error {
     /// An object cannot be fetched.
     #[error("cannot be fetched: {0}")]
     Fetch(String),
+    /// A worker could not keep a result.
+    #[error("{0}")]
+    Keep(String),
     /// A setting has no meaning.
     #[error("{0}")]
     Setting(String),

@@ -29,6 +29,6 @@ pub use error::Error;
 pub use process::Program;
 pub use run::{Job, Progress, run};
 pub use settings::{Limits, Settings};
-pub use store::{Entry, Key, Manifest, Shard, Store, fingerprint};
+pub use store::{Entry, Key, Manifest, Seen, Shard, Store, fingerprint};
 pub use task::{Failed, How, Outcome};
 pub use url::is_url;

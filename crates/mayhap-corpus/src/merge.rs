@@ -26,16 +26,14 @@ pub struct Merged {
 pub fn merged(parts: &[(Store, Manifest)], threads: usize) -> Result<Merged, Error> {
     let Some((_, first)) = parts.first() else { return Err(Error::Setting("there is nothing to merge".to_string())) };
     for (store, manifest) in parts {
-        if (&manifest.tool, &manifest.settings) != (&first.tool, &first.settings) {
-            return Err(Error::input(
-                store.folder(),
-                format!(
-                    "its results are of other options or another version ({}) than those of {} ({})",
-                    manifest.tool,
-                    parts[0].0.folder().display(),
-                    first.tool
-                ),
-            ));
+        let other = parts[0].0.folder().display();
+        if manifest.tool != first.tool {
+            let versions = format!("of mayhap {}, and those of {other} of {}", manifest.tool, first.tool);
+            return Err(Error::input(store.folder(), format!("its results are {versions}")));
+        }
+        if let Some((name, here, there)) = manifest.settings.difference(&first.settings) {
+            let words = format!("its results are of other options than those of {other}: {name} {here}, not {there}");
+            return Err(Error::input(store.folder(), words));
         }
     }
     let mut traces: BTreeMap<&str, (&Store, &Entry)> = BTreeMap::new();
@@ -57,6 +55,11 @@ pub fn merged(parts: &[(Store, Manifest)], threads: usize) -> Result<Merged, Err
                 Some(Outcome::Windows(_)) | None => whole.left += 1,
             }
         }
+    }
+    if let Some((store, manifest)) = parts.iter().find(|(_, manifest)| manifest.build != first.build) {
+        let (here, there) = (store.folder().display(), parts[0].0.folder().display());
+        let words = format!("{here} is of another build of mayhap {} than {there}", manifest.tool);
+        whole.report.notes.push(words);
     }
     Ok(whole.finish(&missing(parts)))
 }
@@ -80,7 +83,7 @@ fn outcomes(traces: &[(&str, (&Store, &Entry))], threads: usize) -> Vec<Option<O
     })
 }
 
-/// Shards that no manifest has, in words.
+/// Traces that no manifest has, as far as that is known, in words.
 fn missing(parts: &[(Store, Manifest)]) -> Vec<String> {
     let mut of: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for (_, manifest) in parts {
@@ -92,7 +95,17 @@ fn missing(parts: &[(Store, Manifest)]) -> Vec<String> {
             .map(|part| format!("shard {part}/{of} is missing"))
             .collect::<Vec<_>>()
     };
-    of.iter().flat_map(absent).collect()
+    let mut words: Vec<String> = of.iter().flat_map(absent).collect();
+    for of in of.into_keys() {
+        let mut parts = parts.iter().map(|(_, manifest)| manifest).filter(|manifest| manifest.shard.of == of);
+        let Some(first) = parts.next() else { continue };
+        words.extend(parts.filter(|other| other.seen != first.seen).map(|other| {
+            let (one, two) = (grouped(first.seen.traces), counted(other.seen.traces, "trace"));
+            let (first, second) = (first.shard.part, other.shard.part);
+            format!("shards {first}/{of} and {second}/{of} saw different traces ({one} and {two}): some may be missing")
+        }));
+    }
+    words
 }
 
 /// The report as far as it is merged.

@@ -43,6 +43,13 @@ pub(crate) struct Objects {
 pub(crate) struct Object {
     pub(crate) url: String,
     pub(crate) version: String,
+    pub(crate) size: u64,
+}
+
+/// What changes when the contents of an object do.
+fn version(meta: &ObjectMeta) -> String {
+    let time = meta.last_modified.timestamp_millis();
+    meta.e_tag.clone().unwrap_or_else(|| format!("{} bytes at {time}", meta.size))
 }
 
 impl Objects {
@@ -68,7 +75,7 @@ impl Objects {
     pub(crate) fn get(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
         let mut contents = Vec::new();
         match block_on(download(&*self.store, &self.at(name), &mut contents)) {
-            Ok(()) => Ok(Some(contents)),
+            Ok(_) => Ok(Some(contents)),
             Err(Broken::Store(object_store::Error::NotFound { .. })) => Ok(None),
             Err(error) => Err(Error::input(&joined(&self.url, name), error.to_string())),
         }
@@ -94,9 +101,7 @@ impl Objects {
         let object = |meta: ObjectMeta| {
             let below = meta.location.as_ref().strip_prefix(self.prefix.as_ref()).unwrap_or_default();
             let url = joined(&self.url, below.trim_start_matches('/'));
-            let time = meta.last_modified.timestamp_millis();
-            let version = meta.e_tag.unwrap_or_else(|| format!("{} bytes at {time}", meta.size));
-            Object { url: url.to_string_lossy().into_owned(), version }
+            Object { url: url.to_string_lossy().into_owned(), version: version(&meta), size: meta.size }
         };
         match again(|| block_on(self.store.head(&self.prefix))) {
             Ok(meta) if !self.prefix.as_ref().is_empty() => return Ok(vec![object(meta)]),
@@ -114,15 +119,15 @@ impl Objects {
     }
 }
 
-/// Fetches an object into a temporary file of the same name.
-pub(crate) fn fetch(url: &Path) -> Result<Copy, Error> {
+/// Fetches an object into a temporary file of the same name. Returns which version it is, too.
+pub(crate) fn fetch(url: &Path) -> Result<(Copy, String), Error> {
     let objects = Objects::open(url)?;
     let name = objects.prefix.filename().unwrap_or("trace").to_string();
     let copy = Copy::create(&name).map_err(Error::file(url))?;
     let mut file = std::fs::File::create(copy.path()).map_err(Error::file(url))?;
     let done = block_on(download(&*objects.store, &objects.prefix, &mut file));
-    done.map_err(|error| Error::Fetch(error.to_string()))?;
-    Ok(copy)
+    let meta = done.map_err(|error| Error::Fetch(error.to_string()))?;
+    Ok((copy, version(&meta)))
 }
 
 /// Why a download has ended.
@@ -130,6 +135,8 @@ pub(crate) fn fetch(url: &Path) -> Result<Copy, Error> {
 enum Broken {
     #[error("{}", said(.0))]
     Store(object_store::Error),
+    #[error("it changed while it was fetched")]
+    Changed,
     #[error("the connection ended after {0} of {1} bytes")]
     Short(u64, u64),
     #[error("{0}")]
@@ -137,13 +144,15 @@ enum Broken {
 }
 
 /// Downloads an object. What was received before a connection broke off is not asked for again.
-async fn download(store: &dyn ObjectStore, at: &path::Path, to: &mut (dyn Write + Send)) -> Result<(), Broken> {
-    let (mut received, mut fruitless, mut version) = (0u64, 0, None);
+async fn download(store: &dyn ObjectStore, at: &path::Path, to: &mut (dyn Write + Send)) -> Result<ObjectMeta, Broken> {
+    let (mut received, mut fruitless, mut begun) = (0u64, 0, None);
     loop {
         let before = received;
-        let error = match part(store, at, to, &mut received, &mut version).await {
-            Ok(()) => return Ok(()),
-            Err(error @ (Broken::File(_) | Broken::Store(object_store::Error::NotFound { .. }))) => return Err(error),
+        let error = match part(store, at, to, &mut received, &mut begun).await {
+            Ok(meta) => return Ok(meta),
+            Err(error @ (Broken::File(_) | Broken::Changed | Broken::Store(object_store::Error::NotFound { .. }))) => {
+                return Err(error);
+            }
             Err(error @ Broken::Store(object_store::Error::Precondition { .. })) => return Err(error),
             Err(error) => error,
         };
@@ -178,14 +187,15 @@ async fn part(
     at: &path::Path,
     to: &mut (dyn Write + Send),
     received: &mut u64,
-    version: &mut Option<String>,
-) -> Result<(), Broken> {
+    begun: &mut Option<ObjectMeta>,
+) -> Result<ObjectMeta, Broken> {
     let range = (*received > 0).then_some(GetRange::Offset(*received));
-    let options = GetOptions { range, if_match: version.clone(), ..GetOptions::default() };
+    let if_match = begun.as_ref().and_then(|meta| meta.e_tag.clone());
+    let options = GetOptions { range, if_match, ..GetOptions::default() };
     let answer = store.get_opts(at, options).await.map_err(Broken::Store)?;
-    let size = answer.meta.size;
-    if version.is_none() {
-        version.clone_from(&answer.meta.e_tag);
+    let (meta, size) = (answer.meta.clone(), answer.meta.size);
+    if version(begun.get_or_insert_with(|| meta.clone())) != version(&meta) {
+        return Err(Broken::Changed);
     }
     let mut chunks = answer.into_stream();
     while let Some(chunk) = chunks.next().await {
@@ -193,7 +203,7 @@ async fn part(
         to.write_all(&chunk)?;
         *received += chunk.len() as u64;
     }
-    if *received < size { Err(Broken::Short(*received, size)) } else { Ok(()) }
+    if *received < size { Err(Broken::Short(*received, size)) } else { Ok(meta) }
 }
 
 fn builder(scheme: &ObjectStoreScheme, url: &Url, text: &str) -> Result<Arc<dyn ObjectStore>, object_store::Error> {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::process::{LOOK, Program, last_words};
+use crate::process::{LOOK, Program, free_memory, last_words};
 use crate::ray::Cluster;
 use crate::worker::{Answer, Start, Task};
 use crate::{Error, Failed, How, is_url};
@@ -21,6 +21,24 @@ pub enum Hands {
     Processes(Program),
     /// A cluster.
     Cluster(Cluster),
+}
+
+impl Hands {
+    /// Memory that workers may use together unless something else is asked for: most of what is free, or what the cluster has.
+    pub fn memory(&self) -> u64 {
+        match self {
+            Hands::Cluster(Cluster { memory: memory @ 1.., .. }) => *memory,
+            _ => free_memory() / 4 * 3,
+        }
+    }
+
+    /// What one worker can use at most: what one machine has.
+    pub(crate) fn largest(&self) -> u64 {
+        match self {
+            Hands::Cluster(Cluster { largest: largest @ 1.., .. }) => *largest,
+            _ => u64::MAX,
+        }
+    }
 }
 
 /// Workers and what they may use.

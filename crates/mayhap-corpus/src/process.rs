@@ -18,6 +18,17 @@ pub struct Program {
     pub arguments: Vec<String>,
 }
 
+/// Free memory, in bytes: what the system has, or what a container leaves.
+pub(crate) fn free_memory() -> u64 {
+    let read = |path: &str| std::fs::read_to_string(path).ok();
+    let system = read("/proc/meminfo").and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
+        Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? << 10)
+    });
+    let container = read("/sys/fs/cgroup/memory.max").and_then(|text| text.trim().parse().ok());
+    system.into_iter().chain(container).min().unwrap_or(4 << 30)
+}
+
 /// The end of what a process prints.
 pub(crate) fn last_words(mut pipe: impl Read) -> String {
     let (mut kept, mut buffer) = (Vec::new(), [0; 4096]);

@@ -9,9 +9,9 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -48,6 +48,10 @@ struct Ready {
     processors: usize,
     #[serde(default)]
     nodes: usize,
+    #[serde(default)]
+    memory: u64,
+    #[serde(default)]
+    largest: u64,
     /// Where the cluster's machines keep the files.
     #[serde(default)]
     folder: PathBuf,
@@ -99,17 +103,23 @@ pub struct Cluster {
     pub processors: usize,
     /// Its machines.
     pub nodes: usize,
+    /// Bytes of memory that its machines have for tasks, all together; 0 if it does not say.
+    pub memory: u64,
+    /// The same of the machine that has most.
+    pub largest: u64,
     /// The folder in which its machines keep the files that were given.
     pub folder: PathBuf,
 }
 
 impl Cluster {
-    /// Connects to a cluster, or starts one on this machine with so many workers. Tasks are done by `program`.
+    /// Connects to a cluster, or starts one on this machine with so many workers. Tasks are done by `program`. A cluster that does not
+    /// answer is waited for by Ray for a while, unless it is to stop.
     pub fn start(
         address: &str,
         workers: usize,
         program: &Program,
         files: &[(String, PathBuf)],
+        stop: &dyn Fn() -> bool,
     ) -> Result<Cluster, Error> {
         let python = std::env::var_os(PYTHON).unwrap_or_else(|| OsString::from("python3"));
         let mut command = Command::new(&python);
@@ -120,12 +130,23 @@ impl Cluster {
         let mut child = command.spawn().map_err(none)?;
         let (mut input, stderr) = (child.stdin.take(), child.stderr.take());
         let said = thread::spawn(move || stderr.map_or_else(String::new, last_words));
-        let mut output = BufReader::with_capacity(1 << 16, child.stdout.take().expect("it is a pipe"));
+        let output = BufReader::with_capacity(1 << 16, child.stdout.take().expect("it is a pipe"));
         let opening = Opening { address, workers, executable: &program.path, arguments: &program.arguments, files };
-        let mut first = String::new();
         // A driver that is gone already says why.
         let _ = send(&mut input, &opening);
-        let _ = output.read_line(&mut first);
+        let waiting: Waiting = Arc::new(Mutex::new(Some(HashMap::new())));
+        let first = listen(output, Arc::clone(&waiting));
+        let first = loop {
+            match first.recv_timeout(LOOK) {
+                Err(RecvTimeoutError::Timeout) if stop() => {
+                    // It may have ended by itself.
+                    let _ = child.kill().and_then(|()| child.wait());
+                    return Err(Error::Cluster("interrupted before the cluster answered".to_string()));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                line => break line.unwrap_or_default(),
+            }
+        };
         let ready: Option<Ready> = serde_json::from_str(&first).ok();
         let ready = match ready {
             Some(Ready { error: None, processors: 1.., .. }) => ready.expect("it matched"),
@@ -136,20 +157,6 @@ impl Cluster {
                 return Err(Error::Cluster(other.and_then(|ready| ready.error).unwrap_or(words)));
             }
         };
-        let waiting: Waiting = Arc::new(Mutex::new(Some(HashMap::new())));
-        let asked = Arc::clone(&waiting);
-        thread::spawn(move || {
-            for line in output.lines().map_while(Result::ok) {
-                let Ok(came) = serde_json::from_str::<Came>(&line) else { continue };
-                let to = asked.lock().ok().and_then(|mut asked| asked.as_mut()?.remove(&came.number));
-                // The answer of a task that is no longer waited for is dropped.
-                let _ = to.map(|to| to.send(came));
-            }
-            // Nobody waits for a driver that is gone.
-            if let Ok(mut asked) = asked.lock() {
-                *asked = None;
-            }
-        });
         Ok(Cluster {
             child: Mutex::new(child),
             input: Mutex::new(input),
@@ -158,6 +165,8 @@ impl Cluster {
             said: Mutex::new(Some(said)),
             processors: ready.processors,
             nodes: ready.nodes,
+            memory: ready.memory,
+            largest: ready.largest,
             folder: ready.folder,
         })
     }
@@ -197,6 +206,27 @@ impl Cluster {
         let words = said.map(|said| last_line(&said.join().unwrap_or_default())).unwrap_or_default();
         Error::Cluster(format!("the driver ended: {words}"))
     }
+}
+
+/// Passes answers on to those that wait for them. Returns the first line.
+fn listen(output: BufReader<ChildStdout>, waiting: Waiting) -> Receiver<String> {
+    let (send, first) = channel();
+    thread::spawn(move || {
+        let mut lines = output.lines().map_while(Result::ok);
+        // A driver that is no longer waited for is about to end.
+        let _ = send.send(lines.next().unwrap_or_default());
+        for line in lines {
+            let Ok(came) = serde_json::from_str::<Came>(&line) else { continue };
+            let to = waiting.lock().ok().and_then(|mut waiting| waiting.as_mut()?.remove(&came.number));
+            // The answer of a task that is no longer waited for is dropped.
+            let _ = to.map(|to| to.send(came));
+        }
+        // No task waits for a driver that is gone.
+        if let Ok(mut waiting) = waiting.lock() {
+            *waiting = None;
+        }
+    });
+    first
 }
 
 impl Drop for Cluster {

@@ -9,10 +9,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::analyse::of_shares;
+use crate::inputs::Remote;
 use crate::pool::{Done, Found, Hands, Pool};
 use crate::worker::{Answer, Start, Task};
 use crate::{
-    Entry, Error, Failed, How, Key, Limits, Manifest, Outcome, Settings, Shard, Store, fingerprint, inputs, is_url,
+    Entry, Error, Failed, How, Key, Limits, Manifest, Outcome, Seen, Settings, Shard, Store, fingerprint, inputs,
+    is_url,
 };
 
 /// Shows how far a run has come.
@@ -80,7 +82,8 @@ const DIVIDED: u64 = 4;
 /// Does what is not done yet. What is wrong with a trace does not end it.
 pub fn run(job: &Job<'_>) -> Result<Ran, Error> {
     let all = inputs::traces(job.inputs)?;
-    let traces: Vec<(PathBuf, Option<String>)> =
+    let seen = Seen::new(all.keys());
+    let traces: Vec<(PathBuf, Option<Remote>)> =
         (0..).zip(all).filter(|(n, _)| job.shard.has(*n)).map(|(_, trace)| trace).collect();
     let states = look(job, &traces);
     let results: Mutex<Vec<Option<String>>> = Mutex::new(vec![None; traces.len()]);
@@ -127,13 +130,15 @@ pub fn run(job: &Job<'_>) -> Result<Ran, Error> {
     }
     let results = results.into_inner().expect("no slot panics");
     let entry = |(((path, _), state), result): ((&(PathBuf, _), State), Option<String>)| Entry {
-        path: path.display().to_string(),
+        path: inputs::shown(path),
         result,
         failed: if let State::Unreadable(failed) = state { Some(failed) } else { None },
     };
     let manifest = Manifest {
         shard: job.shard,
+        seen,
         tool: job.tool.clone(),
+        build: job.build.clone(),
         settings: job.settings.clone(),
         inputs: job.inputs.iter().map(|input| input.display().to_string()).collect(),
         traces: traces.iter().zip(states).zip(results).map(entry).collect(),
@@ -157,10 +162,10 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(job: &Job<'_>, traces: &[(PathBuf, Option<String>)], states: &[State]) -> Plan {
+    fn new(job: &Job<'_>, traces: &[(PathBuf, Option<Remote>)], states: &[State]) -> Plan {
         let mut plan = Plan::default();
         let mut same: BTreeMap<&str, usize> = BTreeMap::new();
-        for (n, (state, (path, _))) in states.iter().zip(traces).enumerate() {
+        for (n, (state, (path, remote))) in states.iter().zip(traces).enumerate() {
             let State::Open(fingerprint) = state else { continue };
             let is_recording = !is_url(path) && mayhap_record::is_unfinished(path);
             // Traces of the same contents are one task; a recording is one for itself, since it must become a trace.
@@ -171,14 +176,14 @@ impl Plan {
                     continue;
                 }
             }
-            let task = Task { path: path.clone(), fingerprint: fingerprint.clone(), share: None };
-            match if is_recording { 1 } else { shares(job, path) } {
+            let task = Task { path: path.clone(), fingerprint: fingerprint.clone(), share: None, is_recording };
+            match if is_recording { 1 } else { shares(job, size(path, remote.as_ref())) } {
                 1 => plan.add(n, task),
                 parts => {
                     plan.divided.insert(n, parts);
                     for part in 0..parts {
                         let task = Task { share: Some([part, parts]), ..task.clone() };
-                        match known(job, &key(job, &task)) {
+                        match known(job, &key(job, &contents(job, fingerprint), task.share)) {
                             Some((name, _)) => drop(plan.shares.insert((n, part), name)),
                             None => plan.add(n, task),
                         }
@@ -196,11 +201,21 @@ impl Plan {
 }
 
 /// Into how many shares of its windows a trace is divided.
-fn shares(job: &Job<'_>, path: &Path) -> u64 {
+fn shares(job: &Job<'_>, size: u64) -> u64 {
     let window = job.settings.window as u64;
-    let size = std::fs::metadata(path).map_or(0, |file| file.len());
     let workers = job.workers as u64;
     if window > 0 && workers > 1 && size / window >= DIVIDED * workers { workers } else { 1 }
+}
+
+/// The bytes of a trace, as far as they are known.
+fn size(path: &Path, remote: Option<&Remote>) -> u64 {
+    remote.map_or_else(|| std::fs::metadata(path).map_or(0, |file| file.len()), |remote| remote.size)
+}
+
+/// The fingerprint of a trace's contents, by which its results are kept. That of a version of an object is known once it was fetched.
+fn contents(job: &Job<'_>, fingerprint: &str) -> String {
+    let is_object = fingerprint.contains("://");
+    is_object.then(|| job.store.fetched(fingerprint)).flatten().unwrap_or_else(|| fingerprint.to_string())
 }
 
 /// Makes one result of the shares of a trace, if all are there.
@@ -220,21 +235,20 @@ fn join<'a>(
         }
     }
     let outcome = failed.map_or_else(|| of_shares(path, windows, &job.settings), Outcome::Failed);
-    let task = Task { path: path.to_path_buf(), fingerprint: fingerprint.clone(), share: None };
-    let name = job.store.put(&key(job, &task), &outcome, job.limits)?;
+    let name = job.store.put(&key(job, &contents(job, fingerprint), None), &outcome, job.limits)?;
     Ok(Some((name, outcome.fingerprints())))
 }
 
 /// Looks at all traces: which results are there?
-fn look(job: &Job<'_>, traces: &[(PathBuf, Option<String>)]) -> Vec<State> {
+fn look(job: &Job<'_>, traces: &[(PathBuf, Option<Remote>)]) -> Vec<State> {
     let next = AtomicUsize::new(0);
     let states: Mutex<Vec<(usize, State)>> = Mutex::new(Vec::with_capacity(traces.len()));
     let work = || {
         let mut mine = Vec::new();
         loop {
             let n = next.fetch_add(1, Ordering::Relaxed);
-            let Some((path, version)) = traces.get(n) else { break };
-            mine.push((n, state(job, path, version.as_deref())));
+            let Some((path, remote)) = traces.get(n) else { break };
+            mine.push((n, state(job, path, remote.as_ref())));
         }
         states.lock().expect("no slot panics").append(&mut mine);
     };
@@ -244,9 +258,12 @@ fn look(job: &Job<'_>, traces: &[(PathBuf, Option<String>)]) -> Vec<State> {
     states.into_iter().map(|(_, state)| state).collect()
 }
 
-fn state(job: &Job<'_>, path: &Path, version: Option<&str>) -> State {
+fn state(job: &Job<'_>, path: &Path, remote: Option<&Remote>) -> State {
     let Some(name) = path.to_str() else { return State::Unreadable(Failed::damaged("its name is not UTF-8")) };
-    let object = version.map(|version| format!("{name} {version}"));
+    if let Some(reason) = (!is_url(path)).then(|| inputs::no_file(path)).flatten() {
+        return State::Unreadable(Failed::damaged(reason));
+    }
+    let object = remote.map(|remote| format!("{name} {}", remote.version));
     let contents = match &object {
         Some(object) => job.store.fetched(object),
         None => match fingerprint(path) {
@@ -254,8 +271,7 @@ fn state(job: &Job<'_>, path: &Path, version: Option<&str>) -> State {
             Err(error) => return State::Unreadable(Failed::damaged(error.to_string())),
         },
     };
-    let task = |fingerprint| Task { path: path.to_path_buf(), fingerprint, share: None };
-    let kept = contents.clone().and_then(|contents| known(job, &key(job, &task(contents))));
+    let kept = contents.as_ref().and_then(|contents| known(job, &key(job, contents, None)));
     match (kept, object.or(contents)) {
         (Some((name, findings)), _) => State::Kept(name, findings),
         (None, open) => State::Open(open.unwrap_or_default()),
@@ -271,13 +287,15 @@ fn known(job: &Job<'_>, key: &Key) -> Option<(String, Vec<String>)> {
     }
 }
 
-fn key(job: &Job<'_>, task: &Task) -> Key {
-    let (trace, share) = (task.fingerprint.clone(), task.share);
-    Key { trace, share, settings: job.settings.clone(), build: job.build.clone() }
+fn key(job: &Job<'_>, fingerprint: &str, share: Option<[u64; 2]>) -> Key {
+    Key { trace: fingerprint.to_string(), share, settings: job.settings.clone(), build: job.build.clone() }
 }
 
 /// Takes what a worker that has no store answered.
 fn accept(job: &Job<'_>, task: &Task, answer: &Answer) -> Result<(), Error> {
+    if let Some(trouble) = &answer.trouble {
+        return Err(Error::Keep(trouble.clone()));
+    }
     if let Some(packed) = &answer.packed {
         let wrong = |error| Error::Cluster(format!("an answer that is none: {error}"));
         job.store.put_packed(&answer.result, STANDARD.decode(packed).map_err(wrong)?)?;
@@ -302,7 +320,8 @@ fn perform(
     let by_number: BTreeMap<usize, Task> = tasks.iter().cloned().collect();
     let keep = |n: usize, failed: Failed| {
         performed.fetch_add(1, Ordering::Relaxed);
-        match job.store.put(&key(job, &by_number[&n]), &Outcome::Failed(failed), job.limits) {
+        let task = &by_number[&n];
+        match job.store.put(&key(job, &task.fingerprint, task.share), &Outcome::Failed(failed), job.limits) {
             Ok(name) => finished(n, &name, &[]),
             Err(error) => drop(trouble.lock().expect("no slot panics").get_or_insert(error)),
         }
@@ -324,7 +343,7 @@ fn perform(
             settings: job.settings.clone(),
             build: job.build.clone(),
             store,
-            memory: job.limits.memory / workers as u64,
+            memory: (job.limits.memory / workers as u64).min(job.hands.largest()),
             limits: job.limits,
             threads: job.threads,
         };

@@ -59,10 +59,28 @@ pub struct Limits {
     pub time: Duration,
 }
 
+impl Limits {
+    /// The least memory that a worker can do anything with.
+    pub const LEAST: u64 = 64 << 20;
+}
+
 impl Settings {
     /// The same as one text, which is equal where the settings are.
     pub fn text(&self) -> String {
         serde_json::to_string(self).expect("settings are names and numbers")
+    }
+
+    /// A setting in which these differ, by name, with both values.
+    pub fn difference(&self, other: &Settings) -> Option<(String, String, String)> {
+        let values = |settings| match serde_json::to_value(settings) {
+            Ok(serde_json::Value::Object(values)) => values,
+            _ => unreachable!("settings are names and numbers"),
+        };
+        let other = values(other);
+        let mut all = values(self).into_iter();
+        let words = |value: Option<&serde_json::Value>| value.map_or_else(String::new, ToString::to_string);
+        let (name, value) = all.find(|(name, value)| other.get(name) != Some(value))?;
+        Some((name.replace('_', " "), value.to_string(), words(other.get(&name))))
     }
 
     /// The kinds, in the order in which they are looked for.

@@ -11,6 +11,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -24,7 +25,7 @@ use crate::objects::Objects;
 use crate::{Error, Failed, Limits, Outcome, Settings, is_url};
 
 const RESULT: &str = "mayhap-result 1";
-const MANIFEST: &str = "mayhap-manifest 1";
+const MANIFEST: &str = "mayhap-manifest 2";
 const FETCHED: &str = "mayhap-fetched 1";
 /// The quickest level: results are written once and read seldom.
 const LEVEL: i32 = 1;
@@ -116,14 +117,48 @@ impl FromStr for Shard {
 pub struct Manifest {
     /// Which part of the corpus it has.
     pub shard: Shard,
+    /// What the corpus was when it was divided.
+    pub seen: Seen,
     /// The version of the tool.
     pub tool: String,
+    /// The build of the tool.
+    pub build: String,
     /// What was looked for.
     pub settings: Settings,
     /// What was asked to be analysed.
     pub inputs: Vec<String>,
     /// The traces, by path.
     pub traces: Vec<Entry>,
+}
+
+/// All traces of a corpus, of which a shard has a part. Shards of the same traces leave none out.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Seen {
+    /// How many there are.
+    pub traces: u64,
+    /// A hash of their names below the folder that they share, which need not be at the same place on all machines.
+    pub names: String,
+}
+
+impl Seen {
+    pub(crate) fn new<'a>(traces: impl ExactSizeIterator<Item = &'a PathBuf> + DoubleEndedIterator + Clone) -> Seen {
+        let (first, last) = (traces.clone().next(), traces.clone().next_back());
+        let pairs = first.into_iter().zip(last).flat_map(|(first, last)| first.components().zip(last.components()));
+        // They are sorted, so what the first and the last begin with, all begin with.
+        let shared = pairs.take_while(|(first, last)| first == last).count().min(depth(first)).min(depth(last));
+        let mut hash = Xxh3::new();
+        for trace in traces.clone() {
+            let below: PathBuf = trace.components().skip(shared).collect();
+            hash.update(below.as_os_str().as_bytes());
+            hash.update(&[0]);
+        }
+        Seen { traces: traces.len() as u64, names: format!("{:032x}", hash.digest128()) }
+    }
+}
+
+/// How many folders a path names.
+fn depth(path: Option<&PathBuf>) -> usize {
+    path.map_or(0, |path| path.components().count().saturating_sub(1))
 }
 
 /// A trace of a run.
@@ -159,6 +194,8 @@ impl Store {
             return Store::remote(folder);
         }
         fs::create_dir_all(folder.join("results")).map_err(Error::file(folder))?;
+        // One that cannot be written to is found out before any work.
+        new_file(folder).map_err(Error::file(folder))?;
         Ok(Store { folder: folder.to_path_buf(), remote: None })
     }
 
@@ -264,7 +301,11 @@ impl Store {
             let path = self.folder.join(&name);
             match &self.remote {
                 Some(remote) => remote.objects.remove(&name)?,
-                None => fs::remove_file(&path).map_err(Error::file(&path))?,
+                None => match fs::remove_file(&path) {
+                    // Another run that uses the store was first.
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::file(&path)(error)),
+                    _ => {}
+                },
             }
         }
         let text = serde_json::to_vec(manifest).expect("a manifest is names and numbers");
@@ -318,9 +359,11 @@ pub(crate) fn pack(key: &Key, outcome: &Outcome, limits: Limits) -> Result<Vec<u
     let packed = || -> io::Result<Vec<u8>> {
         let mut rest = serde_json::to_vec(&header)?;
         rest.push(b'\n');
-        let mut packed = zstd::Encoder::new(rest, LEVEL)?;
-        // The header stays readable without unpacking.
+        // The header stays readable without unpacking. JSON is written in pieces of a few bytes, each of which would be a call of the
+        // compressor.
+        let mut packed = io::BufWriter::with_capacity(1 << 16, zstd::Encoder::new(rest, LEVEL)?);
         serde_json::to_writer(&mut packed, outcome)?;
+        let packed = packed.into_inner().map_err(io::IntoInnerError::into_error)?;
         Ok(framed(RESULT, &packed.finish()?))
     };
     packed().map_err(|error| Error::Setting(error.to_string()))
@@ -336,19 +379,25 @@ fn framed(format: &str, rest: &[u8]) -> Vec<u8> {
 /// Writes a file whole or not at all.
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    // Others may read it, as far as the user's mask lets them: runners can share a store.
-    let mode = fs::Permissions::from_mode(0o666);
-    let create = || tempfile::Builder::new().prefix(".new-").permissions(mode.clone()).tempfile_in(folder);
-    let mut file: NamedTempFile = match create() {
+    let mut file = match new_file(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             fs::create_dir_all(folder)?;
-            create()?
+            new_file(folder)?
         }
         other => other?,
     };
-    file.write_all(bytes)?;
+    // Errors of the file itself name no path; its own is of no use to anybody.
+    file.as_file_mut().write_all(bytes)?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// A file with a name of its own, which goes unless it gets another one. Others may read it, as far as the user's mask lets them:
+/// runners can share a store.
+fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
+    let mode = fs::Permissions::from_mode(0o666);
+    let created = tempfile::Builder::new().prefix(".new-").permissions(mode).tempfile_in(folder);
+    created.map_err(|error| error.kind().into())
 }
 
 /// Reads what [`framed`] made, without the first line; `None` if it is not that.
@@ -416,6 +465,16 @@ mod tests {
     }
 
     #[test]
+    fn what_was_seen_does_not_depend_on_where_it_is() {
+        let seen = |names: &[&str]| Seen::new(names.iter().map(PathBuf::from).collect::<Vec<_>>().iter());
+        assert_eq!(seen(&["/a/x.mhp", "/a/y.mhp"]), seen(&["/other/b/x.mhp", "/other/b/y.mhp"]));
+        assert_eq!(seen(&["/a/x.mhp"]), seen(&["x.mhp"]));
+        assert_ne!(seen(&["/a/x.mhp", "/a/y.mhp"]), seen(&["/a/x.mhp", "/a/z.mhp"]));
+        assert_ne!(seen(&["t/a/x.mhp", "t/b/x.mhp"]), seen(&["t/a/x.mhp", "t/c/x.mhp"]));
+        assert_eq!(seen(&[]).traces, 0);
+    }
+
+    #[test]
     fn shards_divide_and_their_manifests_replace_those_of_another_division() {
         let thirds: Vec<Shard> = ["1/3", "2/3", "3/3"].iter().map(|text| text.parse().unwrap()).collect();
         for n in 0..20 {
@@ -428,7 +487,9 @@ mod tests {
         let store = Store::create(folder.path()).unwrap();
         let manifest = |shard| Manifest {
             shard,
+            seen: Seen::new([].iter()),
             tool: "0".to_string(),
+            build: "0".to_string(),
             settings: settings(),
             inputs: Vec::new(),
             traces: Vec::new(),
@@ -436,7 +497,7 @@ mod tests {
         store.put_manifest(&manifest(Shard::WHOLE)).unwrap();
         thirds.iter().for_each(|&shard| store.put_manifest(&manifest(shard)).unwrap());
         assert_eq!(store.manifests().unwrap().iter().map(|m| m.shard).collect::<Vec<_>>(), thirds);
-        fs::write(folder.path().join("manifest-2-of-3"), "mayhap-manifest 1 00\n{}").unwrap();
+        fs::write(folder.path().join("manifest-2-of-3"), "mayhap-manifest 2 00\n{}").unwrap();
         assert!(store.manifests().unwrap_err().to_string().contains("damaged"));
     }
 }

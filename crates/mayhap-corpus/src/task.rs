@@ -54,6 +54,8 @@ pub enum How {
     OutOfMemory,
     /// The object store did not deliver it.
     Unreachable,
+    /// The file was written to while it was analysed.
+    Changed,
 }
 
 impl How {
@@ -65,6 +67,7 @@ impl How {
             How::TimedOut => "timed-out",
             How::OutOfMemory => "out-of-memory",
             How::Unreachable => "unreachable",
+            How::Changed => "changed",
         }
     }
 }
@@ -81,7 +84,7 @@ impl Failed {
             (How::TimedOut, Some(before)) => now.time > before.time,
             (How::OutOfMemory, Some(before)) => now.memory > before.memory,
             (How::TimedOut | How::OutOfMemory, None) => true,
-            (How::Unreachable, _) => true,
+            (How::Unreachable | How::Changed, _) => true,
             (How::Damaged | How::Crashed, _) => false,
         }
     }

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
 use serde::{Deserialize, Serialize};
 
-use crate::analyse::{Suggest, analyse};
+use crate::analyse::{Suggest, analyse, finish};
 use crate::store::{fingerprint, pack};
 use crate::{Failed, How, Key, Limits, Outcome, Settings, Store, objects};
 
@@ -43,10 +43,13 @@ pub struct Task {
     /// Which windows of the trace: every so many-th, from the so many-th on; `None` for all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<[u64; 2]>,
+    /// Whether the file was a recording when its fingerprint was taken.
+    #[serde(default)]
+    pub is_recording: bool,
 }
 
 /// What came of a task.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub struct Answer {
     /// The name of the result in the store.
     pub result: String,
@@ -58,6 +61,9 @@ pub struct Answer {
     /// The result itself in base64, if the worker has no store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packed: Option<String>,
+    /// Why the result could not be kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
 }
 
 /// Works until the input ends.
@@ -71,7 +77,7 @@ pub fn serve(input: &mut dyn BufRead, output: &mut dyn Write, suggest: Suggest<'
         let (task, outcome, fetched) = match objects::is_url(&task.path) {
             true => fetched(task, &start, suggest),
             false => {
-                let (task, outcome) = local(task, &start, suggest)?;
+                let (task, outcome) = local(task, &start, suggest);
                 (task, outcome, None)
             }
         };
@@ -79,8 +85,10 @@ pub fn serve(input: &mut dyn BufRead, output: &mut dyn Write, suggest: Suggest<'
             // As if it had been aborted: with more memory it may succeed.
             return Err(io::ErrorKind::OutOfMemory.into());
         }
-        let mut answer = keep(&task, &outcome, &start, store.as_ref()).map_err(io::Error::other)?;
-        answer.fetched = fetched;
+        let answer = match keep(&task, &outcome, &start, store.as_ref()) {
+            Ok(answer) => Answer { fetched, ..answer },
+            Err(error) => Answer { trouble: Some(error.to_string()), ..Answer::default() },
+        };
         serde_json::to_writer(&mut *output, &answer)?;
         writeln!(output)?;
         output.flush()?;
@@ -88,30 +96,58 @@ pub fn serve(input: &mut dyn BufRead, output: &mut dyn Write, suggest: Suggest<'
     Ok(())
 }
 
-/// Does the task of a file, which has another fingerprint afterwards if it was a recording.
-fn local(task: Task, start: &Start, suggest: Suggest<'_>) -> io::Result<(Task, Outcome)> {
-    let was_recording = mayhap_record::is_unfinished(&task.path);
-    let outcome = analyse(&task.path, task.share, &start.settings, start.threads, suggest);
-    let fingerprint = match (&outcome, was_recording) {
-        (Outcome::Report(_), true) => fingerprint(&task.path)?,
-        _ => task.fingerprint.clone(),
+/// Does the task of a file, which has another fingerprint afterwards if it was a recording. A result is kept under the contents of
+/// the file, so these must be what was analysed.
+fn local(mut task: Task, start: &Start, suggest: Suggest<'_>) -> (Task, Outcome) {
+    let failed = |how, reason: String| Outcome::Failed(Failed { how, reason });
+    let notes = match finish(&task.path) {
+        Ok(notes) => notes,
+        Err(outcome) => return (task, outcome),
     };
-    Ok((Task { fingerprint, ..task }, outcome))
+    if task.is_recording {
+        match fingerprint(&task.path) {
+            Ok(finished) => task.fingerprint = finished,
+            Err(error) => return (task, failed(How::Changed, error.to_string())),
+        }
+    }
+    let outcome = analyse(&task.path, task.share, &start.settings, start.threads, suggest);
+    match fingerprint(&task.path) {
+        Ok(now) if now == task.fingerprint => (task, with(notes, outcome)),
+        Ok(_) => (task, failed(How::Changed, "the file changed while it was analysed".to_string())),
+        Err(error) => (task, failed(How::Changed, error.to_string())),
+    }
+}
+
+/// Puts what was said of a recording in front of what is said of its trace.
+fn with(notes: Vec<String>, mut outcome: Outcome) -> Outcome {
+    if let Outcome::Report(report) = &mut outcome {
+        report.notes.splice(0..0, notes);
+    }
+    outcome
 }
 
 /// Does the task of an object: fetches it first. Returns the fingerprint of its contents, too.
 fn fetched(task: Task, start: &Start, suggest: Suggest<'_>) -> (Task, Outcome, Option<String>) {
     let unreachable = |reason: String| Outcome::Failed(Failed { how: How::Unreachable, reason });
-    let copy = match objects::fetch(&task.path) {
-        Ok(copy) => copy,
+    let (copy, version) = match objects::fetch(&task.path) {
+        Ok(fetched) => fetched,
         Err(error) => return (task, unreachable(error.to_string()), None),
     };
+    // What has changed since it was listed is another version, whose contents are remembered when it is listed.
+    let is_listed = task.fingerprint.ends_with(&format!(" {version}"));
+    if !is_listed && task.share.is_some() {
+        let reason = "the object changed while it was analysed".to_string();
+        return (task, Outcome::Failed(Failed { how: How::Changed, reason }), None);
+    }
     let known = match fingerprint(copy.path()) {
         Ok(known) => known,
         Err(error) => return (task, unreachable(error.to_string()), None),
     };
-    let outcome = analyse(copy.path(), task.share, &start.settings, start.threads, suggest);
-    (Task { fingerprint: known.clone(), ..task }, outcome, Some(known))
+    let outcome = match finish(copy.path()) {
+        Ok(notes) => with(notes, analyse(copy.path(), task.share, &start.settings, start.threads, suggest)),
+        Err(outcome) => outcome,
+    };
+    (Task { fingerprint: known.clone(), ..task }, outcome, is_listed.then_some(known))
 }
 
 /// Keeps what came of a task.
@@ -123,7 +159,7 @@ fn keep(task: &Task, outcome: &Outcome, start: &Start, store: Option<&Store>) ->
         Some(store) => (store.put(&key, outcome, start.limits)?, None),
         None => (key.name(), Some(STANDARD.encode(pack(&key, outcome, start.limits)?))),
     };
-    Ok(Answer { result, findings, fetched: None, packed })
+    Ok(Answer { result, findings, packed, ..Answer::default() })
 }
 
 /// The next line; `None` at the end.

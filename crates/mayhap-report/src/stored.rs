@@ -67,7 +67,7 @@ fn key<'r>(schedules: &'r Schedules, row: &'r Row) -> Key<'r> {
 /// Names by number, in order of appearance.
 #[derive(Default)]
 struct Names<'r> {
-    numbers: HashMap<&'r str, u32>,
+    numbers: HashMap<&'r str, u32, foldhash::fast::RandomState>,
     names: Vec<String>,
 }
 

@@ -18,7 +18,7 @@ const RUNNERS: [&str; 5] = ["ctest", "nextest", "cargo", "bazel", "make"];
 fn printed(args: &[&str]) -> String {
     let run = mayhap_in(Path::new("."), &[&["ci"], args].concat());
     assert_eq!(run.code, Some(0), "{}", run.stderr);
-    let blanks = ["@RECORD@", "@REPORT@", "@INSTALL@", "@SHARDS@", "@PARTS@", "@NAME@"];
+    let blanks = ["@RECORD@", "@REPORT@", "@COMMENT@", "@INSTALL@", "@SHARDS@", "@PARTS@", "@NAME@"];
     assert!(!blanks.iter().any(|blank| run.stdout.contains(blank)), "{}", run.stdout);
     run.stdout
 }
@@ -89,10 +89,16 @@ fn yaml_is_yaml_and_has_the_shards() {
             check_script(&script);
         }
         let gitlab = parsed("gitlab");
+        // It is included: what it says of all jobs, or of stages, would be said of the project's own.
+        let names = gitlab.as_mapping().unwrap().keys().map(|key| key.as_str().unwrap());
+        names.for_each(|name| assert!(name.starts_with("mayhap-") || name == ".mayhap", "{name}"));
         assert_eq!(gitlab["mayhap-analyse"]["parallel"].as_u64(), Some(3));
         for job in ["mayhap-record", "mayhap-analyse", "mayhap-report"] {
-            for script in gitlab[job]["script"].as_sequence().unwrap() {
-                check_script(script.as_str().unwrap());
+            assert_eq!(gitlab[job]["extends"], ".mayhap");
+            for part in ["script", "after_script"] {
+                for script in gitlab[job][part].as_sequence().into_iter().flatten() {
+                    check_script(script.as_str().unwrap());
+                }
             }
         }
     }
@@ -103,6 +109,20 @@ fn check_script(text: &str) {
     let plain = text.replace("${{ matrix.shard }}", "1").replace("${{ github.event.pull_request.number }}", "1");
     let output = Command::new("bash").args(["-n", "-c", &plain]).output().unwrap();
     assert!(output.status.success(), "{}\n{text}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_command_that_installs_may_have_any_characters() {
+    let install = "echo \"a: b\" # c && { curl -H 'X: y' $URL | sh; }";
+    for service in ["github", "gitlab"] {
+        let text = printed(&[service, "--install", install]);
+        let parsed: serde_yaml_ng::Value = serde_yaml_ng::from_str(&text).unwrap();
+        let at = match service {
+            "github" => &parsed["jobs"]["record"]["steps"][1]["run"],
+            _ => &parsed[".mayhap"]["before_script"][0],
+        };
+        assert_eq!(at.as_str().map(str::trim), Some(install));
+    }
 }
 
 #[test]
@@ -120,8 +140,7 @@ fn scripts_are_scripts_and_jenkins_has_balanced_braces() {
 
 #[test]
 fn the_script_for_ctest_records_analyses_in_shards_and_reports_what_is_new() {
-    if ![("cmake", "cmake"), ("ctest", "cmake"), ("jq", "jq")].iter().all(|(tool, package)| needs::tool(tool, package))
-    {
+    if ![("cmake", "cmake"), ("ctest", "cmake")].iter().all(|(tool, package)| needs::tool(tool, package)) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -130,12 +149,15 @@ fn the_script_for_ctest_records_analyses_in_shards_and_reports_what_is_new() {
     for name in ["mayhap", "mayhap-cc", "mayhap-c++"] {
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_mayhap"), at("bin").join(name)).unwrap();
     }
-    let source = "#include <pthread.h>\nint hits;\nstatic void *hit(void *a) { hits++; return a; }\nint main(void) {\n\
-        pthread_t t;\n    pthread_create(&t, 0, hit, 0);\n    hit(0);\n    return pthread_join(t, 0);\n}\n";
+    let source = "#include <pthread.h>\n#include <unistd.h>\nint hits;\nstatic void *hit(void *a) { hits++; return a; }\n\
+        int main(int c, char **v) {\n    if (c > 1 && access(v[1], F_OK)) return 3;\n    pthread_t t;\n    pthread_create(&t, 0, hit, 0);\n    hit(0);\n    return pthread_join(t, 0);\n}\n";
     fs::write(at("racy.c"), source).unwrap();
+    fs::create_dir(at("data")).unwrap();
+    fs::write(at("data/here"), "").unwrap();
     let lists = "cmake_minimum_required(VERSION 3.10)\nproject(p C CXX)\nenable_testing()\nfind_package(Threads)\n\
         add_executable(racy racy.c)\ntarget_link_libraries(racy Threads::Threads)\nadd_test(NAME first COMMAND racy)\n\
-        add_test(NAME second COMMAND racy)\n";
+        add_test(NAME Odd/second:0 COMMAND racy here)\n\
+        set_tests_properties(Odd/second:0 PROPERTIES WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/data)\n";
     fs::write(at("CMakeLists.txt"), lists).unwrap();
     fs::write(at("mayhap.sh"), printed(&["ctest", "--shards", "2"])).unwrap();
     let path = format!("{}:{}", at("bin").display(), std::env::var("PATH").unwrap());
@@ -149,11 +171,18 @@ fn the_script_for_ctest_records_analyses_in_shards_and_reports_what_is_new() {
     {
         let run = step(words);
         assert_eq!(run.code, Some(code), "{words:?}: {}{}", run.stdout, run.stderr);
+        assert!(!run.stdout.contains("some tests failed"), "{}", run.stderr);
     }
     let report: serde_json::Value = serde_json::from_slice(&fs::read(at("mayhap.json")).unwrap()).unwrap();
-    assert_eq!(report["findings"][0]["tests"], serde_json::json!(["traces/first.mhp", "traces/second.mhp"]));
+    assert_eq!(report["findings"][0]["tests"], serde_json::json!(["traces/Odd_second_0.mhp", "traces/first.mhp"]));
     assert!(at("mayhap.sarif").is_file() && at("mayhap.xml").is_file() && at("mayhap.html").is_file());
     let known = step(&["report"]);
     assert_eq!(known.code, Some(0), "{}{}", known.stdout, known.stderr);
     assert!(known.stdout.contains("already in the baseline, hidden"), "{}", known.stdout);
+    // What is reported with a baseline is as good a baseline: what is known stays known.
+    assert_eq!(step(&["baseline"]).code, Some(0));
+    assert_eq!(step(&["report"]).code, Some(0));
+    // A round on one machine goes by nothing of a round in shards.
+    assert_eq!(step(&["all"]).code, Some(0));
+    assert!(!step(&["report"]).stdout.contains("missing"));
 }

@@ -3,6 +3,7 @@
 mod common;
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -229,7 +230,8 @@ fn what_cannot_be_merged_is_refused_and_what_is_missing_is_said() {
     assert_eq!(half.code, Some(3), "{}", half.stdout);
     assert!(half.stdout.contains("shard 2/2 is missing"), "{}", half.stdout);
     for (args, message) in [
-        (&["corpus", "--merge", "a", "b"][..], "b: its results are of other options"),
+        (&["corpus", "--merge", "a", "b"][..], "b: its results are of other options than those of a: kinds "),
+        (&["corpus", "traces", "--resume", "--no-store"], "cannot be used with"),
         (&["corpus", "--merge", "traces"], "traces: not a store of `mayhap corpus`"),
         (&["corpus", "absent"], "absent: No such file"),
         (&["corpus", "traces", "--shard", "3/2"], "not a shard such as 2/3"),
@@ -240,6 +242,69 @@ fn what_cannot_be_merged_is_refused_and_what_is_missing_is_said() {
         assert_eq!(run.code, Some(2), "{args:?}: {}{}", run.stdout, run.stderr);
         assert!(run.stderr.contains(message), "{args:?}: {}", run.stderr);
     }
+}
+
+#[test]
+fn a_trace_that_changed_has_no_result_under_its_old_contents() {
+    let corpus = Corpus::new();
+    let settings = r#"{"kinds":["race"],"engine":"auto","as_published":false,"model":null,"instances":1,"distance":1,
+        "cycle":null,"all_patterns":false,"all_instances":false,"nodes":1000,"seconds":null,"region":1000,"window":0,
+        "repair":false,"source_roots":[]}"#;
+    let start = format!(
+        r#"{{"settings":{settings},"build":"b","store":null,"memory":4000000000,"threads":1,
+        "limits":{{"memory":4000000000,"time":{{"secs":60,"nanos":0}}}}}}"#
+    );
+    // What the trace was when it was listed, and what it is now.
+    let task = r#"{"path":"traces/t01.mhp","fingerprint":"00112233445566778899aabbccddeeff"}"#;
+    let mut worker = Command::new(env!("CARGO_BIN_EXE_mayhap"));
+    worker.arg("corpus-worker").current_dir(corpus.folder.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut worker = worker.spawn().unwrap();
+    let lines = format!("{}\n{task}\n", start.replace('\n', " "));
+    worker.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let output = worker.wait_with_output().unwrap();
+    let answer = json(&output.stdout);
+    let packed = answer["packed"].as_str().unwrap();
+    let decoded = Command::new("base64").arg("-d").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    decoded.stdin.as_ref().unwrap().write_all(packed.as_bytes()).unwrap();
+    let result = String::from_utf8_lossy(&decoded.wait_with_output().unwrap().stdout).into_owned();
+    assert!(
+        result.contains(r#""failed":{"how":"changed","reason":"the file changed while it was analysed"}"#),
+        "{result}"
+    );
+}
+
+#[test]
+fn what_is_no_trace_by_its_kind_is_a_line_and_links_are_followed() {
+    let corpus = Corpus::new();
+    let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, corpus.at(name)).unwrap();
+    fs::create_dir(corpus.at("odd")).unwrap();
+    link("gone.mhp", "odd/gone.mhp");
+    link("..", "odd/up");
+    let pipe = Command::new("mkfifo").arg(corpus.at("odd/pipe.std")).status().unwrap();
+    assert!(pipe.success());
+    fs::copy(corpus.at("traces/t02.std.gz"), corpus.at("odd/two\nlines 'and' \"quotes\".std.gz")).unwrap();
+    let (run, forms) = corpus.reports("odd", &["./odd", "odd", "--store", "odd-store", "--resume"]);
+    let of = format!("{} traces: {} analysed", TRACES + 3, TRACES - DAMAGED + 1);
+    assert!(run.stdout.contains(&of), "{}", run.stdout);
+    for line in
+        ["odd/gone.mhp: No such file", "odd/pipe.std: not a file but a pipe", "traces/empty.std: the file is empty"]
+    {
+        assert!(run.stdout.contains(line), "{line}: {}", run.stdout);
+    }
+    assert!(corpus.reports("again", &["./odd", "odd", "--store", "odd-store", "-j", "3"]).1 == forms);
+    let pipe = corpus.mayhap(&["corpus", "odd/pipe.std", "--no-store"]);
+    assert_eq!(pipe.code, Some(3), "{}", pipe.stdout);
+}
+
+#[test]
+fn shards_of_different_traces_are_not_taken_for_the_whole() {
+    let corpus = Corpus::new();
+    corpus.reports("a", &["traces", "--store", "a", "--shard", "1/2"]);
+    fs::copy(corpus.at("traces/t01.mhp"), corpus.at("traces/late.mhp")).unwrap();
+    corpus.reports("b", &["traces", "--store", "b", "--shard", "2/2"]);
+    let merged = corpus.mayhap(&["corpus", "--merge", "a", "b"]);
+    let words = format!("shards 1/2 and 2/2 saw different traces ({TRACES} and {} traces)", TRACES + 1);
+    assert!(merged.stdout.contains(&words), "{}", merged.stdout);
 }
 
 #[test]

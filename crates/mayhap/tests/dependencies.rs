@@ -173,3 +173,38 @@ fn licence_expressions_are_understood() {
         assert_eq!(accepted(expression, &allow), expected, "{expression}");
     }
 }
+
+/// `pip install .` builds what the lock file of the Python package says. One that lags behind would be resolved anew, in the user's clone.
+#[test]
+fn the_python_package_is_locked_to_what_its_crates_need() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let parsed = |path: PathBuf| -> toml::Table { std::fs::read_to_string(path).unwrap().parse().unwrap() };
+    let workspace = parsed(root.join("Cargo.toml"));
+    let lock = parsed(root.join("python/Cargo.lock"));
+    let packages = lock["package"].as_array().unwrap();
+    let text = |value: &toml::Value| value.as_str().unwrap().to_string();
+    let mut checked = 0;
+    for package in packages.iter().filter(|package| !package.as_table().unwrap().contains_key("source")) {
+        let name = text(&package["name"]);
+        let manifest = match name.as_str() {
+            "mayhap-python" => root.join("python/Cargo.toml"),
+            _ => root.join("crates").join(&name).join("Cargo.toml"),
+        };
+        let manifest = parsed(manifest);
+        let locked = package.get("dependencies").and_then(toml::Value::as_array).cloned().unwrap_or_default();
+        for (needed, how) in manifest.get("dependencies").and_then(toml::Value::as_table).into_iter().flatten() {
+            // A name alone is that of the only version.
+            let found = locked.iter().map(text).find(|found| found.split(' ').next() == Some(needed));
+            let found = found.unwrap_or_else(|| panic!("python/Cargo.lock: {name} needs {needed}: build the package"));
+            let all = packages.iter().filter(|package| text(&package["name"]) == *needed);
+            let only = all.map(|package| text(&package["version"])).next().unwrap_or_default();
+            let version = found.split(' ').nth(1).map_or(only, str::to_string);
+            let shared = &workspace["workspace"]["dependencies"];
+            let asked = if how.get("workspace").is_some() { &shared[needed.as_str()] } else { how };
+            let Some(asked) = asked.as_str().or_else(|| asked.get("version")?.as_str()) else { continue };
+            assert!(version.starts_with(asked.trim_start_matches('=')), "{name}: {needed} {asked}, locked {version}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 50, "{checked}");
+}

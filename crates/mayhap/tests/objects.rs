@@ -1,6 +1,10 @@
 //! Traces from an object store and results back there, over connections that break.
 
 mod common;
+#[path = "objects/moto.rs"]
+mod moto;
+#[path = "common/python.rs"]
+mod python;
 #[path = "objects/server.rs"]
 mod server;
 
@@ -42,9 +46,13 @@ fn upload(folder: &Path, at: &str, server: &Server) {
 }
 
 fn mayhap(folder: &Path, server: &Server, args: &[&str]) -> Run {
+    mayhap_at(folder, &server.address, args)
+}
+
+fn mayhap_at(folder: &Path, address: &str, args: &[&str]) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mayhap"));
     command.args(args).current_dir(folder);
-    command.env("AWS_ENDPOINT_URL", &server.address).env("AWS_ACCESS_KEY_ID", "id").env("AWS_SECRET_ACCESS_KEY", "key");
+    command.env("AWS_ENDPOINT_URL", address).env("AWS_ACCESS_KEY_ID", "id").env("AWS_SECRET_ACCESS_KEY", "key");
     command.env("AWS_REGION", "us-east-1").output().unwrap().into()
 }
 
@@ -94,6 +102,33 @@ fn traces_come_and_results_go_over_connections_that_break() {
     let merged = mayhap(folder.path(), &server, &asked);
     assert_eq!(merged.code, Some(1), "{}", merged.stderr);
     assert_eq!(report("merged.json"), report("there.json"));
+}
+
+/// A server that we did not write: moto, with which AWS's own library is tested. Every connection to it breaks after some kilobytes.
+#[test]
+fn a_server_of_another_make_gives_the_same() {
+    let Some(python) = python::with("moto") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    generate(folder.path());
+    let large = ["generate", "-o", "traces/large.mhp", "--events", "60k", "--threads", "4", "--races", "4"];
+    assert_eq!(mayhap_in(folder.path(), &large).code, Some(0));
+    let server = moto::Moto::start(&python, folder.path());
+    fn asked<'a>(place: &'a str, store: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+        [&["corpus", place, "-j", "2", "--store", store], more].concat()
+    }
+    for (name, window) in [("whole", "0"), ("windows", "2k")] {
+        let (here, there) = (format!("{name}-here.json"), format!("{name}-there.json"));
+        let alone = mayhap_in(folder.path(), &asked("traces", name, &["--window", window, "--save", &here]));
+        assert_eq!(alone.code, Some(1), "{}", alone.stderr);
+        let before = server.broken();
+        let args = asked("s3://bucket/traces", "s3://bucket/results", &["--window", window, "--save", &there]);
+        let run = mayhap_at(folder.path(), &server.address, &args);
+        assert_eq!(run.code, Some(1), "{}", run.stderr);
+        assert_eq!(placeless(&folder.path().join(&there)), placeless(&folder.path().join(&here)));
+        assert!(server.broken() > before + 3, "{}", server.broken());
+        let again = mayhap_at(folder.path(), &server.address, &args);
+        assert!(again.stderr.contains("11 results taken from s3://bucket/results, 0 traces"), "{}", again.stderr);
+    }
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! The same tasks on a Ray cluster of this machine, some of whose workers are killed. `./test` installs Ray where it can.
 
 mod common;
+#[path = "common/python.rs"]
+mod python;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -11,18 +13,6 @@ use common::{Run, mayhap_in};
 
 /// A variable that tells the processes of a test from all others.
 const MARK: &str = "MAYHAP_TEST_OF_RAY";
-
-/// A Python that has Ray: the one that is named, or that of `./test`.
-fn python() -> Option<PathBuf> {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/ray/bin/python");
-    let python = std::env::var_os("MAYHAP_PYTHON").map_or(own, PathBuf::from);
-    let found = Command::new(&python).args(["-c", "import importlib.util as u; assert u.find_spec('ray')"]).output();
-    let is_there = found.is_ok_and(|output| output.status.success());
-    if !is_there {
-        println!("skipped: {} has no Ray", python.display());
-    }
-    is_there.then_some(python)
-}
 
 fn mayhap(python: &Path, folder: &Path, mark: &str, args: &[&str]) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mayhap"));
@@ -59,7 +49,7 @@ fn kill_two(mark: &str) -> usize {
 
 #[test]
 fn killed_workers_change_nothing() {
-    let Some(python) = python() else { return };
+    let Some(python) = python::with("ray") else { return };
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("traces")).unwrap();
     for n in 0..24 {
@@ -88,8 +78,8 @@ fn killed_workers_change_nothing() {
 }
 
 #[test]
-fn an_exploration_is_the_same() {
-    let Some(python) = python() else { return };
+fn an_exploration_whose_workers_are_killed_is_the_same() {
+    let Some(python) = python::with("ray") else { return };
     let folder = tempfile::tempdir().unwrap();
     let source = "#include <pthread.h>\n#include <stdlib.h>\nstatic pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
         static int x, y;\nstatic void *f(void *a) {\n  for (int i = 0; i < 2; i++) {\n    pthread_mutex_lock(&m); x += a != 0;\n\
@@ -99,15 +89,20 @@ fn an_exploration_is_the_same() {
     fs::write(folder.path().join("p.c"), source).unwrap();
     let built = mayhap_in(folder.path(), &["cc", "-g", "-pthread", "p.c", "-o", "p"]);
     assert_eq!(built.code, Some(0), "{}", built.stderr);
+    let mark = format!("explore-{}", std::process::id());
     let asked = |more: &[&str]| {
         let all = [&["explore", "--strategy", "rf", "--no-predict", "--minutes", "3"], more, &["--", "./p"]].concat();
-        let run = mayhap(&python, folder.path(), &format!("explore-{}", std::process::id()), &all);
+        let run = mayhap(&python, folder.path(), &mark, &all);
         let timeless = |line: &str| line.split(';').next().unwrap_or_default().to_string();
         let text: Vec<String> = run.stdout.lines().map(timeless).filter(|line| !line.contains("again")).collect();
         (run.code, text.join("\n"), run.stderr)
     };
     let here = asked(&["--save", "here.json"]);
-    let there = asked(&["--ray", "local", "-j", "4", "--save", "there.json"]);
+    let (there, killed) = std::thread::scope(|scope| {
+        let killer = scope.spawn(|| kill_two(&mark));
+        (asked(&["--ray", "local", "-j", "4", "--save", "there.json"]), killer.join().unwrap())
+    });
+    assert_eq!(killed, 2, "{}", there.2);
     assert_eq!(there.0, here.0, "{}\n{}", there.1, there.2);
     let report = |name: &str| -> serde_json::Value {
         serde_json::from_slice(&fs::read(folder.path().join(name)).unwrap()).unwrap()

@@ -59,6 +59,8 @@ impl Run {
 
     /// What a trace file says of the run that it is of.
     pub fn load(path: &Path) -> Option<Run> {
+        // Opening a pipe would wait for a writer.
+        path.is_file().then_some(())?;
         let attached = |code| native::attachments(BufReader::new(File::open(path).ok()?), code).ok()?;
         let mut run: Run = serde_json::from_slice(&attached(attachment::RUN)?).ok()?;
         run.stdin = attached(attachment::STDIN);

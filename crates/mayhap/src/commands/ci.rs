@@ -26,7 +26,11 @@ pub struct Args {
     shards: u32,
 
     /// Command that installs mayhap on a machine of the CI service
-    #[arg(long, value_name = "COMMAND", default_value = "cargo install --git https://github.com/OWNER/mayhap mayhap")]
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        default_value = "cargo install --git https://github.com/OWNER/mayhap mayhap && mayhap setup"
+    )]
     install: String,
 }
 
@@ -99,6 +103,7 @@ impl Args {
             let commands = match line.trim_start() {
                 "@RECORD@" => quoted(runner.commands()),
                 "@REPORT@" => quoted(include_str!("ci/report.sh")),
+                "@COMMENT@" => quoted(include_str!("ci/comment.sh")),
                 _ => {
                     writeln!(out, "{line}")?;
                     continue;

@@ -64,7 +64,7 @@ pub struct Args {
     #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     workers: Option<u32>,
 
-    /// Memory that all workers may use together, such as 512M or 8G [default: three quarters of what is free]
+    /// Memory that all workers may use together, such as 512M or 8G [default: three quarters of what is free, or what the cluster has]
     ///
     /// Each worker gets an equal share. A trace that needs more is tried again at the end, alone and with all of it.
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
@@ -73,6 +73,10 @@ pub struct Args {
     /// Time limit for one trace, such as 60s or 5m
     #[arg(long, value_name = "TIME", value_parser = span, default_value = "10m")]
     timeout: Duration,
+
+    /// Go on where an earlier run with the same store was interrupted: this is the default
+    #[arg(long = "resume", conflicts_with_all = ["no_store", "merge"])]
+    _resume: bool,
 
     /// Try again what has failed; otherwise only a larger --timeout or --memory does
     #[arg(long)]
@@ -115,7 +119,7 @@ impl Args {
         let store = Store::create(temporary.as_ref().map_or(self.store.as_path(), |folder| folder.path()))?;
         let interrupt = Interrupt::catch(None);
         let progress = Shown(Mutex::new(Progress::new("analysing")));
-        let hands = self.hands()?;
+        let hands = self.hands(&|| interrupt.is_pressed())?;
         let ran = mayhap_corpus::run(&self.job(&store, &hands, &|| interrupt.is_pressed(), &progress)?)?;
         drop((progress, hands));
         if ran.kept > 0 && !self.report.quiet {
@@ -133,10 +137,13 @@ impl Args {
     }
 
     /// Who does the tasks.
-    fn hands(&self) -> Result<Hands, Failure> {
+    fn hands(&self, stop: &dyn Fn() -> bool) -> Result<Hands, Failure> {
         let program = Program { path: own()?, arguments: vec!["corpus-worker".to_string()] };
         let Some(address) = &self.ray else { return Ok(Hands::Processes(program)) };
-        let cluster = Cluster::start(address, self.workers(), &program, &[])?;
+        let cluster = Cluster::start(address, self.workers(), &program, &[], stop).map_err(|error| {
+            let failure = Failure::from(error);
+            if stop() { failure.not_run() } else { failure }
+        })?;
         if !self.report.quiet {
             let (processors, nodes) = (cluster.processors, cluster.nodes);
             note(format_args!("Ray: {} on {}", counted_as(processors, "processor"), counted_as(nodes, "machine")));
@@ -156,9 +163,9 @@ impl Args {
             Hands::Processes(_) => self.workers(),
             Hands::Cluster(cluster) => cluster.processors,
         };
-        let memory = self.memory.unwrap_or_else(|| free_memory() / 4 * 3);
-        if memory / (workers as u64) < LEAST {
-            let least = LEAST >> 20;
+        let memory = self.memory.unwrap_or_else(|| hands.memory());
+        if memory / (workers as u64) < Limits::LEAST {
+            let least = Limits::LEAST >> 20;
             return Err(Failure::new(format_args!(
                 "--memory is too little: each of {workers} workers needs {least}M or more"
             )));
@@ -238,9 +245,6 @@ pub(super) fn work() -> Result<Exit, Failure> {
     Ok(Exit::Nothing)
 }
 
-/// The least memory that a worker can do anything with.
-const LEAST: u64 = 64 << 20;
-
 /// A number of bytes with the suffix K, M, G or T.
 fn bytes(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is not a size such as 512M or 8G");
@@ -253,17 +257,6 @@ fn bytes(text: &str) -> Result<u64, String> {
         _ => (text, 0),
     };
     number.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift)).ok_or_else(wrong)
-}
-
-/// Free memory, in bytes: what the system has, or what a container leaves.
-fn free_memory() -> u64 {
-    let read = |path: &str| std::fs::read_to_string(path).ok();
-    let system = read("/proc/meminfo").and_then(|text| {
-        let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
-        Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? << 10)
-    });
-    let container = read("/sys/fs/cgroup/memory.max").and_then(|text| text.trim().parse().ok());
-    system.into_iter().chain(container).min().unwrap_or(4 << 30)
 }
 
 /// Progress of all workers.

@@ -80,7 +80,7 @@ impl Ray {
         let own = std::env::current_exe()
             .map_err(|error| Failure::new(format_args!("cannot find this executable: {error}")))?;
         let worker = Program { path: own, arguments: vec!["explore-worker".to_string()] };
-        let cluster = Cluster::start(address, workers, &worker, &files)?;
+        let cluster = Cluster::start(address, workers, &worker, &files, &|| false)?;
         Ok(Ray { cluster, program: words, given: Mutex::default() })
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Each test is a job for itself: a process `mayhap run` with the test's folder and environment. Their reports become one.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,12 +24,16 @@ use mayhap_job::Interrupt;
 ///
 /// `mayhap test -- ctest …` asks ctest for the tests that it would run, and records, predicts and replays each of them as
 /// `mayhap run` does. `mayhap test -- ./tests` does the same with the tests of a test binary that uses GoogleTest or Catch2. The tests
-/// must be built with `mayhap cc` or `mayhap c++`. For Rust: `mayhap cargo test`.
+/// must be built with `mayhap cc` or `mayhap c++`. For Rust: `mayhap cargo test`. With -o, the tests are only recorded.
 ///
 /// Exit codes: 0 nothing found, 1 something observed, confirmed or proven, 2 bad usage or bad input, 3 undecided and nothing proven, 4 no test could
 /// be run, or the job was interrupted, and nothing found.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// Only record: write a trace of each test into this folder, for `mayhap corpus`
+    #[arg(short, long, value_name = "DIR", conflicts_with_all = ["budget", "runs", "no_replay", "explore", "ReportArgs"])]
+    output: Option<PathBuf>,
+
     /// Time limit for the whole suite, such as 60s or 5m
     #[arg(long, value_name = "TIME", value_parser = span)]
     budget: Option<Duration>,
@@ -51,6 +56,20 @@ pub struct Args {
     /// ctest and its arguments, or a test binary and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "CTEST")]
     program: Vec<OsString>,
+}
+
+impl Test {
+    /// A command of this executable where the test runs, and with its environment.
+    fn command(&self, name: &str) -> Result<Command, Failure> {
+        let own = std::env::current_exe();
+        let own = own.map_err(|error| Failure::new(format_args!("cannot find this executable: {error}")))?;
+        let mut command = Command::new(own);
+        command.arg(name).envs(self.environment.iter().map(|(name, value)| (name, value)));
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        Ok(command)
+    }
 }
 
 /// Seconds for which each test is explored: suites have many, so each has less time than a program on its own.
@@ -88,6 +107,9 @@ impl Args {
                 )));
             }
         };
+        if let Some(folder) = &self.output {
+            return recorded(&tests, folder);
+        }
         let folder = temporary_folder()?;
         let interrupt = Interrupt::catch(self.budget);
         let started = Instant::now();
@@ -121,20 +143,52 @@ impl Args {
     }
 }
 
+/// Records each test into a folder. Exits as a test suite does: 1 if a test failed, or was not recorded.
+fn recorded(tests: &[Test], folder: &Path) -> Result<Exit, Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| Failure::at(folder, error))?;
+    let interrupt = Interrupt::catch(None);
+    let (mut names, mut failed) = (BTreeSet::new(), 0);
+    for test in tests {
+        if interrupt.is_set() {
+            return Ok(Exit::Interrupted);
+        }
+        let name = file_name(&test.name);
+        let numbered = |n: u32| if n == 1 { name.clone() } else { format!("{name}-{n}") };
+        let name = (1..).map(numbered).find(|name| names.insert(name.clone())).unwrap_or_default();
+        let path = std::path::absolute(folder).unwrap_or_else(|_| folder.into()).join(format!("{name}.mhp"));
+        // What is there of an earlier run is not this test's.
+        let _ = std::fs::remove_file(&path);
+        let mut command = test.command("record")?;
+        command.arg("--finish").arg("-o").arg(&path).arg("--").args(&test.program);
+        let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status();
+        let status = status.map_err(|error| Failure::new(format_args!("cannot run this executable: {error}")))?;
+        let words = match (path.is_file(), status.code()) {
+            (false, _) => "not recorded".to_string(),
+            (true, Some(0)) => "ok".to_string(),
+            (true, _) => format!("FAILED ({status})"),
+        };
+        failed += u32::from(words != "ok");
+        // Ignore a closed standard error: there is no other place to report to.
+        let _ = writeln!(std::io::stderr(), "test {} ... {words}", test.name);
+    }
+    Ok(if failed > 0 { Exit::Program(1) } else { Exit::Nothing })
+}
+
+/// The name of a test as that of a file, which every system and CI service takes.
+fn file_name(test: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.+".contains(c) { c } else { '_' };
+    let name: String = test.chars().map(plain).take(200).collect();
+    if name.starts_with('.') { format!("_{name}") } else { name }
+}
+
 /// Does the job of one test, whose report goes to `file`. Returns what came of it: `ok`, `2 findings`, or why there is no report.
 pub(super) fn analyse(test: &Test, options: &[String], file: &Path) -> Result<String, Failure> {
-    let own =
-        std::env::current_exe().map_err(|error| Failure::new(format_args!("cannot find this executable: {error}")))?;
-    let mut command = Command::new(own);
-    command.arg("run");
+    let mut command = test.command("run")?;
     if !options.iter().any(|option| option == "--explore") {
         command.arg("--explore").arg(USUAL.to_string());
     }
     command.args(options).arg("--save").arg(file).arg("--test-name").arg(&test.name).arg("--");
-    command.args(&test.program).envs(test.environment.iter().map(|(name, value)| (name, value)));
-    if let Some(folder) = &test.folder {
-        command.current_dir(folder);
-    }
+    command.args(&test.program);
     let output = command.stdin(Stdio::null()).stdout(Stdio::null()).output();
     let output = output.map_err(|error| Failure::new(format_args!("cannot run this executable: {error}")))?;
     let text = String::from_utf8_lossy(&output.stderr).into_owned();

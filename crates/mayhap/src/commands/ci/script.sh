@@ -9,6 +9,8 @@
 set -euo pipefail
 
 record() {
+  # What is there is of an earlier round, whose tests and shards may have been others.
+  rm -rf traces stores
   @RECORD@
 }
 
