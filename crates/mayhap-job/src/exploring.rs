@@ -360,10 +360,11 @@ impl Work<'_> {
         let summary = Run::new(&self.job.program, tried.capture.status, tried.took);
         let uses_clock = tried.capture.sources().contains(&"the clock");
         let writer = format::create(&path).map_err(|error| Error::at(&path, error))?;
+        let crash = tried.crash;
         tried.capture.write(writer, &path, &summary)?;
         let trace = format::read(&path).map_err(|error| Error::at(&path, error))?.trace;
         let execution = Execution::derive(trace).map_err(|error| Error::at(&path, error))?;
-        let mut finding = describe(failed, &path, &execution);
+        let mut finding = describe(failed, crash.as_ref(), &path, &execution);
         if uses_clock && matches!(failed, Failed::Code(..)) {
             finding.why = format!("{IS_SLOWER} {}", finding.why).trim_end().to_string();
         }

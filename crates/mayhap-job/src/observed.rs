@@ -8,6 +8,7 @@ use std::path::Path;
 use mayhap_explore::{Attempt, Failure as Failed};
 use mayhap_record as record;
 use mayhap_replay::effect::UNCAUGHT;
+use mayhap_replay::memory::Moment;
 use mayhap_replay::outcome::signal_name;
 use mayhap_report::{Describer, Finding};
 use mayhap_trace::attachments::ThreadNames;
@@ -20,29 +21,37 @@ use mayhap_report::stacks;
 
 impl Work<'_> {
     /// Adds the finding of a run that failed.
-    pub(super) fn observe(&mut self, failed: &Failed, path: &Path, execution: &Execution<'_>) {
-        let finding = describe(failed, path, execution);
+    pub(super) fn observe(&mut self, failed: &Seen, path: &Path, execution: &Execution<'_>) {
+        let finding = describe(&failed.failure, failed.crash.as_ref(), path, execution);
         if self.known.insert(finding.fingerprint.clone()) {
             self.observed.push(finding);
         }
     }
 
-    /// A crash with the access that led to it, if it comes again while the runtime watches memory.
-    pub(super) fn located(&mut self, failed: Failed, schedule: Schedule, seed: u64) -> Failed {
-        let Failed::Signal(signal, _) = failed else { return failed };
+    /// A failure with what led to it, if it comes again while the runtime watches memory.
+    pub(super) fn located(&mut self, failure: Failed, schedule: Schedule, seed: u64) -> Seen {
+        let Failed::Signal(signal, _) = failure else { return Seen { failure, crash: None } };
         let attempt = Attempt { schedule, slice: record::usual_slice(schedule), seed };
         match self.attempt(attempt, self.job.timeout) {
             Ok(again) if again.capture.status.signal() == Some(signal) => {
-                again.misuse.map_or(failed, |misuse| Failed::Memory(Box::new(misuse)))
+                let failure = again.misuse.map_or(failure, |misuse| Failed::Memory(Box::new(misuse)));
+                Seen { failure, crash: again.crash }
             }
             // What a further run does is not what this one did.
-            _ => failed,
+            _ => Seen { failure, crash: None },
         }
     }
 }
 
+/// What went wrong in a recorded run.
+pub(super) struct Seen {
+    pub(super) failure: Failed,
+    /// Where the program was when a signal ended it.
+    pub(super) crash: Option<Moment>,
+}
+
 /// The finding of a run that failed.
-pub(super) fn describe(failed: &Failed, path: &Path, execution: &Execution<'_>) -> Finding {
+pub(super) fn describe(failed: &Failed, crash: Option<&Moment>, path: &Path, execution: &Execution<'_>) -> Finding {
     let trace = execution.trace();
     let waiting = File::open(path).map(|file| Waiting::read(BufReader::new(file))).unwrap_or_default();
     let last = stacks::at(path, trace, &last_events(trace).collect());
@@ -58,10 +67,10 @@ pub(super) fn describe(failed: &Failed, path: &Path, execution: &Execution<'_>) 
                 Some(exception) => format!("crashed with an uncaught {exception}"),
                 None => format!("crashed with {}", signal_name(*signal)),
             };
-            describer.crashed(&how, &said(words))
+            describer.crashed(&how, &said(words), crash.map(|at| memory::moment_of("ended", at)).as_ref())
         }
         Failed::Memory(error) => memory::observed(&describer, error),
-        Failed::Code(code, words) => describer.crashed(&format!("ended with exit code {code}"), &said(words)),
+        Failed::Code(code, words) => describer.crashed(&format!("ended with exit code {code}"), &said(words), None),
     };
     finding.name_threads(&ThreadNames::load(path));
     finding

@@ -14,6 +14,8 @@ use mayhap_symbols::is_library;
 
 /// The role of the step that misuses memory.
 pub(crate) const MISUSE: &str = "misuse of memory";
+/// The role of the step that ends the program.
+pub(crate) const END: &str = "end of the program";
 /// How many accesses before a crash are shown.
 const LAST: usize = 3;
 
@@ -46,8 +48,8 @@ impl Describer<'_> {
         Some(self.observed(kind, title, message.to_string(), reasons(&threads), sides))
     }
 
-    /// A run that a signal or an error code ended; `how` says which in a few words.
-    pub fn crashed(&self, how: &str, why: &str) -> Finding {
+    /// A run that a signal or an error code ended; `how` says which in a few words, `at` where the program was, if that is known.
+    pub fn crashed(&self, how: &str, why: &str, at: Option<&Moment>) -> Finding {
         let trace = self.trace();
         // The thread that ran last, or if nothing of it was recorded with a place, whichever ran before it.
         let whose = self.steps_before_end().next().map(|id| trace.event(id).thread);
@@ -72,7 +74,13 @@ impl Describer<'_> {
         sides.dedup_by(|later, first| later.source.is_some() && later.source == first.source);
         let first = sides.first().filter(|_| is_known).and_then(|side| side.source.as_ref());
         let place = first.and_then(|source| source.function.clone());
-        let after = place.map_or(String::new(), |function| format!(" in or after {}", function_name(&function)));
+        let mut after = place.map_or(String::new(), |function| format!(" in or after {}", function_name(&function)));
+        if let Some(end) = at.and_then(|at| self.last_moment(at, END)) {
+            let function = end.source.as_ref().and_then(|source| source.function.as_deref());
+            after = function.map_or(String::new(), |function| format!(" in {}", function_name(function)));
+            sides.retain(|side| side.source != end.source);
+            sides.insert(0, end);
+        }
         let message = "The recorded run ended this way. Its last recorded steps are shown.".to_string();
         self.observed(Kind::Crash, format!("The program {how}{after}"), message, why.to_string(), sides)
     }
@@ -92,12 +100,12 @@ impl Describer<'_> {
 
     /// A run in which the runtime saw memory misused; `what` is what its last moment does, as in "reads 4 bytes".
     pub fn misused(&self, kind: Kind, what: &str, life: Vec<Moment>) -> Finding {
-        let mut finding = self.crashed("", "");
+        let mut finding = self.crashed("", "", None);
         let who = life.last().map_or("a thread".to_string(), Moment::who);
         finding.title = format!("{}: {who} {what}", life::title(kind, &life));
         finding.message = "The recorded run did this. Its last recorded steps are shown.".to_string();
         finding.kind = kind;
-        if let Some(used) = life.last().and_then(|moment| self.misuse_side(moment)) {
+        if let Some(used) = life.last().and_then(|moment| self.last_moment(moment, MISUSE)) {
             finding.events.retain(|side| side.source != used.source);
             finding.events.insert(0, used);
         }
@@ -107,10 +115,10 @@ impl Describer<'_> {
         finding
     }
 
-    /// Where memory was misused. It has the number of the thread's last event, since the access did not become one.
-    fn misuse_side(&self, used: &Moment) -> Option<Side> {
+    /// Where memory was misused, or a thread ended the program. It has the number of the thread's last event, since this did not become one.
+    fn last_moment(&self, used: &Moment, role: &str) -> Option<Side> {
         let source = used.source.clone().filter(|source| source.line.is_some())?;
-        let base = self.last_of(&used.thread).map(|id| (id, self.side(id, MISUSE)));
+        let base = self.last_of(&used.thread).map(|id| (id, self.side(id, role)));
         let (number, locks, created) = base.map_or((1, Vec::new(), None), |(id, side)| {
             (side.event.max(1), self.locks_after(id, side.locks), side.created)
         });
@@ -122,7 +130,7 @@ impl Describer<'_> {
             thread: if used.thread.is_empty() { "a thread".to_string() } else { used.thread.clone() },
             op: "r".to_string(),
             location: Some(location.join(" ").trim().to_string()),
-            role: MISUSE.to_string(),
+            role: role.to_string(),
             source: Some(source),
             stack: used.stack.clone(),
             locks,
@@ -149,7 +157,7 @@ impl Describer<'_> {
     }
 
     fn did_not_end(&self, title: String, message: &str) -> Finding {
-        let mut finding = self.crashed("", "");
+        let mut finding = self.crashed("", "", None);
         finding.kind = Kind::Hang;
         finding.title = title;
         finding.message = message.to_string();
