@@ -366,7 +366,7 @@ impl Work<'_> {
         let execution = Execution::derive(trace).map_err(|error| Error::at(&path, error))?;
         let mut finding = describe(failed, crash.as_ref(), &path, &execution);
         if uses_clock && matches!(failed, Failed::Code(..)) {
-            finding.why = format!("{IS_SLOWER} {}", finding.why).trim_end().to_string();
+            finding.why = format!("{} {IS_SLOWER}", sentence(&finding.why)).trim_start().to_string();
         }
         if self.report.as_ref().is_some_and(|report| memory::is_explained(&finding, report)) {
             return Ok(());
@@ -452,6 +452,11 @@ fn is_effect(failed: &Failed, finding: &Finding, trace: &Trace) -> bool {
         Failed::Stuck | Failed::TooLong(_) | Failed::Memory(_) => return false,
     };
     effect.contains(&how) && words.as_ref().is_none_or(|words| effect.contains(words)) && occurs(finding, trace)
+}
+
+/// The text with a full stop at its end, so that another sentence can follow.
+fn sentence(text: &str) -> String {
+    if text.is_empty() || text.ends_with(['.', '!', '?']) { text.to_string() } else { format!("{text}.") }
 }
 
 /// How often another thread goes on.

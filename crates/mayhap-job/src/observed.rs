@@ -7,10 +7,10 @@ use std::path::Path;
 
 use mayhap_explore::{Attempt, Failure as Failed};
 use mayhap_record as record;
-use mayhap_replay::effect::UNCAUGHT;
-use mayhap_replay::memory::Moment;
+use mayhap_replay::effect::{UNCAUGHT, place_of_panic};
+use mayhap_replay::memory::Moment as Stopped;
 use mayhap_replay::outcome::signal_name;
-use mayhap_report::{Describer, Finding};
+use mayhap_report::{Describer, Finding, Moment, PANICKED, Source};
 use mayhap_trace::attachments::ThreadNames;
 use mayhap_trace::attachments::waiting::Waiting;
 use mayhap_trace::{Execution, Trace};
@@ -47,14 +47,15 @@ impl Work<'_> {
 pub(super) struct Seen {
     pub(super) failure: Failed,
     /// Where the program was when a signal ended it.
-    pub(super) crash: Option<Moment>,
+    pub(super) crash: Option<Stopped>,
 }
 
 /// The finding of a run that failed.
-pub(super) fn describe(failed: &Failed, crash: Option<&Moment>, path: &Path, execution: &Execution<'_>) -> Finding {
+pub(super) fn describe(failed: &Failed, crash: Option<&Stopped>, path: &Path, execution: &Execution<'_>) -> Finding {
     let trace = execution.trace();
     let waiting = File::open(path).map(|file| Waiting::read(BufReader::new(file))).unwrap_or_default();
     let last = stacks::at(path, trace, &last_events(trace).collect());
+    let names = ThreadNames::load(path);
     let describer = Describer::new(execution, 0).with_stacks(last);
     let said = |words: &Option<String>| words.as_ref().map_or(String::new(), |text| format!("It said: {text}"));
     let mut finding = match failed {
@@ -70,10 +71,34 @@ pub(super) fn describe(failed: &Failed, crash: Option<&Moment>, path: &Path, exe
             describer.crashed(&how, &said(words), crash.map(|at| memory::moment_of("ended", at)).as_ref())
         }
         Failed::Memory(error) => memory::observed(&describer, error),
-        Failed::Code(code, words) => describer.crashed(&format!("ended with exit code {code}"), &said(words), None),
+        Failed::Code(code, words) => {
+            let panicked = words.as_deref().and_then(|words| panicked(words, &names));
+            let ended = format!("ended with exit code {code}");
+            let how = match panicked.as_ref().and_then(|at| at.source.as_ref()) {
+                Some(Source { file: Some(file), line: Some(line), .. }) => {
+                    format!("panicked at {file}:{line} and {ended}")
+                }
+                _ => ended,
+            };
+            describer.crashed(&how, &said(words), panicked.as_ref())
+        }
     };
-    finding.name_threads(&ThreadNames::load(path));
+    finding.name_threads(&names);
     finding
+}
+
+/// The panic that words quote: where it was, and in which thread.
+fn panicked(words: &str, names: &ThreadNames) -> Option<Moment> {
+    let (file, line, column) = place_of_panic(words)?;
+    let (file, line, column) = (Some(file.to_string()), Some(line), Some(column));
+    let name = words.strip_prefix("thread '").and_then(|words| words.split_once('\'')).map(|(name, _)| name);
+    let thread = name.and_then(|name| if name == "main" { Some(name) } else { names.called(name) });
+    Some(Moment {
+        what: PANICKED.to_string(),
+        thread: thread.unwrap_or_default().to_string(),
+        source: Some(Source { file, line, column, ..Source::default() }),
+        ..Moment::default()
+    })
 }
 
 /// The last events of a trace, as many as a finding may show.

@@ -4,8 +4,8 @@
 //! the two pieces of code run at the same time.
 //!
 //! If an access without a lock races with several accesses that all hold a common lock, the lock is missing in one place. So it is if
-//! they hold locks of several objects that the same line takes: the same code runs for each object, perhaps for several types. The
-//! first of these findings stays and names the others; their fingerprints stay with it, so that baselines know it by any of them.
+//! they hold locks of several objects that the same line takes, or that are the same member of these objects: the same code runs for each
+//! object, perhaps for several types. The first of these findings stays and names the others; their fingerprints stay with it, so that baselines know it by any of them.
 
 use crate::data::Report;
 use crate::describe::words::{list, whereabouts};
@@ -87,9 +87,19 @@ fn explains(first: &Finding, locks: &[Lock], other: &Finding) -> bool {
     let (Some((bare, _)), Some((other_bare, other_locked))) = (sides(first), sides(other)) else { return false };
     let same_place = bare.op == other_bare.op && is_same_line(bare.location.as_deref(), other_bare.location.as_deref());
     let same_lock = |a: &Lock, b: &Lock| a.name == b.name || is_same_line(a.location.as_deref(), b.location.as_deref());
+    // The same member of another object, which the same member of that object guards.
+    let same_part = |a: &str, b: &str| member(a).is_some_and(|part| member(b) == Some(part));
+    let same_lock = |a: &Lock, b: &Lock| {
+        same_lock(a, b) || same_part(&a.name, &b.name) && same_part(&bare.object, &other_bare.object)
+    };
     let common = |lock: &Lock| other_locked.locks.iter().any(|other| same_lock(lock, other));
     let counts = |finding: &Finding| finding.verdict.is_certain() && finding.is_shown();
     same_place && locks.iter().any(common) && counts(first) && counts(other)
+}
+
+/// The member that an object is of a larger one.
+fn member(object: &str) -> Option<&str> {
+    object.rsplit_once('.').map(|(_, member)| member)
 }
 
 /// If both are races without any lock, one side of each at the same line and the others in the same function: that other side of `other`.
@@ -114,7 +124,7 @@ fn is_there(a: &Side, b: &Side) -> bool {
 }
 
 /// Both are in the same function of the program's own code.
-fn is_function(a: &Side, b: &Side) -> bool {
+pub(crate) fn is_function(a: &Side, b: &Side) -> bool {
     let function = |side: &Side| {
         let source = side.source.as_ref()?;
         Some((source.file.clone()?, places::function_name(source.function.as_deref()?)))
@@ -218,10 +228,17 @@ mod tests {
         // The lock of a folded finding, taken elsewhere.
         report.findings.push(race(5, "int", "other.done"));
         report.findings[4].events[1].locks[0].location = Some("Queue<int>::wait() q.h:40".to_string());
+        // Neither that lock nor that line, but the same members of an object of another type.
+        report.findings.push(race(6, "long", "one.done"));
+        report.findings[5].events[1].locks[0] = Lock {
+            name: "one.mutex".to_string(),
+            location: Some("Queue<long>::drain() q.h:50".to_string()),
+            ..Lock::default()
+        };
         report.fold_races();
         let left: Vec<(&str, usize)> = report.findings.iter().map(|f| (f.fingerprint.as_str(), f.also.len())).collect();
-        assert_eq!(left, [("race-1", 3), ("race-4", 0)]);
+        assert_eq!(left, [("race-1", 4), ("race-4", 0)]);
         let why = &report.findings[0].why;
-        assert!(why.contains("The same code also races on `other.done` and `out.done`."), "{why}");
+        assert!(why.contains("The same code also races on `one.done`, `other.done` and `out.done`."), "{why}");
     }
 }

@@ -34,7 +34,7 @@ impl Moment {
     }
 }
 
-fn named(source: &Source) -> String {
+pub(crate) fn named(source: &Source) -> String {
     let function = source.function.as_deref().map(function_name);
     let file = source.file.as_deref().map(|file| match source.line {
         Some(line) => format!("{}:{line}", places::base_name(file)),

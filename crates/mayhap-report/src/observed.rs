@@ -6,7 +6,7 @@ use mayhap_trace::attachments::waiting::{Waiting, What};
 use mayhap_trace::{EventId, Relations, Trace};
 
 use crate::describe::{Describer, place};
-use crate::finding::{Finding, Kind, Lock, Moment, Severity, Side, Verdict};
+use crate::finding::{Finding, Kind, Lock, Moment, Severity, Side, Source, Verdict};
 use crate::fingerprint;
 use crate::life;
 use crate::places::function_name;
@@ -16,6 +16,10 @@ use mayhap_symbols::is_library;
 pub(crate) const MISUSE: &str = "misuse of memory";
 /// The role of the step that ends the program.
 pub(crate) const END: &str = "end of the program";
+/// The role of a panic that ends the program.
+pub(crate) const PANIC: &str = "panic";
+/// What a moment is in which a thread panicked.
+pub const PANICKED: &str = "panicked";
 /// How many accesses before a crash are shown.
 const LAST: usize = 3;
 
@@ -50,9 +54,15 @@ impl Describer<'_> {
 
     /// A run that a signal or an error code ended; `how` says which in a few words, `at` where the program was, if that is known.
     pub fn crashed(&self, how: &str, why: &str, at: Option<&Moment>) -> Finding {
+        self.ended(how, why, at.map(|at| (at, if at.what == PANICKED { PANIC } else { END })))
+    }
+
+    /// A run that ended too early; `at` has the last moment of it and what the thread did then, if that is known.
+    fn ended(&self, how: &str, why: &str, at: Option<(&Moment, &str)>) -> Finding {
         let trace = self.trace();
-        // The thread that ran last, or if nothing of it was recorded with a place, whichever ran before it.
-        let whose = self.steps_before_end().next().map(|id| trace.event(id).thread);
+        // The thread that ended it, or ran last, or if nothing of it was recorded with a place, whichever ran before it.
+        let known = at.and_then(|(at, _)| trace.tables().threads.find(&at.thread)).map(mayhap_trace::ThreadId::at);
+        let whose = known.or_else(|| self.steps_before_end().next().map(|id| trace.event(id).thread));
         let of_last: Vec<EventId> =
             self.steps_before_end().filter(|&id| self.is_placed(id, whose)).take(LAST).collect();
         let is_known = !of_last.is_empty();
@@ -75,7 +85,7 @@ impl Describer<'_> {
         let first = sides.first().filter(|_| is_known).and_then(|side| side.source.as_ref());
         let place = first.and_then(|source| source.function.clone());
         let mut after = place.map_or(String::new(), |function| format!(" in or after {}", function_name(&function)));
-        if let Some(end) = at.and_then(|at| self.last_moment(at, END)) {
+        if let Some(end) = at.and_then(|(at, role)| self.last_moment(at, role)) {
             let function = end.source.as_ref().and_then(|source| source.function.as_deref());
             after = function.map_or(String::new(), |function| format!(" in {}", function_name(function)));
             sides.retain(|side| side.source != end.source);
@@ -100,15 +110,11 @@ impl Describer<'_> {
 
     /// A run in which the runtime saw memory misused; `what` is what its last moment does, as in "reads 4 bytes".
     pub fn misused(&self, kind: Kind, what: &str, life: Vec<Moment>) -> Finding {
-        let mut finding = self.crashed("", "", None);
+        let mut finding = self.ended("", "", life.last().map(|used| (used, MISUSE)));
         let who = life.last().map_or("a thread".to_string(), Moment::who);
         finding.title = format!("{}: {who} {what}", life::title(kind, &life));
         finding.message = "The recorded run did this. Its last recorded steps are shown.".to_string();
         finding.kind = kind;
-        if let Some(used) = life.last().and_then(|moment| self.last_moment(moment, MISUSE)) {
-            finding.events.retain(|side| side.source != used.source);
-            finding.events.insert(0, used);
-        }
         finding.life = life;
         finding.id = fingerprint::id(kind, &finding.events);
         finding.fingerprint = fingerprint::fingerprint(kind, &finding.events);
@@ -117,7 +123,8 @@ impl Describer<'_> {
 
     /// Where memory was misused, or a thread ended the program. It has the number of the thread's last event, since this did not become one.
     fn last_moment(&self, used: &Moment, role: &str) -> Option<Side> {
-        let source = used.source.clone().filter(|source| source.line.is_some())?;
+        let is_own = |source: &Source| source.line.is_some() && !source.file.as_deref().is_some_and(is_library);
+        let source = used.source.clone().filter(is_own)?;
         let base = self.last_of(&used.thread).map(|id| (id, self.side(id, role)));
         let (number, locks, created) = base.map_or((1, Vec::new(), None), |(id, side)| {
             (side.event.max(1), self.locks_after(id, side.locks), side.created)

@@ -62,7 +62,7 @@ impl OpenMp {
 
 /// The file is one of the languages' own: it says little about whose code it is.
 pub fn is_library(file: &str) -> bool {
-    let rust = ["library/core/", "library/std/", "library/alloc/"];
+    let rust = ["library/core/", "library/std/", "library/alloc/", "library/test/src/"];
     let others = ["/include/c++/", "-linux-gnu/c++/", "/parking_lot-", "/parking_lot_core-", "/lock_api-"];
     rust.iter().any(|part| file.starts_with(part) || file.contains(&format!("/{part}")))
         || others.iter().any(|part| file.contains(part))

@@ -6,7 +6,7 @@ use mayhap_witness::Target;
 use super::Describer;
 use super::story::Told;
 use crate::finding::{Kind, Lock, ObjectKind, Side, Source};
-use crate::observed::{END, MISUSE};
+use crate::observed::{END, MISUSE, PANIC};
 use crate::places::{self, actor, brief, short, spoken};
 use mayhap_symbols::is_library;
 
@@ -120,9 +120,10 @@ pub(crate) fn verb(side: &Side) -> String {
     }
 }
 
-fn bare_verb(side: &Side) -> &'static str {
+pub(crate) fn bare_verb(side: &Side) -> &'static str {
     match side.op.as_str() {
         _ if side.role == MISUSE => "misuses memory",
+        _ if side.role == PANIC => "panics",
         _ if side.role == END => "ends the program",
         "r" => side.object_kind.uses("reads"),
         "w" if side.frees => side.object_kind.ends(),

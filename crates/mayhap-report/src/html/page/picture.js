@@ -10,6 +10,8 @@ class Picture {
     this.finding = finding;
     this.kind = finding.kind;
     this.targets = finding.targets;
+    // A target that frees says so, and not that it writes.
+    this.verbs = new Map(finding.targets.map((step, i) => [step, finding.does[i]]));
     this.selected = -1;
     this.hovered = -1;
     this.zoom = DEFAULT_ZOOM;
@@ -86,6 +88,17 @@ class Picture {
     return this.targets.includes(step);
   }
 
+  /** What a step does, as the finding says it. */
+  verb(step) {
+    return (this.steps.op[step] === WRITE && this.verbs.get(step)) || this.steps.verb(step);
+  }
+
+  /** "writes queue.head" */
+  action(step) {
+    const object = this.steps.objectName(step);
+    return this.verb(step) + (object === '' ? '' : ' ' + object);
+  }
+
   isLinked(step) {
     return step === this.selected || step === this.hovered;
   }
@@ -110,7 +123,7 @@ class Picture {
     const { steps } = this;
     const order = panel.order;
     const at = order.positions[step];
-    const parts = [`event ${steps.event[step]}`, `${steps.threadName(step)}: ${steps.action(step)}`];
+    const parts = [`event ${steps.event[step]}`, `${steps.threadName(step)}: ${this.action(step)}`];
     const location = steps.locationName(step);
     if (location) parts.push(`at ${location}`);
     if (at >= order.ran) parts.push('next, has not run');
