@@ -188,19 +188,27 @@ function commandsView(report, finding) {
   const commands = [];
   const command = (label, text) => commands.push(el('div', { class: 'command' }, el('span', { class: 'label' }, label), el('code', { tabindex: '0' }, text), copyButton(text, `the command: ${label}`)));
   const words = (finding.replay_command ?? '').split(' ');
-  if (finding.replay_command && words[1] !== 'check') command(['run', 'demo'].includes(words[1]) ? 'Run again' : 'Replay', finding.replay_command);
+  if (finding.replay_command && words[1] !== 'check') command(runsAgain(finding) ? 'Run again' : 'Replay', finding.replay_command);
   const again = checkCommand(report, finding);
   if (again) command('Check again', again);
   if (finding.fingerprint) command('Suppress', `fingerprint:${finding.fingerprint}`);
   return el('div', { class: 'commands' }, commands);
 }
 
-/** The `mayhap check` command that asks about the finding. */
+/** How many events `mayhap check` wants to know of each kind that it decides; 0: any number. */
+const ASKED = { race: 2, 'use-after-free': 2, deadlock: 0, atomicity: 3, nondeterminism: 3 };
+
+/** The `mayhap check` command that asks about the finding, if there is one and the trace was kept. */
 function checkCommand(report, finding) {
   const events = finding.events.map((side) => side.event);
-  const whole = { race: 2, atomicity: 3, nondeterminism: 3 }[finding.kind];
-  if (finding.kind === 'order' || (whole && events.length !== whole)) return null;
+  const asked = ASKED[finding.kind];
+  if (asked === undefined || (asked > 0 && events.length !== asked) || finding.engine === 'none' || runsAgain(finding)) return null;
   return `mayhap check ${shellWord(report.trace.path)} --${finding.kind} ${events.join(',')} --witness ${finding.kind}.json`;
+}
+
+/** What runs the program again, since no trace was kept. */
+function runsAgain(finding) {
+  return ['run', 'demo'].includes((finding.replay_command ?? '').split(' ')[1]);
 }
 
 function shellWord(text) {

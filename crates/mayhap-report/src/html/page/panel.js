@@ -438,7 +438,7 @@ class Panel {
     this.picture.lanes.forEach((thread, lane) => {
       const x = this.x(lane);
       if (x > width || x + this.laneWidth < 0) return;
-      const name = this.picture.steps.names.threads[thread];
+      const name = this.picture.threadLabel(thread);
       heads.push(
         svg(
           'g',

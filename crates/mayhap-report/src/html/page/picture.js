@@ -16,6 +16,8 @@ class Picture {
     this.hovered = -1;
     this.zoom = DEFAULT_ZOOM;
     this.panels = [];
+    /** What the program called its threads. */
+    this.threadNames = new Map(finding.events.filter((side) => side.thread_name).map((side) => [side.thread, side.thread_name]));
     this.prepare();
   }
 
@@ -71,6 +73,12 @@ class Picture {
       this.laneByThread[thread] = lane;
     });
     this.locks = new Map();
+  }
+
+  /** A thread for people: `main.1 "uploader"`. */
+  threadLabel(thread) {
+    const name = this.steps.names.threads[thread];
+    return this.threadNames.has(name) ? `${name} "${this.threadNames.get(name)}"` : name;
   }
 
   laneOf(step) {
