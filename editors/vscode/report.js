@@ -105,7 +105,7 @@ const ENDS = { "misuse of memory": "misuses memory", "end of the program": "ends
 /** Whether a call is in the language's own library. */
 function isLibrary(frame) {
   return frame.file
-    ? /\/include\/c\+\+\/|-linux-gnu\/c\+\+\/|(^|\/)library\/(core|std|alloc|test\/src)\//u.test(frame.file)
+    ? /^\/usr\/(local\/)?include\/|\/include\/c\+\+\/|-linux-gnu\/c\+\+\/|(^|\/)library\/(core|std|alloc|test\/src)\//u.test(frame.file)
     : /\+0x|^std::/u.test(frame.function ?? "");
 }
 

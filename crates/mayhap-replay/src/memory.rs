@@ -297,7 +297,7 @@ impl Judge {
             let pc = self.long(at + offset_of!(Stack, frames) + 8 * frame)?;
             let known = symbols.frames(pc).into_iter().filter(is_known);
             stack.extend(known.map(|place| Frame {
-                is_library: place.is_library(),
+                is_library: place.is_installed(),
                 function: place.function,
                 line: place.line,
             }));

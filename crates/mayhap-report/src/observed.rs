@@ -10,7 +10,7 @@ use crate::finding::{Finding, Kind, Lock, Moment, Severity, Side, Source, Verdic
 use crate::fingerprint;
 use crate::life;
 use crate::places::function_name;
-use mayhap_symbols::is_library;
+use mayhap_symbols::is_installed;
 
 /// The role of the step that misuses memory.
 pub(crate) const MISUSE: &str = "misuse of memory";
@@ -73,7 +73,7 @@ impl Describer<'_> {
         };
         let mut sides: Vec<Side> = last.iter().map(|&id| self.side(id, "step before")).collect();
         // What the language's library does by itself, such as ending a thread, says less than a line of the program.
-        let is_own = |side: &Side| side.source.as_ref().is_some_and(|at| !at.file.as_deref().is_some_and(is_library));
+        let is_own = |side: &Side| side.source.as_ref().is_some_and(|at| !at.file.as_deref().is_some_and(is_installed));
         if sides.iter().any(is_own) {
             sides.retain(is_own);
         }
@@ -123,7 +123,7 @@ impl Describer<'_> {
 
     /// Where memory was misused, or a thread ended the program. It has the number of the thread's last event, since this did not become one.
     fn last_moment(&self, used: &Moment, role: &str) -> Option<Side> {
-        let is_own = |source: &Source| source.line.is_some() && !source.file.as_deref().is_some_and(is_library);
+        let is_own = |source: &Source| source.line.is_some() && !source.file.as_deref().is_some_and(is_installed);
         let source = used.source.clone().filter(is_own)?;
         let base = self.last_of(&used.thread).map(|id| (id, self.side(id, role)));
         let (number, locks, created) = base.map_or((1, Vec::new(), None), |(id, side)| {

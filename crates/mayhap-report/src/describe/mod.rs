@@ -5,7 +5,7 @@ mod story;
 mod window;
 pub(crate) mod words;
 
-use mayhap_symbols::is_library;
+use mayhap_symbols::is_installed;
 use mayhap_trace::VariableKind;
 use mayhap_trace::attachments::stacks::{Called, Stack, Stacks};
 use mayhap_trace::{EventId, Execution, Flags, LocId, LockId, Mode, Op, Relations, ThreadId, Trace, Value, VarId};
@@ -233,7 +233,7 @@ impl<'a> Describer<'a> {
 /// The place in the program's own code: that of the location, or if that is a library's, with or without debug information, the innermost
 /// call there.
 fn own_source(source: Option<Source>, stack: &[Source]) -> Option<Source> {
-    let is_foreign = |source: &Source| source.file.as_deref().is_none_or(is_library);
+    let is_foreign = |source: &Source| source.file.as_deref().is_none_or(is_installed);
     if !source.as_ref().is_some_and(is_foreign) {
         return source;
     }

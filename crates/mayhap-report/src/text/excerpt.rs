@@ -7,7 +7,7 @@ use crate::data::Report;
 use crate::describe::words::{list, locks_since, verb};
 use crate::finding::{Creation, Finding, Side, Source};
 use crate::places::{function_name, java_place, short};
-use mayhap_symbols::is_library;
+use mayhap_symbols::is_installed;
 
 /// How many lines are shown before the marked line.
 const BEFORE: u32 = 2;
@@ -170,7 +170,7 @@ pub(super) fn stack(name: Line, frames: &[Source], style: &Style) -> Vec<Line> {
 /// Whether the frame belongs to the language's own library or to a library without debug information.
 pub(crate) fn is_foreign(frame: &Source) -> bool {
     let of_cpp = |frame: &Source| frame.function.as_deref().is_some_and(|name| name.starts_with("std::"));
-    frame.file.as_deref().map_or_else(|| unnamed(frame).is_some() || of_cpp(frame), is_library)
+    frame.file.as_deref().map_or_else(|| unnamed(frame).is_some() || of_cpp(frame), is_installed)
 }
 
 /// The module of a frame, if that is all that is known about it.

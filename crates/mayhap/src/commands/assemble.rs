@@ -2,7 +2,7 @@
 //! the real assembler.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,8 +36,8 @@ pub fn assemble(mut arguments: Vec<OsString>) -> Result<Exit, Failure> {
         return Err(Failure::at(&real, format_args!("cannot run it: {error}")));
     }
     let text = rewritten.map_or(text, String::into_bytes);
-    let mut file = tempfile::Builder::new().prefix("mayhap").suffix(".s").tempfile()?;
-    file.write_all(&text)?;
+    let mut file = tempfile::Builder::new().prefix("mayhap").suffix(".s").tempfile().map_err(no_room)?;
+    file.write_all(&text).map_err(no_room)?;
     match input {
         Some(at) => arguments[at] = file.path().into(),
         None => arguments.push(file.path().into()),
@@ -45,6 +45,14 @@ pub fn assemble(mut arguments: Vec<OsString>) -> Result<Exit, Failure> {
     let status = Command::new(&real).args(arguments).status();
     let status = status.map_err(|error| Failure::at(&real, format_args!("cannot run it: {error}")))?;
     Ok(Exit::Program(code(status)))
+}
+
+/// A temporary file cannot be made; its name says nothing to the user.
+fn no_room(error: std::io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::StorageFull => Failure::new("the assembler's input cannot be written: No space left on device"),
+        _ => Failure::new(format_args!("the assembler's input cannot be written: {error}")),
+    }
 }
 
 /// The position of the file to assemble among the arguments; `None` if it is standard input.
