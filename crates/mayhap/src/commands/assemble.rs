@@ -15,6 +15,9 @@ use mayhap_instrument::runtime;
 /// Options whose value is the next argument.
 const WITH_VALUE: [&str; 6] = ["-o", "-I", "--defsym", "-MD", "--MD", "-D"];
 
+/// A type of section that GNU's assembler does not know and warns of; clang writes it for new versions of C++, and leaves the section empty.
+const OF_LLVM: &str = ",@llvm_linker_options";
+
 /// Assembles a file, given the arguments of an assembler.
 pub fn assemble(mut arguments: Vec<OsString>) -> Result<Exit, Failure> {
     let real = real().ok_or_else(|| Failure::new("no assembler found: `as` is not on the path"))?;
@@ -31,6 +34,7 @@ pub fn assemble(mut arguments: Vec<OsString>) -> Result<Exit, Failure> {
     let in_front = runtime::in_front()?;
     let in_front = in_front.iter().map(String::as_str).collect();
     let rewritten = std::str::from_utf8(&text).ok().and_then(|text| rewrite(text, &in_front));
+    let rewritten = rewritten.map(|text| text.replace(OF_LLVM, ",@progbits"));
     if rewritten.is_none() && !from_stdin {
         let error = Command::new(&real).args(arguments).exec();
         return Err(Failure::at(&real, format_args!("cannot run it: {error}")));
