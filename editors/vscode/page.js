@@ -3,7 +3,7 @@
 "use strict";
 
 const {
-  columns, excerpt, functionText, locksText, placeText, sideText, stepPlace, threadLabel, visible,
+  columns, excerpt, functionText, isLibrary, locksText, placeText, sideText, stepPlace, threadLabel, visible,
 } = require("./report");
 
 /** Lines shown before and after a marked one. */
@@ -97,11 +97,23 @@ function stack(title, frames) {
   if (!frames?.length) {
     return "";
   }
-  const items = frames.map((frame) => {
+  const item = (frame) => {
     const inlined = frame.inlined ? ' <span class="soft">(inlined)</span>' : "";
     const place = frame.file ? ` ${link(frame, placeText(frame))}` : "";
     return `<li>${text(functionText(frame.function))}${place}${inlined}</li>`;
-  });
+  };
+  // Calls within libraries share a line, which unfolds.
+  const runs = [];
+  for (const frame of frames) {
+    const last = runs[runs.length - 1];
+    if (last && isLibrary(frame) && isLibrary(last[0])) {
+      last.push(frame);
+    } else {
+      runs.push([frame]);
+    }
+  }
+  const within = (run) => `<li><details><summary>… ${run.length} calls within libraries</summary><ol>${run.map(item).join("")}</ol></details></li>`;
+  const items = runs.map((run) => (run.length > 1 ? within(run) : item(run[0])));
   return `<details open><summary>${text(title)}</summary><ol>${items.join("")}</ol></details>`;
 }
 
@@ -170,7 +182,7 @@ code, td, th, .source, .place, li { font-family: var(--vscode-editor-font-family
 code { background: var(--vscode-textCodeBlock-background, #8882); border-radius: 3px; padding: 0 3px; }
 .t0 { --own: var(--t0); } .t1 { --own: var(--t1); } .t2 { --own: var(--t2); } .t3 { --own: var(--t3); } .t4 { --own: var(--t4); } .t5 { --own: var(--t5); } .t6 { --own: var(--t6); } .t7 { --own: var(--t7); }
 h3[class], th { color: var(--own); } .step { color: var(--own); }
-.runs, .sides { display: flex; flex-wrap: wrap; gap: 8px 32px; } .run, .side { flex: 1 1 26em; min-width: 0; } .scroll { overflow-x: auto; }
+.runs, .sides { display: flex; flex-wrap: wrap; gap: 8px 32px; } .side { flex: 1 1 26em; min-width: 0; } .run { flex: 1 1 max-content; min-width: 0; max-width: 100%; } .scroll { overflow-x: auto; }
 table { border-collapse: collapse; } th { text-align: left; border-bottom: 2px solid var(--own); padding: 2px 14px 2px 8px; white-space: nowrap; }
 td { padding: 1px 14px 1px 8px; border-left: 2px solid color-mix(in srgb, var(--own, transparent) 35%, transparent); vertical-align: top; white-space: nowrap; }
 td.skipped { border-left-color: transparent; }
@@ -189,6 +201,11 @@ dl { max-width: 96ch; } dt { font-weight: 700; margin-top: 8px; } dd { margin: 0
 /** Clicks become messages. The page makes no markup. */
 const SCRIPT = `
 const editor = typeof acquireVsCodeApi === "function" ? acquireVsCodeApi() : { postMessage: (message) => { window.lastMessage = message; } };
+for (const mark of document.querySelectorAll(".source mark")) {
+  const box = mark.closest(".source");
+  const over = mark.getBoundingClientRect().right - box.getBoundingClientRect().right + 20;
+  if (over > 0) box.scrollLeft += over;
+}
 const plain = (encoded) => new TextDecoder().decode(Uint8Array.from(atob(encoded), (c) => c.charCodeAt(0)));
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button");

@@ -4,6 +4,9 @@
 const fs = require("node:fs");
 const path = require("node:path");
 
+/** Versions of the format that can be read: they differ in schedules, which no view shows. */
+const VERSIONS = [1, 2];
+
 /** A larger file is no report that an editor can show. */
 const MOST_BYTES = 512 * 1024 * 1024;
 
@@ -37,13 +40,13 @@ function parse(text, name) {
     const sarif = Array.isArray(report?.runs) ? "; this is SARIF" : "";
     throw new Error(`${name} is not a report${sarif}: mayhap run --save FILE writes one`);
   }
-  if (report.version !== 1 && report.version !== 2) {
-    throw new Error(`${name} has version ${visible(report.version)} of the format; this extension reads versions 1 and 2`);
+  if (!VERSIONS.includes(report.version)) {
+    throw new Error(`${name} has version ${visible(report.version)} of the format; this extension reads versions ${VERSIONS.join(" and ")}`);
   }
   if (!Array.isArray(report.findings) || !report.findings.every((finding) => Array.isArray(finding?.events))) {
     throw new Error(`${name} is damaged: its findings are incomplete`);
   }
-  if (report.version === 2) {
+  if (report.schedules) {
     takeSchedules(report);
   }
   return report;
@@ -98,8 +101,14 @@ function functionText(name) {
     return "";
   }
   let plain = name.replace(/\(anonymous namespace\)::/gu, "");
-  if (/(^|::)operator\b/u.test(plain)) {
-    return visible(plain);
+  if (plain === "operator()" || (plain.includes("::operator()") && /\{lambda\(|::\$_/u.test(plain))) {
+    return "a lambda";
+  }
+  const operator = /(?:^|::)operator.*$/su.exec(plain);
+  if (operator) {
+    const before = plain.slice(0, operator.index).replace(/<.*>/su, "");
+    const itself = /^(?:::)?operator(?:\(\)|[^(]*)/u.exec(operator[0])[0];
+    return visible(`${before.split(" ").pop()}${itself}()`);
   }
   for (let shorter = ""; shorter !== plain; ) {
     shorter = plain;
@@ -114,9 +123,22 @@ const VERBS = {
   wait: "is woken by", notify: "notifies", notifyall: "notifies",
 };
 
+/** How a program ends, by the role of its last step. */
+const ENDS = { "misuse of memory": "misuses memory", "end of the program": "ends the program", panic: "panics" };
+
+/** Whether a call is in the language's own library. */
+function isLibrary(frame) {
+  return frame.file
+    ? /^\/usr\/(local\/)?include\/|\/include\/c\+\+\/|-linux-gnu\/c\+\+\/|(^|\/)library\/(core|std|alloc|test\/src)\//u.test(frame.file)
+    : /\+0x|^std::/u.test(frame.function ?? "");
+}
+
 /** What an event does: "main.1 writes `total`". */
 function sideText(finding, side) {
   let verb = VERBS[side.op] ?? "passes";
+  if (ENDS[side.role]) {
+    return visible(`${threadLabel(finding, side.thread)} ${ENDS[side.role]}`);
+  }
   if (side.role === "blocked") {
     verb = { acq: "waits for", racq: "waits for", join: "waits for the end of", wait: "waits for a notify of" }[side.op] ?? verb;
   } else if (side.op === "w" && side.frees) {
@@ -255,5 +277,5 @@ class Sources {
 }
 
 module.exports = {
-  Sources, columns, excerpt, functionText, locksText, parse, placeOf, placeText, primary, read, shown, sideText, sourceLine, stepPlace, threadLabel, visible,
+  Sources, columns, excerpt, functionText, isLibrary, locksText, parse, placeOf, placeText, primary, read, shown, sideText, sourceLine, stepPlace, threadLabel, visible,
 };

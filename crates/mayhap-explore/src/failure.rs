@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use mayhap_replay::effect::last_words;
+use mayhap_replay::effect::words_at_the_end;
 use mayhap_replay::outcome::signal_name;
 use mayhap_replay::session::{Printed, Recorded};
 use mayhap_replay::{MemoryError, MemoryErrorKind};
@@ -46,7 +46,7 @@ impl fmt::Display for Failure {
 impl Failure {
     /// How a run that ended so failed; `None` if it did not. `late` has the time after which it was ended.
     pub fn of(is_stuck: bool, late: Option<Duration>, status: ExitStatus, printed: &Printed) -> Option<Failure> {
-        let words = || last_words(&printed.err);
+        let words = || words_at_the_end(printed);
         match (late, status.signal(), status.code()) {
             _ if is_stuck => Some(Failure::Stuck),
             (Some(limit), ..) => Some(Failure::TooLong(limit)),

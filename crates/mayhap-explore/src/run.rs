@@ -4,13 +4,14 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use mayhap_record::{self as record, Capture, Error, ForkServer, Monitor, Output, Process, Start, StuckWatch};
 use mayhap_replay::MemoryError;
-use mayhap_replay::memory::Judge;
+use mayhap_replay::memory::{Judge, Moment, Threads};
 use mayhap_replay::session::Printed;
 use mayhap_wire::judgement;
 use mayhap_wire::ring::{Schedule, TURN_FAULTS, TURNS_ENVIRONMENT};
@@ -47,6 +48,8 @@ pub struct Tried {
     pub printed: Printed,
     /// What it did wrong to memory, and was ended for.
     pub misuse: Option<MemoryError>,
+    /// Where it was when a signal ended it.
+    pub crash: Option<Moment>,
     /// It was ended because its time was up.
     pub late: bool,
     /// It was ended because none of its threads could go on.
@@ -114,11 +117,15 @@ pub fn run(
     let mut watch = Watch::new(limit, false);
     let capture = record::execute(start, &options, folder, &mut watch)?;
     let took = watch.started.elapsed();
-    let misuse = match judge.has_found().map_err(unshared)? {
-        true => judge.found(&capture.symbols(), None).map_err(unshared)?,
-        false => None,
-    };
-    Ok(Tried { capture, misuse, printed: watch.printed(), late: watch.late, is_stuck: watch.is_stuck, took })
+    let signal = capture.status.signal();
+    let (mut misuse, mut crash) = (None, None);
+    if signal.is_some() || judge.has_found().map_err(unshared)? {
+        let (symbols, names) = (capture.symbols(), capture.thread_names()?);
+        misuse = judge.found(&symbols, Threads::OfRun(&names)).map_err(unshared)?;
+        let crashed = signal.map(|signal| judge.crash(signal, &symbols, Threads::OfRun(&names)));
+        crash = crashed.transpose().map_err(unshared)?.flatten();
+    }
+    Ok(Tried { capture, misuse, crash, printed: watch.printed(), late: watch.late, is_stuck: watch.is_stuck, took })
 }
 
 /// Ends a run that takes too long or cannot go on, and keeps what it prints.

@@ -360,12 +360,13 @@ impl Work<'_> {
         let summary = Run::new(&self.job.program, tried.capture.status, tried.took);
         let uses_clock = tried.capture.sources().contains(&"the clock");
         let writer = format::create(&path).map_err(|error| Error::at(&path, error))?;
+        let crash = tried.crash;
         tried.capture.write(writer, &path, &summary)?;
         let trace = format::read(&path).map_err(|error| Error::at(&path, error))?.trace;
         let execution = Execution::derive(trace).map_err(|error| Error::at(&path, error))?;
-        let mut finding = describe(failed, &path, &execution);
+        let mut finding = describe(failed, crash.as_ref(), &path, &execution);
         if uses_clock && matches!(failed, Failed::Code(..)) {
-            finding.why = format!("{IS_SLOWER} {}", finding.why).trim_end().to_string();
+            finding.why = format!("{} {IS_SLOWER}", sentence(&finding.why)).trim_start().to_string();
         }
         if self.report.as_ref().is_some_and(|report| memory::is_explained(&finding, report)) {
             return Ok(());
@@ -451,6 +452,11 @@ fn is_effect(failed: &Failed, finding: &Finding, trace: &Trace) -> bool {
         Failed::Stuck | Failed::TooLong(_) | Failed::Memory(_) => return false,
     };
     effect.contains(&how) && words.as_ref().is_none_or(|words| effect.contains(words)) && occurs(finding, trace)
+}
+
+/// The text with a full stop at its end, so that another sentence can follow.
+fn sentence(text: &str) -> String {
+    if text.is_empty() || text.ends_with(['.', '!', '?']) { text.to_string() } else { format!("{text}.") }
 }
 
 /// How often another thread goes on.

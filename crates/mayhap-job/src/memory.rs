@@ -83,7 +83,7 @@ fn life(error: &MemoryError) -> Vec<Moment> {
     moments.into_iter().filter_map(|(what, moment)| Some(moment_of(what, moment?))).collect()
 }
 
-fn moment_of(what: &str, seen: &Seen) -> Moment {
+pub(super) fn moment_of(what: &str, seen: &Seen) -> Moment {
     let source = |frame: &Frame| {
         let named = [frame.function.as_str(), frame.line.as_str()].join(" ");
         place(named.trim()).unwrap_or(Source { function: Some(named), ..Source::default() })

@@ -3,18 +3,18 @@
 use std::cell::Cell;
 use std::path::PathBuf;
 
-use mayhap_explore::Failure as Failed;
 use mayhap_replay::session::Recorded;
 use mayhap_trace::{Trace, format};
 
 use crate::Error;
+use crate::observed::Seen;
 
 /// A trace to be analysed, with what its run came to.
 pub(crate) struct Recording {
     pub(crate) path: PathBuf,
     pub(crate) recorded: Recorded,
     /// What went wrong in the run itself.
-    pub(crate) failed: Option<Failed>,
+    pub(crate) failed: Option<Seen>,
     /// The trace as it was made, until it is asked for.
     pub(crate) made: Cell<Option<Trace>>,
 }

@@ -1,5 +1,6 @@
 //! Records a program: runs it, keeps what it records, and makes the trace at once or when it is first read.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
@@ -183,6 +184,11 @@ impl Capture {
     /// The names of the program's code.
     pub fn symbols(&self) -> Symbols {
         Symbols::load(&self.modules, std::env::current_dir().ok())
+    }
+
+    /// What a trace calls the threads, by their numbers in the recording.
+    pub fn thread_names(&self) -> Result<BTreeMap<u32, String>, Error> {
+        turn_steps::thread_names(&self.store).map_err(|error| Error::new(format_args!("the recording: {error}")))
     }
 
     /// Makes the trace.

@@ -107,6 +107,24 @@ pub(crate) fn steps(store: &Store) -> io::Result<Vec<TurnStep>> {
     Ok(reader.steps)
 }
 
+/// What a trace calls the threads of a run, by their numbers: each after the one that started it.
+pub(crate) fn thread_names(store: &Store) -> io::Result<BTreeMap<u32, String>> {
+    let mut names = BTreeMap::from([(0, "main".to_string())]);
+    let mut children: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut current = 0;
+    each_word(store, |word| match word {
+        Word::Record(Tag::Switch, thread, _) => current = thread,
+        Word::Record(Tag::Fork, _, body) => {
+            let nth = children.entry(current).or_default();
+            *nth += 1;
+            let name = names.get(&current).map(|parent| format!("{parent}.{nth}"));
+            names.extend(name.map(|name| (following(body, 0) as u32, name)));
+        }
+        _ => {}
+    })?;
+    Ok(names)
+}
+
 /// Calls a function with each word of a run.
 pub(crate) fn each_word(store: &Store, mut each: impl FnMut(Word<'_>)) -> io::Result<()> {
     let (mut unpacker, mut buffer) = (Unpacker::new(), Vec::new());

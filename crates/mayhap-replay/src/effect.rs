@@ -81,16 +81,14 @@ pub(crate) fn effect(
 pub fn last_words(text: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(text);
     let said = |line: &&str| {
-        let is_advice = line.starts_with("note: run with `RUST_BACKTRACE");
         // The calls of an exception in Java.
         let is_call = line.starts_with("at ") || line.starts_with("... ");
-        !line.is_empty() && !is_advice && !is_call
+        !line.is_empty() && !line.starts_with(ADVICE) && !is_call
     };
     let mut last: Vec<&str> = text.lines().rev().map(str::trim).filter(said).take(PANIC).collect();
     last.reverse();
-    let is_panic = |line: &&str| line.starts_with("thread '") && line.contains(" panicked at ");
-    if let Some(panicked) = last.iter().rposition(is_panic) {
-        return Some(last[panicked..].join(" "));
+    if let Some(panicked) = last.iter().rposition(|line| is_panic(line)) {
+        return panic(&last[panicked..]);
     }
     Some(match last[..] {
         [.., exception, what]
@@ -105,6 +103,36 @@ pub fn last_words(text: &[u8]) -> Option<String> {
 
 /// How many lines a panic has: its place, and what was compared.
 const PANIC: usize = 4;
+/// How the line begins that follows a panic of Rust.
+const ADVICE: &str = "note: run with `RUST_BACKTRACE";
+
+fn is_panic(line: &str) -> bool {
+    line.starts_with("thread '") && line.contains(" panicked at ")
+}
+
+/// The first panic of Rust among some lines, as a sentence.
+fn panic(lines: &[impl AsRef<str>]) -> Option<String> {
+    let mut lines = lines.iter().map(|line| line.as_ref().trim()).skip_while(|line| !is_panic(line));
+    let first = lines.next()?;
+    let is_more = |line: &&str| !line.is_empty() && !line.starts_with(ADVICE) && *line != "stack backtrace:";
+    let more = lines.take_while(is_more).take(PANIC - 1);
+    Some(std::iter::once(first).chain(more).collect::<Vec<_>>().join(" "))
+}
+
+/// What a run that failed said last: a panic, which a test's harness prints on standard output, or else what it said on standard error.
+pub fn words_at_the_end(printed: &Printed) -> Option<String> {
+    let panicked = |text: &[u8]| panic(&String::from_utf8_lossy(text).lines().collect::<Vec<_>>());
+    panicked(&printed.err).or_else(|| panicked(&printed.out)).or_else(|| last_words(&printed.err))
+}
+
+/// File, line and column of the panic that words quote.
+pub fn place_of_panic(words: &str) -> Option<(&str, u32, u32)> {
+    let (_, rest) = words.split_once(" panicked at ")?;
+    let place = rest.split(": ").next()?.trim_end_matches(':');
+    let (place, column) = place.rsplit_once(':')?;
+    let (file, line) = place.rsplit_once(':')?;
+    Some((file, line.parse().ok()?, column.parse().ok()?))
+}
 
 /// How the words of an uncaught exception of C++ begin.
 pub const UNCAUGHT: &str = "uncaught exception ";
@@ -114,7 +142,7 @@ fn thrown(line: &str) -> Option<&str> {
     line.strip_prefix("terminate called after throwing an instance of '")?.strip_suffix('\'')
 }
 
-/// The line that best says why a run failed. Among the lines that an earlier run did not print, the first that speaks of a failure, on standard
+/// What best says why a run failed: a panic, or a line. Among the lines that an earlier run did not print, the first that speaks of a failure, on standard
 /// error or else on standard output; without one, the last on standard error.
 pub fn telling_line(now: &Printed, before: Option<&Printed>) -> Option<String> {
     let nothing = Printed::default();
@@ -124,6 +152,9 @@ pub fn telling_line(now: &Printed, before: Option<&Printed>) -> Option<String> {
         lines.into_iter().map(|line| line.trim().to_string()).filter(|line| !line.is_empty()).collect()
     };
     let (err, out) = (new(&now.err, &before.err), new(&now.out, &before.out));
+    if let Some(panicked) = panic(&err).or_else(|| panic(&out)) {
+        return Some(panicked);
+    }
     let of_failure = err.iter().chain(&out).find(|line| speaks_of_failure(line));
     of_failure.or(err.last()).cloned()
 }
@@ -310,5 +341,14 @@ mod tests {
         let now = printed("left 1\n", "[warn] callbacks set twice\nlost 1\nlost 2\n");
         assert_eq!(telling_line(&now, Some(&before)).as_deref(), Some("lost 2"));
         assert_eq!(telling_line(&before, Some(&before)), None);
+        let now = printed(
+            "test t::a ... FAILED\n\n---- t::a stdout ----\nthread 't::a' (71) panicked at src/a.rs:3:5:\ntoo many\nnote: run with `RUST_BACKTRACE=1`\n",
+            "",
+        );
+        let line = telling_line(&now, Some(&before)).unwrap();
+        assert_eq!(line, "thread 't::a' (71) panicked at src/a.rs:3:5: too many");
+        assert_eq!(place_of_panic(&line), Some(("src/a.rs", 3, 5)));
+        assert_eq!(words_at_the_end(&now), Some(line));
+        assert_eq!(place_of_panic("it panicked at noon"), None);
     }
 }

@@ -1,5 +1,6 @@
-//! What the runtime found wrong with the program's use of memory in a replay.
+//! What the runtime found wrong with the program's use of memory in a replay, and where the program was when a signal ended it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -15,6 +16,15 @@ use serde::{Deserialize, Serialize};
 /// Memory in which the runtime describes the first error that it finds.
 pub struct Judge {
     file: File,
+}
+
+/// What the threads of a run are called.
+#[derive(Clone, Copy, Debug)]
+pub enum Threads<'a> {
+    /// As the threads of the schedule that the run follows.
+    OfSchedule(&'a Steps),
+    /// By their numbers in the run.
+    OfRun(&'a BTreeMap<u32, String>),
 }
 
 /// What is wrong.
@@ -156,8 +166,15 @@ impl Judge {
         Ok(self.word(offset_of!(Judgement, error))? != error::NONE)
     }
 
-    /// The error that was found, if one was; `steps` knows the threads of a replay.
-    pub fn found(&self, symbols: &Symbols, steps: Option<&Steps>) -> io::Result<Option<MemoryError>> {
+    /// Where the program was when this signal ended it, if the runtime saw that.
+    pub fn crash(&self, signal: i32, symbols: &Symbols, threads: Threads<'_>) -> io::Result<Option<Moment>> {
+        let seen = self.word(offset_of!(Judgement, signal))?;
+        let moment = self.moment(offset_of!(Judgement, crashed), symbols, threads)?;
+        Ok(moment.filter(|moment| seen == signal as u32 && moment.place().is_some_and(|frame| !frame.is_library)))
+    }
+
+    /// The error that was found, if one was.
+    pub fn found(&self, symbols: &Symbols, threads: Threads<'_>) -> io::Result<Option<MemoryError>> {
         let kind = match self.word(offset_of!(Judgement, error))? {
             error::USE_AFTER_FREE => MemoryErrorKind::UseAfterFree,
             error::DOUBLE_FREE => MemoryErrorKind::DoubleFree,
@@ -168,7 +185,7 @@ impl Judge {
             error::USE_AFTER_RETURN => MemoryErrorKind::UseAfterReturn,
             _ => return Ok(None),
         };
-        let moment = |at: usize| self.moment(at, symbols, steps);
+        let moment = |at: usize| self.moment(at, symbols, threads);
         let freed = moment(offset_of!(Judgement, freed))?;
         Ok(Some(MemoryError {
             kind,
@@ -260,20 +277,27 @@ impl Judge {
         })
     }
 
-    fn moment(&self, at: usize, symbols: &Symbols, steps: Option<&Steps>) -> io::Result<Option<Moment>> {
+    fn moment(&self, at: usize, symbols: &Symbols, threads: Threads<'_>) -> io::Result<Option<Moment>> {
         let depth = self.word(at + offset_of!(Stack, depth))?.min(STACK as u32) as usize;
         if depth == 0 {
             return Ok(None);
         }
-        let lane = self.word(at + offset_of!(Stack, lane))?.checked_sub(1);
-        let known = |lane: &u32| steps.is_some_and(|steps| (*lane as usize) < steps.lanes.len());
-        let name = lane.filter(known).zip(steps).map(|(lane, steps)| steps.lane_name(lane));
+        let name = match threads {
+            Threads::OfSchedule(steps) => {
+                let lane = self.word(at + offset_of!(Stack, lane))?.checked_sub(1);
+                lane.filter(|lane| (*lane as usize) < steps.lanes.len()).map(|lane| steps.lane_name(lane))
+            }
+            Threads::OfRun(names) => {
+                let number = self.word(at + offset_of!(Stack, thread))?.checked_sub(1);
+                number.and_then(|number| names.get(&number).cloned())
+            }
+        };
         let mut stack = Vec::new();
         for frame in 0..depth {
             let pc = self.long(at + offset_of!(Stack, frames) + 8 * frame)?;
             let known = symbols.frames(pc).into_iter().filter(is_known);
             stack.extend(known.map(|place| Frame {
-                is_library: place.is_library(),
+                is_library: place.is_installed(),
                 function: place.function,
                 line: place.line,
             }));

@@ -19,7 +19,7 @@ use crate::effect::{Ended, effect};
 pub use crate::effect::{Printed, Recorded};
 use crate::fixed_addresses::fixed;
 use crate::image::{Divergence, Finish, Image};
-use crate::memory::Judge;
+use crate::memory::{Judge, Threads};
 use crate::outcome::{Effect, Outcome};
 use crate::plan::Plan;
 use crate::stall::Stall;
@@ -159,7 +159,7 @@ pub fn replay(program: &[OsString], steps: &Steps, plan: &Plan, mut options: Opt
     }
     let effect = match outcome {
         Outcome::Confirmed if options.core && taken.status.signal() == Some(SIGABRT) => Effect::Core,
-        Outcome::Confirmed => match judge.found(&symbols, Some(steps)).map_err(memory)? {
+        Outcome::Confirmed => match judge.found(&symbols, Threads::OfSchedule(steps)).map_err(memory)? {
             Some(error) if ended != Some(Ended::Deadlock) => Effect::Memory(Box::new(error)),
             _ => effect(&outcome, ended, taken.status, printed.as_ref(), options.recorded.as_ref()),
         },

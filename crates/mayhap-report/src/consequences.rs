@@ -4,12 +4,17 @@
 //! racing accesses is, the race is what made it fail: the failure becomes a sentence of the race's finding. Its fingerprint stays with it,
 //! so that baselines know it.
 //!
-//! A race is part of a use after free, too, if it is on the same kind of memory, and the thread that frees and the one that uses it are on
-//! their way in the two lines that race: a container that grows while another thread goes through it.
+//! A race is part of a use after free, too, if the thread that frees and the one that uses the memory are on their way in the two lines that
+//! race, and both findings are about the same kind of memory or the same missing lock: a container that changes while another thread goes
+//! through it.
+//!
+//! A hang is part of a race that replays confirmed if what hangs waits, in the function that reads with a lock, for what the writer without
+//! that lock announces: a wake-up that comes between the reader's check and its wait is lost.
 
 use crate::data::Report;
 use crate::describe::words::list;
-use crate::finding::{Finding, Kind, Side, Source, Verdict};
+use crate::finding::{Finding, Kind, Lock, Side, Source, Verdict};
+use crate::fold::is_function;
 use crate::places::{allocation, short, spoken};
 
 impl Report {
@@ -25,11 +30,16 @@ impl Report {
         };
         let causes: Vec<Option<usize>> =
             found.iter().map(|finding| if is_failure(finding) { cause(finding) } else { None }).collect();
+        let lost: Vec<Option<usize>> =
+            found.iter().map(|hang| found.iter().position(|race| loses_wakeup(race, hang))).collect();
         let mut ends: Vec<Vec<String>> = vec![Vec::new(); found.len()];
         for at in 0..found.len() {
-            let Some(cause) = causes[at].or(freed[at]) else { continue };
+            let Some(cause) = causes[at].or(freed[at]).or(lost[at]) else { continue };
             if causes[at].is_some() {
                 ends[cause].push(end(&found[at]));
+            } else if lost[at].is_some() {
+                let sentence = hangs(&found[at]);
+                found[cause].why += &sentence;
             } else {
                 let sentence = races(&found[at]);
                 found[cause].why += &sentence;
@@ -46,7 +56,7 @@ impl Report {
                 cause.why += &format!(" {runs} it led to {} at one of these lines.", list(&ends));
             }
         }
-        let mut folded = causes.into_iter().zip(freed).map(|(cause, freed)| cause.or(freed));
+        let mut folded = causes.into_iter().zip(freed).zip(lost).map(|((cause, freed), lost)| cause.or(freed).or(lost));
         found.retain(|_| folded.next().flatten().is_none());
     }
 }
@@ -55,6 +65,25 @@ impl Report {
 fn races(race: &Finding) -> String {
     let lines: Vec<String> = race.events.iter().filter_map(|side| Some(short(side.location.as_ref()?))).collect();
     format!(" The same code also races on {}: {}.", spoken(&race.events[0].object), list(&lines))
+}
+
+/// That a run hung because a wake-up was lost, as a sentence.
+fn hangs(hang: &Finding) -> String {
+    let run = if hang.verdict == Verdict::Observed { "The recorded run" } else { "A run under another schedule" };
+    let what = hang.title.strip_prefix("The program hangs: ").unwrap_or(&hang.title);
+    format!(" {run} hung, since a wake-up can be lost: {what}.")
+}
+
+/// Whether the hang is a wake-up that the race loses: all that wait for a notify do so in the function that reads under a lock what the other
+/// side writes without one.
+fn loses_wakeup(race: &Finding, hang: &Finding) -> bool {
+    let confirmed = race.kind == Kind::Race && race.verdict == Verdict::Confirmed && race.is_shown();
+    let happened = hang.kind == Kind::Hang && hang.engine == "none" && hang.is_shown();
+    let writer = race.events.iter().find(|side| side.op == "w" && side.locks.is_empty());
+    let reader = race.events.iter().find(|side| side.op == "r" && !side.locks.is_empty());
+    let (true, Some(_), Some(reader)) = (confirmed && happened, writer, reader) else { return false };
+    let waits: Vec<&Side> = hang.events.iter().filter(|side| side.op == "wait").collect();
+    !waits.is_empty() && waits.into_iter().all(|side| is_function(side, reader))
 }
 
 /// Whether the thread that frees and the one that uses the memory are in the two lines that race, on memory that was allocated alike.
@@ -66,10 +95,19 @@ fn implies(freed: &Finding, race: &Finding) -> bool {
         let mut lines = of.stack.iter().chain(&of.source).filter_map(|source| line(Some(source)));
         line(at.source.as_ref()).is_some_and(|at| lines.any(|line| line == at))
     };
-    let both = |a, b| on_the_way(free, a) && on_the_way(access, b);
-    let kinds = freed.kind == Kind::UseAfterFree && race.kind == Kind::Race;
     let alike = site(a).is_some_and(|at| site(free) == Some(at));
-    kinds && counts(freed) && counts(race) && alike && (both(a, b) || both(b, a))
+    let both = |a, b| {
+        let one_lock = is_one_lock((free, a), (access, b)) || is_one_lock((access, b), (free, a));
+        on_the_way(free, a) && on_the_way(access, b) && (alike || one_lock)
+    };
+    let kinds = freed.kind == Kind::UseAfterFree && race.kind == Kind::Race;
+    kinds && counts(freed) && counts(race) && (both(a, b) || both(b, a))
+}
+
+/// Whether a thread holds no lock in either of two findings, and the other one the same lock in both.
+fn is_one_lock(bare: (&Side, &Side), locked: (&Side, &Side)) -> bool {
+    let held = |lock: &Lock| locked.1.locks.iter().any(|other| other.name == lock.name);
+    bare.0.locks.is_empty() && bare.1.locks.is_empty() && locked.0.locks.iter().any(held)
 }
 
 /// A run that was found by exploring and failed; nothing was proven of it.
@@ -160,6 +198,37 @@ mod tests {
     }
 
     #[test]
+    fn a_lost_wakeup_is_part_of_the_race() {
+        let at = |function: &str, op: &str, side: &mut Side| {
+            side.source.as_mut().unwrap().function = Some(function.into());
+            side.op = op.into();
+        };
+        let mut race = finding(Kind::Race, "seqcheck", "race", &[20, 9]);
+        at("Queue<int>::finish()", "w", &mut race.events[0]);
+        at("Queue<int>::pop()", "r", &mut race.events[1]);
+        race.events[1].locks = vec![Lock { name: "queue.mutex".into(), ..Lock::default() }];
+        let mut hang = finding(Kind::Hang, "none", "The program hangs: Queue::pop() waits", &[10, 30]);
+        hang.verdict = Verdict::Observed;
+        at("Queue<char>::pop()", "wait", &mut hang.events[0]);
+        at("main", "join", &mut hang.events[1]);
+        let mut elsewhere = hang.clone();
+        at("Queue<char>::push()", "wait", &mut elsewhere.events[0]);
+        let mut unsure = race.clone();
+        unsure.verdict = Verdict::Proven;
+        let left = |findings: Vec<Finding>| {
+            let mut report = Report::new("0", TraceInfo::default(), "causal");
+            report.findings = findings;
+            report.fold_consequences();
+            report.findings
+        };
+        let folded = left(vec![hang.clone(), race.clone()]);
+        assert_eq!(folded.len(), 1);
+        assert_eq!(folded[0].why, " The recorded run hung, since a wake-up can be lost: Queue::pop() waits.");
+        assert_eq!(left(vec![elsewhere, race]).len(), 2);
+        assert_eq!(left(vec![hang, unsure]).len(), 2);
+    }
+
+    #[test]
     fn a_race_on_the_way_to_a_use_after_free_is_part_of_it() {
         let on = |object: &str, mut finding: Finding| {
             finding.events.iter_mut().for_each(|side| side.object = object.into());
@@ -174,10 +243,18 @@ mod tests {
         race.events.iter_mut().for_each(|side| side.source.as_mut().unwrap().file = Some("bus.cpp".into()));
         let mut elsewhere = race.clone();
         elsewhere.events[0].object = "main/heap3@fill() bus.cpp:20+8".into();
-        let mut report = Report::new("0", TraceInfo::default(), "causal");
-        report.findings = vec![race, freed, elsewhere];
-        report.fold_consequences();
-        let left: Vec<(&str, usize)> = report.findings.iter().map(|f| (f.title.as_str(), f.also.len())).collect();
-        assert_eq!(left, [("freed", 1), ("race", 0)]);
+        let left = |findings: Vec<Finding>| {
+            let mut report = Report::new("0", TraceInfo::default(), "causal");
+            report.findings = findings;
+            report.fold_consequences();
+            report.findings.iter().map(|f| (f.title.clone(), f.also.len())).collect::<Vec<_>>()
+        };
+        let expected = |all: &[(&str, usize)]| all.iter().map(|(f, n)| (f.to_string(), *n)).collect::<Vec<_>>();
+        assert_eq!(left(vec![race, freed.clone(), elsewhere.clone()]), expected(&[("freed", 1), ("race", 0)]));
+        // Memory that was allocated elsewhere, but the same lock is missing.
+        for (finding, side) in [(&mut freed, 1), (&mut elsewhere, 0)] {
+            finding.events[side].locks = vec![Lock { name: "bus.lock".into(), ..Lock::default() }];
+        }
+        assert_eq!(left(vec![freed, elsewhere]), expected(&[("freed", 1)]));
     }
 }

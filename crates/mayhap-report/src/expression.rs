@@ -29,9 +29,12 @@ fn word(line: &str, column: u32) -> Option<Range<usize>> {
     (start < end && at - end <= 3).then_some(start..end)
 }
 
-/// The columns, in characters from 1, of the word at a column: the first, and the one after the last.
-pub(crate) fn word_at(line: &str, column: u32) -> Option<[u32; 2]> {
+/// The columns, in characters from 1, of the expression at a column: the first, and the one after the last. Of a call it is the function's name.
+pub(crate) fn columns_at(line: &str, column: u32) -> Option<[u32; 2]> {
+    let start_of = |part: &str| part.as_ptr() as usize - line.as_ptr() as usize;
+    let whole = at(line, column, false).map(|name| start_of(name)..start_of(name) + name.len());
     let word = word(line, column)?;
+    let word = whole.filter(|whole| whole.contains(&word.start)).unwrap_or(word);
     let from = line[..word.start].chars().count() as u32 + 1;
     Some([from, from + line[word].chars().count() as u32])
 }
@@ -102,10 +105,13 @@ mod tests {
 
     #[test]
     fn columns_of_words_count_characters() {
-        assert_eq!(word_at("\tlog.add(i);", 6), Some([6, 9]));
-        assert_eq!(word_at("x += y", 3), Some([1, 2]));
-        assert_eq!(word_at("\u{e9}t\u{e9} = 1", 1), Some([1, 4]));
-        assert_eq!(word_at("short", 20), None);
-        assert_eq!(word_at("", 1), None);
+        assert_eq!(columns_at("\tlog.add(i);", 6), Some([6, 9]));
+        assert_eq!(columns_at("if (s->refs == 0)", 6), Some([5, 12]));
+        assert_eq!(columns_at("\ts->refs++;", 5), Some([2, 9]));
+        assert_eq!(columns_at("return waiting;", 1), Some([1, 7]));
+        assert_eq!(columns_at("x += y", 3), Some([1, 2]));
+        assert_eq!(columns_at("\u{e9}t\u{e9} = 1", 1), Some([1, 4]));
+        assert_eq!(columns_at("short", 20), None);
+        assert_eq!(columns_at("", 1), None);
     }
 }

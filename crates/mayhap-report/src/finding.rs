@@ -319,6 +319,10 @@ pub enum Baseline {
 
 /// The role of the step that misuses memory.
 pub(crate) const MISUSE: &str = "misuse of memory";
+/// The role of the step that ends the program.
+pub(crate) const END: &str = "end of the program";
+/// The role of a panic that ends the program.
+pub(crate) const PANIC: &str = "panic";
 
 /// One event of a finding and everything known about it.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

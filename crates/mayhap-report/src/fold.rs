@@ -1,15 +1,15 @@
 //! One missing lock is one bug, however many accesses it races with.
 //!
 //! A line that takes no lock and races with several lines of one function that take none either is one finding, too, on whatever objects:
-//! the two pieces of code run at the same time.
+//! the two pieces of code run at the same time. So are two functions, with what they call, that race on the same object at several lines.
 //!
 //! If an access without a lock races with several accesses that all hold a common lock, the lock is missing in one place. So it is if
-//! they hold locks of several objects that the same line takes: the same code runs for each object, perhaps for several types. The
-//! first of these findings stays and names the others; their fingerprints stay with it, so that baselines know it by any of them.
+//! they hold locks of several objects that the same line takes, or that are the same member of these objects: the same code runs for each
+//! object, perhaps for several types. The first of these findings stays and names the others; their fingerprints stay with it, so that baselines know it by any of them.
 
 use crate::data::Report;
 use crate::describe::words::{list, whereabouts};
-use crate::finding::{Finding, Kind, Lock, Side};
+use crate::finding::{Finding, Kind, Lock, Side, Source};
 use crate::places::{self, spoken};
 
 impl Report {
@@ -86,13 +86,35 @@ fn sides(finding: &Finding) -> Option<(&Side, &Side)> {
 fn explains(first: &Finding, locks: &[Lock], other: &Finding) -> bool {
     let (Some((bare, _)), Some((other_bare, other_locked))) = (sides(first), sides(other)) else { return false };
     let same_place = bare.op == other_bare.op && is_same_line(bare.location.as_deref(), other_bare.location.as_deref());
-    let same_lock = |a: &Lock, b: &Lock| a.name == b.name || is_same_line(a.location.as_deref(), b.location.as_deref());
-    let common = |lock: &Lock| other_locked.locks.iter().any(|other| same_lock(lock, other));
+    let common = |lock: &Lock| other_locked.locks.iter().any(|other| is_same_lock((lock, bare), (other, other_bare)));
     let counts = |finding: &Finding| finding.verdict.is_certain() && finding.is_shown();
     same_place && locks.iter().any(common) && counts(first) && counts(other)
 }
 
-/// If both are races without any lock, one side of each at the same line and the others in the same function: that other side of `other`.
+/// Whether the locks that two accesses lack are one lock, or do the same for two objects.
+fn is_same_lock((a, bare): (&Lock, &Side), (b, other): (&Lock, &Side)) -> bool {
+    let is_part = |a: &str, b: &str| member(a).is_some_and(|part| member(b) == Some(part));
+    let same_parts = is_part(&a.name, &b.name) && is_part(&bare.object, &other.object);
+    // Methods of the class that the access is in take it, and it lies with the object.
+    let class = |location: &Option<String>| class_of(location.as_deref()?);
+    let guards = |lock: &Lock, side: &Side| {
+        let own = class(&side.location);
+        own.is_some() && class(&lock.location) == own && whole(&lock.name) == whole(&side.object)
+    };
+    let same_line = is_same_line(a.location.as_deref(), b.location.as_deref());
+    a.name == b.name || same_line || same_parts || guards(a, bare) && guards(b, other)
+}
+
+/// The member that an object is of a larger one.
+fn member(object: &str) -> Option<String> {
+    let name = places::brief(object);
+    let last = name.rsplit('.').next().unwrap_or(&name);
+    // Of memory without names only the place is known.
+    (last != object && !last.contains(['@', '+', '/'])).then(|| last.to_string())
+}
+
+/// If both are races without any lock, and one side of each is at the same line and the others in the same function, or both are on the same
+/// object in the same functions: the other side of `other`.
 fn bare_partner<'f>(first: &Finding, other: &'f Finding) -> Option<&'f Side> {
     let is_bare = |finding: &Finding| {
         let locks = finding.events.iter().any(|side| !side.locks.is_empty());
@@ -103,8 +125,36 @@ fn bare_partner<'f>(first: &Finding, other: &'f Finding) -> Option<&'f Side> {
         return None;
     }
     let pairs = [(a, b, c, d), (a, b, d, c), (b, a, c, d), (b, a, d, c)];
-    let alike = pairs.into_iter().find(|(a, b, c, d)| is_there(a, c) && is_function(b, d))?;
+    let same_code = |a, b, c, d| is_within(a, c) && is_within(b, d) || is_within(c, a) && is_within(d, b);
+    let is_alike = |a, b, c, d| is_there(a, c) && is_function(b, d) || is_same_object(a, c) && same_code(a, b, c, d);
+    let alike = pairs.into_iter().find(|(a, b, c, d)| is_alike(a, b, c, d))?;
     Some(alike.3)
+}
+
+/// Both objects are parts of the same variable, or of memory that was allocated alike.
+fn is_same_object(a: &Side, b: &Side) -> bool {
+    !a.object.is_empty() && whole(&a.object) == whole(&b.object)
+}
+
+/// The variable that an object is a part of, or the place where its memory was allocated.
+fn whole(object: &str) -> String {
+    match places::allocation(object) {
+        Some((_, site)) => places::short(site),
+        None => object.split(['.', '+', '[', '#']).next().unwrap_or_default().to_string(),
+    }
+}
+
+/// The class that a location's function is a method of, or its namespace.
+fn class_of(location: &str) -> Option<String> {
+    let function = places::function_name(places::source(location)?.function.as_deref()?);
+    function.rsplit_once("::").map(|(class, _)| class.to_string())
+}
+
+/// The second one is in the function that the first one is in, or in one that this function has called.
+fn is_within(outer: &Side, inner: &Side) -> bool {
+    let name = |source: &Source| Some((source.file.clone()?, places::function_name(source.function.as_deref()?)));
+    let function = outer.source.as_ref().and_then(name);
+    function.is_some() && (is_function(outer, inner) || inner.stack.iter().any(|frame| name(frame) == function))
 }
 
 /// Both are at the same line of the program's own code.
@@ -114,7 +164,7 @@ fn is_there(a: &Side, b: &Side) -> bool {
 }
 
 /// Both are in the same function of the program's own code.
-fn is_function(a: &Side, b: &Side) -> bool {
+pub(crate) fn is_function(a: &Side, b: &Side) -> bool {
     let function = |side: &Side| {
         let source = side.source.as_ref()?;
         Some((source.file.clone()?, places::function_name(source.function.as_deref()?)))
@@ -184,10 +234,14 @@ mod tests {
             race(3, ("load c.c:10", "name"), ("serve c.c:16", "name")),
             race(4, ("load c.c:12", "late"), ("serve c.c:18", "late")),
             race(5, ("load c.c:10", "host"), ("log c.c:30", "host")),
+            race(6, ("load c.c:13", "main/heap1@c.c:5+8"), ("serve c.c:19", "main/heap1@c.c:5+8")),
+            race(7, ("load c.c:14", "main/heap2@c.c:5+16"), ("parse c.c:40", "main/heap2@c.c:5+16")),
         ];
+        let caller = report.findings[5].events[1].source.clone().unwrap();
+        report.findings[6].events[1].stack = vec![caller];
         report.fold_races();
         let left: Vec<(&str, usize)> = report.findings.iter().map(|f| (f.fingerprint.as_str(), f.also.len())).collect();
-        assert_eq!(left, [("race-1", 2), ("race-4", 0), ("race-5", 0)]);
+        assert_eq!(left, [("race-1", 2), ("race-4", 0), ("race-5", 0), ("race-6", 1)]);
         let why = &report.findings[0].why;
         assert!(why.contains("also races with serve() at c.c:17") && why.contains("also races on `name`"), "{why}");
     }
@@ -218,10 +272,29 @@ mod tests {
         // The lock of a folded finding, taken elsewhere.
         report.findings.push(race(5, "int", "other.done"));
         report.findings[4].events[1].locks[0].location = Some("Queue<int>::wait() q.h:40".to_string());
+        // Neither that lock nor that line, but the same members of an object of another type.
+        report.findings.push(race(6, "long", "main/heap2@pool.cpp:7:done"));
+        report.findings[5].events[1].locks[0] = Lock {
+            name: "main/heap2@pool.cpp:7:mutex".to_string(),
+            location: Some("Queue<long>::drain() q.h:50".to_string()),
+            ..Lock::default()
+        };
+        // Memory whose members have no names.
+        report.findings.push(race(7, "long", "main/heap4@z.cpp:9+280"));
+        report.findings[6].events[1].locks[0] = Lock {
+            name: "main/heap4@z.cpp:9+16".to_string(),
+            location: Some("Queue<long>::drain() q.h:50".to_string()),
+            ..Lock::default()
+        };
         report.fold_races();
         let left: Vec<(&str, usize)> = report.findings.iter().map(|f| (f.fingerprint.as_str(), f.also.len())).collect();
-        assert_eq!(left, [("race-1", 3), ("race-4", 0)]);
+        assert_eq!(left, [("race-1", 5), ("race-4", 0)]);
         let why = &report.findings[0].why;
-        assert!(why.contains("The same code also races on `other.done` and `out.done`."), "{why}");
+        assert!(
+            why.contains(
+                "The same code also races on `done` (heap, allocated at pool.cpp:7), `other.done`, `out.done` and"
+            ),
+            "{why}"
+        );
     }
 }

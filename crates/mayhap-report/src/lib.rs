@@ -48,6 +48,7 @@ pub use finding::{
     Story, Verdict,
 };
 pub use json_layout::Layout;
+pub use observed::PANICKED;
 pub use occurs::occurs;
 pub use places::function_name;
 pub use refutation::{Needed, Premise, Refutation};

@@ -6,7 +6,7 @@ use mayhap_witness::Target;
 use crate::describe::Describer;
 use crate::finding::{Finding, Kind, Moment, Severity, Source, Verdict};
 use crate::places::{self, function_name};
-use mayhap_symbols::is_library;
+use mayhap_symbols::is_installed;
 
 impl Moment {
     /// The moment in words: "freed by main.1 at close_connection() server.c:40".
@@ -24,7 +24,7 @@ impl Moment {
     }
 
     pub(crate) fn who(&self) -> String {
-        let is_own = |source: &&Source| !source.file.as_deref().is_some_and(is_library) && source.function.is_some();
+        let is_own = |source: &&Source| !source.file.as_deref().is_some_and(is_installed) && source.function.is_some();
         let own = self.stack.iter().find(is_own).or(self.source.as_ref().filter(is_own));
         match own.and_then(|source| source.function.as_deref()) {
             Some(function) => function_name(function),
@@ -34,7 +34,7 @@ impl Moment {
     }
 }
 
-fn named(source: &Source) -> String {
+pub(crate) fn named(source: &Source) -> String {
     let function = source.function.as_deref().map(function_name);
     let file = source.file.as_deref().map(|file| match source.line {
         Some(line) => format!("{}:{line}", places::base_name(file)),

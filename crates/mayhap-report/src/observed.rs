@@ -6,12 +6,14 @@ use mayhap_trace::attachments::waiting::{Waiting, What};
 use mayhap_trace::{EventId, Relations, Trace};
 
 use crate::describe::{Describer, place};
-use crate::finding::{Finding, Kind, Lock, MISUSE, Moment, Severity, Side, Verdict};
+use crate::finding::{END, Finding, Kind, Lock, MISUSE, Moment, PANIC, Severity, Side, Source, Verdict};
 use crate::fingerprint;
 use crate::life;
 use crate::places::function_name;
-use mayhap_symbols::is_library;
+use mayhap_symbols::is_installed;
 
+/// What a moment is in which a thread panicked.
+pub const PANICKED: &str = "panicked";
 /// How many accesses before a crash are shown.
 const LAST: usize = 3;
 
@@ -44,11 +46,17 @@ impl Describer<'_> {
         Some(self.observed(kind, title, message.to_string(), reasons(&threads), sides))
     }
 
-    /// A run that a signal or an error code ended; `how` says which in a few words.
-    pub fn crashed(&self, how: &str, why: &str) -> Finding {
+    /// A run that a signal or an error code ended; `how` says which in a few words, `at` where the program was, if that is known.
+    pub fn crashed(&self, how: &str, why: &str, at: Option<&Moment>) -> Finding {
+        self.ended(how, why, at.map(|at| (at, if at.what == PANICKED { PANIC } else { END })))
+    }
+
+    /// A run that ended too early; `at` has the last moment of it and what the thread did then, if that is known.
+    fn ended(&self, how: &str, why: &str, at: Option<(&Moment, &str)>) -> Finding {
         let trace = self.trace();
-        // The thread that ran last, or if nothing of it was recorded with a place, whichever ran before it.
-        let whose = self.steps_before_end().next().map(|id| trace.event(id).thread);
+        // The thread that ended it, or ran last, or if nothing of it was recorded with a place, whichever ran before it.
+        let known = at.and_then(|(at, _)| trace.tables().threads.find(&at.thread)).map(mayhap_trace::ThreadId::at);
+        let whose = known.or_else(|| self.steps_before_end().next().map(|id| trace.event(id).thread));
         let of_last: Vec<EventId> =
             self.steps_before_end().filter(|&id| self.is_placed(id, whose)).take(LAST).collect();
         let is_known = !of_last.is_empty();
@@ -59,7 +67,7 @@ impl Describer<'_> {
         };
         let mut sides: Vec<Side> = last.iter().map(|&id| self.side(id, "step before")).collect();
         // What the language's library does by itself, such as ending a thread, says less than a line of the program.
-        let is_own = |side: &Side| side.source.as_ref().is_some_and(|at| !at.file.as_deref().is_some_and(is_library));
+        let is_own = |side: &Side| side.source.as_ref().is_some_and(|at| !at.file.as_deref().is_some_and(is_installed));
         if sides.iter().any(is_own) {
             sides.retain(is_own);
         }
@@ -70,7 +78,13 @@ impl Describer<'_> {
         sides.dedup_by(|later, first| later.source.is_some() && later.source == first.source);
         let first = sides.first().filter(|_| is_known).and_then(|side| side.source.as_ref());
         let place = first.and_then(|source| source.function.clone());
-        let after = place.map_or(String::new(), |function| format!(" in or after {}", function_name(&function)));
+        let mut after = place.map_or(String::new(), |function| format!(" in or after {}", function_name(&function)));
+        if let Some(end) = at.and_then(|(at, role)| self.last_moment(at, role)) {
+            let function = end.source.as_ref().and_then(|source| source.function.as_deref());
+            after = function.map_or(String::new(), |function| format!(" in {}", function_name(function)));
+            sides.retain(|side| side.source != end.source);
+            sides.insert(0, end);
+        }
         let message = "The recorded run ended this way. Its last recorded steps are shown.".to_string();
         self.observed(Kind::Crash, format!("The program {how}{after}"), message, why.to_string(), sides)
     }
@@ -90,25 +104,22 @@ impl Describer<'_> {
 
     /// A run in which the runtime saw memory misused; `what` is what its last moment does, as in "reads 4 bytes".
     pub fn misused(&self, kind: Kind, what: &str, life: Vec<Moment>) -> Finding {
-        let mut finding = self.crashed("", "");
+        let mut finding = self.ended("", "", life.last().map(|used| (used, MISUSE)));
         let who = life.last().map_or("a thread".to_string(), Moment::who);
         finding.title = format!("{}: {who} {what}", life::title(kind, &life));
         finding.message = "The recorded run did this. Its last recorded steps are shown.".to_string();
         finding.kind = kind;
-        if let Some(used) = life.last().and_then(|moment| self.misuse_side(moment)) {
-            finding.events.retain(|side| side.source != used.source);
-            finding.events.insert(0, used);
-        }
         finding.life = life;
         finding.id = fingerprint::id(kind, &finding.events);
         finding.fingerprint = fingerprint::fingerprint(kind, &finding.events);
         finding
     }
 
-    /// Where memory was misused. It has the number of the thread's last event, since the access did not become one.
-    fn misuse_side(&self, used: &Moment) -> Option<Side> {
-        let source = used.source.clone().filter(|source| source.line.is_some())?;
-        let base = self.last_of(&used.thread).map(|id| (id, self.side(id, MISUSE)));
+    /// Where memory was misused, or a thread ended the program. It has the number of the thread's last event, since this did not become one.
+    fn last_moment(&self, used: &Moment, role: &str) -> Option<Side> {
+        let is_own = |source: &Source| source.line.is_some() && !source.file.as_deref().is_some_and(is_installed);
+        let source = used.source.clone().filter(is_own)?;
+        let base = self.last_of(&used.thread).map(|id| (id, self.side(id, role)));
         let (number, locks, created) = base.map_or((1, Vec::new(), None), |(id, side)| {
             (side.event.max(1), self.locks_after(id, side.locks), side.created)
         });
@@ -120,7 +131,7 @@ impl Describer<'_> {
             thread: if used.thread.is_empty() { "a thread".to_string() } else { used.thread.clone() },
             op: "r".to_string(),
             location: Some(location.join(" ").trim().to_string()),
-            role: MISUSE.to_string(),
+            role: role.to_string(),
             source: Some(source),
             stack: used.stack.clone(),
             locks,
@@ -147,7 +158,7 @@ impl Describer<'_> {
     }
 
     fn did_not_end(&self, title: String, message: &str) -> Finding {
-        let mut finding = self.crashed("", "");
+        let mut finding = self.crashed("", "", None);
         finding.kind = Kind::Hang;
         finding.title = title;
         finding.message = message.to_string();

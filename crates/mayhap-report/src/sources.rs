@@ -95,7 +95,7 @@ impl Report {
         let path = side.object.split(['+', '#', '[']).next().and_then(|path| path.rsplit("::").next());
         let names = identifier(&side.object).map(|name| path.into_iter().chain([name]));
         let named = names.into_iter().flatten().find_map(|name| nearest(name, line, side.column));
-        named.or_else(|| expression::word_at(line, side.column?))
+        named.or_else(|| expression::columns_at(line, side.column?))
     }
 }
 

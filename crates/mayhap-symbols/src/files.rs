@@ -60,9 +60,15 @@ impl OpenMp {
     }
 }
 
+/// The file came with the system: it is the language's own, or a header of an installed library. Reports show the line of the program that
+/// led there.
+pub fn is_installed(file: &str) -> bool {
+    is_library(file) || file.starts_with("/usr/include/") || file.starts_with("/usr/local/include/")
+}
+
 /// The file is one of the languages' own: it says little about whose code it is.
 pub fn is_library(file: &str) -> bool {
-    let rust = ["library/core/", "library/std/", "library/alloc/"];
+    let rust = ["library/core/", "library/std/", "library/alloc/", "library/test/src/"];
     let others = ["/include/c++/", "-linux-gnu/c++/", "/parking_lot-", "/parking_lot_core-", "/lock_api-"];
     rust.iter().any(|part| file.starts_with(part) || file.contains(&format!("/{part}")))
         || others.iter().any(|part| file.contains(part))

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use object::{Object, ObjectSymbol, SymbolKind};
 
-use crate::files::is_library;
+use crate::files::{is_installed, is_library};
 use crate::java::{JavaNames, Layout};
 
 use crate::locals::Function;
@@ -69,6 +69,11 @@ pub struct Place {
 }
 
 impl Place {
+    /// It is no line of the program: it lies in a library, or in the header of one.
+    pub fn is_installed(&self) -> bool {
+        self.is_library() || is_installed(&self.line)
+    }
+
     /// It lies in the languages' own code, or in a library of it that is not known any better.
     pub fn is_library(&self) -> bool {
         let line = self.line.as_str();
@@ -204,7 +209,7 @@ impl Symbols {
             while let Ok(Some(frame)) = frames.next() {
                 place = self.frame(&frame);
                 let file = frame.location.as_ref().and_then(|location| location.file);
-                if !file.is_some_and(is_library) {
+                if !file.is_some_and(is_installed) {
                     break;
                 }
             }

@@ -1,5 +1,5 @@
-//! What the runtime found wrong with the program's use of memory: shared memory that a replay gives the program and reads when
-//! it has ended.
+//! What the runtime found wrong with the program's use of memory, and where a signal ended it: shared memory that a replay gives the
+//! program and reads when it has ended.
 //!
 //! Its presence asks the runtime to judge: freed blocks stay out of use, blocks lie apart, and the first access that is none of
 //! the program's business is described here.
@@ -7,7 +7,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Tells a judgement from other memory.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"mayhapJ1");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"mayhapJ2");
 
 /// The environment variable that names the memory to the program.
 pub const ENVIRONMENT: &str = "MAYHAP_JUDGEMENT";
@@ -38,12 +38,18 @@ pub struct Judgement {
     pub fills: AtomicU32,
     /// What the block is: a [`memory`].
     pub memory: AtomicU32,
+    /// The signal that ended the program; stored after [`Judgement::crashed`]. 0: none did, or the program handles it itself.
+    pub signal: AtomicU32,
+    /// Not 0: a thread has begun to describe how the program ends.
+    pub is_ending: AtomicU32,
     /// Where the block was allocated.
     pub allocated: Stack,
     /// Where it was freed.
     pub freed: Stack,
     /// Where it is used.
     pub used: Stack,
+    /// What the thread was doing that the signal came to.
+    pub crashed: Stack,
 }
 
 /// A thread and the calls that it was in.
@@ -51,10 +57,28 @@ pub struct Judgement {
 pub struct Stack {
     /// The thread's lane in the schedule ([`crate::schedule::Lane`]) plus 1; 0 if it has none.
     pub lane: AtomicU32,
+    /// The thread's number in the recording plus 1; 0 if it is not known.
+    pub thread: AtomicU32,
     /// How many entries are there.
     pub depth: AtomicU32,
+    /// Nothing.
+    pub unused: AtomicU32,
     /// Program counters, innermost first.
     pub frames: [AtomicU64; STACK],
+}
+
+impl Stack {
+    /// Nothing is known.
+    #[expect(clippy::new_without_default, reason = "statics need a constant function")]
+    pub const fn new() -> Stack {
+        Stack {
+            lane: AtomicU32::new(0),
+            thread: AtomicU32::new(0),
+            depth: AtomicU32::new(0),
+            unused: AtomicU32::new(0),
+            frames: [const { AtomicU64::new(0) }; STACK],
+        }
+    }
 }
 
 /// What is wrong.
@@ -117,5 +141,5 @@ pub mod usage {
     pub const BARRIER: u32 = 10;
 }
 
-const _: () = assert!(size_of::<Stack>() == 8 + 8 * STACK);
-const _: () = assert!(size_of::<Judgement>() == 896);
+const _: () = assert!(size_of::<Stack>() == 16 + 8 * STACK);
+const _: () = assert!(size_of::<Judgement>() == 1152);

@@ -44,7 +44,8 @@ fn arguments() -> Vec<OsString> {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
     let name = called();
     if let Some(command @ ("cc" | "c++" | "runner")) = name.as_deref().and_then(|name| name.strip_prefix("mayhap-")) {
-        let command = OsString::from(command);
+        // A name that no typing error comes near.
+        let command = OsString::from(if command == "runner" { "cargo-runner" } else { command });
         arguments.insert(1, command);
     }
     if name.as_deref() == Some("cargo-mayhap") {
@@ -86,12 +87,8 @@ fn fail(failure: &Failure) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "mayhap: error: {text}");
     if text.contains("No space left on device") {
         let folder = std::env::temp_dir();
-        let advice = "the disk is full; temporary files are in";
-        let _ = writeln!(
-            std::io::stderr(),
-            "mayhap: note: {advice} {}, and TMPDIR selects another folder",
-            folder.display()
-        );
+        let (full, folder) = ("the disk is full; temporary files are in", folder.display());
+        let _ = writeln!(std::io::stderr(), "mayhap: note: {full} {folder}; TMPDIR selects another folder for them");
     }
     failure.code().into()
 }

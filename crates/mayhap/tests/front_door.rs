@@ -120,13 +120,15 @@ fn what_already_failed_has_a_place_and_the_locks_that_are_held() {
     let run = mayhap_in(folder.path(), &["run", "--explore", "0", "relock.c"]);
     assert_eq!(run.code, Some(1), "{}", run.stderr);
     assert!(run.stdout.contains("main.1 waits for `m`; holds `m` since relock.c:3"), "{}", run.stdout);
-    // The thread that crashes has touched nothing that another one uses.
+    // The thread that ends the program has touched nothing that another one uses.
     let crash = "#include <pthread.h>\n#include <stdlib.h>\nstatic void *work(void *p) { abort(); return p; }\n\
         int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); pthread_join(t, 0); return 0; }\n";
     let folder = folder_with("crash.c", crash);
     let run = mayhap_in(folder.path(), &["run", "--explore", "0", "crash.c"]);
     assert_eq!(run.code, Some(1), "{}", run.stderr);
-    assert!(run.stdout.contains("--> crash.c:4 in main()"), "{}", run.stdout);
+    assert!(run.stdout.contains("crashed with SIGABRT in work()"), "{}", run.stdout);
+    assert!(run.stdout.contains("--> crash.c:3 in work()"), "{}", run.stdout);
+    assert!(run.stdout.contains("main.1 ends the program; no lock held"), "{}", run.stdout);
 }
 
 #[test]
@@ -144,6 +146,7 @@ fn a_null_pointer_is_shown_where_it_is_used_and_an_exception_by_its_type() {
     let run = mayhap_in(folder.path(), &["run", "--explore", "0", "thrown.cpp"]);
     assert_eq!(run.code, Some(1), "{}", run.stderr);
     assert!(run.stdout.contains("crashed with an uncaught std::runtime_error"), "{}", run.stdout);
+    assert!(run.stdout.contains("--> thrown.cpp:4 in a lambda"), "{}", run.stdout);
     assert!(run.stdout.contains("It said: uncaught exception std::runtime_error: no entry"), "{}", run.stdout);
 }
 

@@ -19,6 +19,15 @@ test("the page has the interleaving, both stacks and the source", () => {
   assert.equal(html.match(/<tr><td class="t0"><div class="step next/g).length, 1);
 });
 
+test("calls within libraries share a line", () => {
+  const one = race();
+  const of = (file, name) => ({ function: name, file, line: 7 });
+  const library = "/usr/include/c++/12/bits/invoke.h";
+  one.findings[0].events[0].stack = [of("a.cpp", "operator()"), of(library, "std::__invoke_impl"), of(library, "std::__invoke"), of("a.cpp", "main")];
+  const html = page(one, one.findings[0], "abc");
+  assert.ok(html.includes("a lambda") && html.includes("… 2 calls within libraries"));
+});
+
 test("names of the program never become markup", () => {
   const evil = `"><img src=x onerror=alert(1)><script>alert(2)</script>\u202e'`;
   const one = race(evil);

@@ -8,6 +8,9 @@ const { race } = require("./sample");
 test("what is no report is refused, with what it is", () => {
   assert.throws(() => report.parse("{", "x.json"), /x\.json is not a report/);
   assert.throws(() => report.parse('{"runs": []}', "x.sarif"), /this is SARIF/);
+  for (const version of [1, 2]) {
+    assert.deepEqual(report.parse(`{"format": "mayhap-report", "version": ${version}, "findings": []}`, "x").findings, []);
+  }
   assert.throws(() => report.parse('{"format": "mayhap-report", "version": 9, "findings": []}', "x"), /version 9/);
   assert.throws(() => report.parse('{"format": "mayhap-report", "version": 1, "findings": [1]}', "x"), /damaged/);
   assert.throws(() => report.parse("null", "x"), /not a report/);
@@ -41,7 +44,11 @@ test("names are short and spelled out", () => {
   assert.equal(report.sideText({ events: [side] }, side), 'main.2 "logger\\u{202e}" frees `Session.refs`');
   assert.equal(report.functionText("Queue<int, std::less<int> >::push(int const&)"), "Queue::push()");
   assert.equal(report.functionText("void f<int>(int)"), "f()");
-  assert.equal(report.functionText("operator()"), "operator()");
+  assert.equal(report.functionText("operator()"), "a lambda");
+  assert.equal(report.functionText("std::function<void (Tick const&)>::operator()(Tick const&) const"), "std::function::operator()()");
+  assert.equal(report.functionText("A::operator<(B const&)"), "A::operator<()");
+  const end = { thread: "main.2", op: "r", role: "end of the program", object: "" };
+  assert.equal(report.sideText({ events: [end] }, end), "main.2 ends the program");
   assert.equal(report.visible("a\x1b[31m\tb"), "a\\u{1b}[31m\\tb");
 });
 

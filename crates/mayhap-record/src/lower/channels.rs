@@ -162,7 +162,7 @@ impl Lowering {
     fn channel_name(&mut self, site: u32, kind: u8, how: &str) -> String {
         let pc = self.sites.get(site).pc;
         let frames = self.symbols.frames(pc);
-        let own = frames.iter().find(|place| !place.is_library()).or(frames.first());
+        let own = frames.iter().find(|place| !place.is_installed()).or(frames.first());
         match own {
             Some(place) if site != 0 => format!("{} {how} at {}", noun(kind), super::naming::base_name(&place.line)),
             _ => noun(kind).to_owned(),

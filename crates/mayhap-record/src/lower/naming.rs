@@ -63,7 +63,7 @@ impl Lowering {
             return Ok(known);
         }
         let frames = self.symbols.frames(pc);
-        let own = match frames.iter().find(|place| !place.is_library()) {
+        let own = match frames.iter().find(|place| !place.is_installed()) {
             Some(place) => Some(self.tables.locations.intern(place.to_string().as_bytes())?),
             None => None,
         };

@@ -87,7 +87,7 @@ impl Lowering {
         let calls = std::iter::once(pc).chain(self.stacks.callers(number)).filter(|&pc| !self.symbols.is_runtime(pc));
         let places: Vec<_> = calls.flat_map(|pc| self.symbols.frames(pc)).collect();
         // Where the program waits is in its own code, not in the library that it calls for it.
-        let location = places.iter().find(|place| !place.is_library()).or(places.first()).map(ToString::to_string);
+        let location = places.iter().find(|place| !place.is_installed()).or(places.first()).map(ToString::to_string);
         let stack = places.iter().map(ToString::to_string).collect();
         Waiting { thread: name_of(self, number), what: begun.what, object, location, stack, holders }
     }

@@ -5,10 +5,10 @@ mod story;
 mod window;
 pub(crate) mod words;
 
-use mayhap_symbols::is_library;
+use mayhap_symbols::is_installed;
 use mayhap_trace::VariableKind;
 use mayhap_trace::attachments::stacks::{Called, Stack, Stacks};
-use mayhap_trace::{EventId, Execution, Flags, LocId, LockId, Mode, Op, Relations, ThreadId, Trace, VarId};
+use mayhap_trace::{EventId, Execution, Flags, LocId, LockId, Mode, Op, Relations, ThreadId, Trace, Value, VarId};
 use mayhap_witness::{Checked, Model, Schedule, Target};
 
 use crate::finding::{Blocked, Creation, Finding, Kind, Lock, ObjectKind, Replay, Severity, Side, Source, Verdict};
@@ -140,7 +140,7 @@ impl<'a> Describer<'a> {
             stack,
             column,
             highlight: None,
-            value: self.value(id),
+            value: self.value(id).map(|value| value.to_string()),
             frees: self.frees(id),
             object_kind: self.object_kind(id),
             locks: self.locks(id),
@@ -149,10 +149,10 @@ impl<'a> Describer<'a> {
     }
 
     /// What an access read or wrote in the recorded run, if the trace says it. A read without a value saw that of its write.
-    pub(crate) fn value(&self, id: EventId) -> Option<String> {
+    pub(crate) fn value(&self, id: EventId) -> Option<Value> {
         let own = |id: EventId| self.trace.tables().value(self.trace.event(id).value);
         let seen = || if self.trace.event(id).op == Op::Read { own(self.relations.read_from(id)?) } else { None };
-        own(id).or_else(seen).map(|value| value.to_string())
+        own(id).or_else(seen)
     }
 
     fn location(&self, location: Option<LocId>) -> Option<String> {
@@ -233,7 +233,7 @@ impl<'a> Describer<'a> {
 /// The place in the program's own code: that of the location, or if that is a library's, with or without debug information, the innermost
 /// call there.
 fn own_source(source: Option<Source>, stack: &[Source]) -> Option<Source> {
-    let is_foreign = |source: &Source| source.file.as_deref().is_none_or(is_library);
+    let is_foreign = |source: &Source| source.file.as_deref().is_none_or(is_installed);
     if !source.as_ref().is_some_and(is_foreign) {
         return source;
     }

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use mayhap_trace::{EventId, LockId, Op, ThreadId, Trace};
+use mayhap_trace::{EventId, LockId, Op, ThreadId, Trace, Value};
 use mayhap_witness::{Schedule, Target};
 
 use super::Describer;
@@ -260,7 +260,7 @@ impl Teller<'_, '_> {
     fn does(&self, id: EventId, possible: bool) -> String {
         let does = does(self.describer, id);
         match self.describer.value(id).filter(|_| !possible) {
-            Some(value) => format!("{does} ({value})"),
+            Some(value) => format!("{does} ({})", spoken_value(value)),
             None => does,
         }
     }
@@ -280,7 +280,8 @@ impl Teller<'_, '_> {
         let trace = self.describer.trace;
         let by = |write: Option<EventId>| match write {
             Some(write) => {
-                let value = self.describer.value(write).map_or(String::new(), |value| format!(" of {value}"));
+                let value =
+                    self.describer.value(write).map_or(String::new(), |value| format!(" of {}", spoken_value(value)));
                 format!("{}'s write{value}", trace.tables().thread(trace.event(write).thread))
             }
             None => "the initial value".to_string(),
@@ -303,7 +304,7 @@ impl Teller<'_, '_> {
                 let saw = self
                     .describer
                     .value(id)
-                    .map_or(String::new(), |value| format!("; saw {value} in the recorded run"));
+                    .map_or(String::new(), |value| format!("; saw {} in the recorded run", spoken_value(value)));
                 Some(format!("sees {}{saw}", by(*other)))
             }
             (Target::Nondeterminism { write, read, .. }, _) if id == *read && !possible => {
@@ -363,5 +364,12 @@ fn does(describer: &Describer<'_>, id: EventId) -> String {
         (true, Some(variable)) => format!("ends atomic {variable}"),
         _ if object.is_empty() => verb.to_string(),
         _ => format!("{verb} {object}"),
+    }
+}
+/// A value in words: where a block lies differs from run to run.
+fn spoken_value(value: Value) -> String {
+    match value {
+        Value::Pointer { .. } => "a pointer".to_string(),
+        Value::Bits(_) => value.to_string(),
     }
 }

@@ -5,9 +5,9 @@ use mayhap_witness::Target;
 
 use super::Describer;
 use super::story::Told;
-use crate::finding::{Kind, Lock, MISUSE, ObjectKind, Side, Source};
+use crate::finding::{END, Kind, Lock, MISUSE, ObjectKind, PANIC, Side, Source};
 use crate::places::{self, actor, brief, short, spoken};
-use mayhap_symbols::is_library;
+use mayhap_symbols::is_installed;
 
 /// `1 step`, `12 steps`.
 pub fn counted(number: u64, what: &str) -> String {
@@ -85,7 +85,7 @@ pub(super) fn roles(kind: Kind, target: &Target) -> Vec<&'static str> {
 /// Who does it: the function if it is known, otherwise the thread. Functions of the language's own library are skipped in favour of the
 /// innermost function of the program.
 fn who(side: &Side) -> String {
-    let is_own = |source: &&Source| !source.file.as_deref().is_some_and(is_library);
+    let is_own = |source: &&Source| !source.file.as_deref().is_some_and(is_installed);
     let own = || side.stack.iter().find(|frame| is_own(frame) && frame.function.is_some() && frame.line.is_some());
     let source = side.source.as_ref().filter(is_own).or_else(own).or(side.source.as_ref());
     source.and_then(actor).unwrap_or_else(|| side.thread.clone())
@@ -119,9 +119,11 @@ pub(crate) fn verb(side: &Side) -> String {
     }
 }
 
-fn bare_verb(side: &Side) -> &'static str {
+pub(crate) fn bare_verb(side: &Side) -> &'static str {
     match side.op.as_str() {
         _ if side.role == MISUSE => "misuses memory",
+        _ if side.role == PANIC => "panics",
+        _ if side.role == END => "ends the program",
         "r" => side.object_kind.uses("reads"),
         "w" if side.frees => side.object_kind.ends(),
         "w" => "writes",

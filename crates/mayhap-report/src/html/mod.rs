@@ -8,6 +8,7 @@
 mod encode;
 mod excerpts;
 mod model;
+mod sides;
 
 use std::io::{self, Write};
 

@@ -9,6 +9,9 @@ use serde::Serialize;
 
 use super::encode::{Bytes, Runs};
 use super::excerpts::Excerpts;
+use super::sides::{PageMoment, PageSide};
+use crate::describe::words::bare_verb as does;
+use crate::places::brief;
 use crate::{Finding, Kind, Report, Row, Schedules, Side};
 
 #[derive(Serialize)]
@@ -55,7 +58,7 @@ struct PageFinding<'r> {
     message: &'r str,
     why: &'r str,
     certainty: &'r str,
-    life: &'r [crate::Moment],
+    life: Vec<PageMoment<'r>>,
     fix: &'static str,
     tests: &'r [String],
     engine: &'r str,
@@ -73,14 +76,6 @@ struct PageFinding<'r> {
     schedules: Option<PageSchedules>,
 }
 
-/// An event of a finding, and the excerpt that shows it.
-#[derive(Serialize)]
-struct PageSide<'r> {
-    #[serde(flatten)]
-    side: &'r Side,
-    excerpt: Option<usize>,
-}
-
 #[derive(Serialize)]
 struct PageSchedules {
     observed: Runs,
@@ -88,6 +83,8 @@ struct PageSchedules {
     /// The finding's events that are next when `possible` has run.
     next: Vec<u32>,
     targets: Vec<u32>,
+    /// What each target does, in the words of the finding.
+    does: Vec<&'static str>,
     /// Steps that matter.
     story: Runs,
     /// Reads that see another write in `possible`.
@@ -125,12 +122,6 @@ impl<'r> Page<'r> {
     }
 }
 
-impl<'r> PageSide<'r> {
-    fn of(side: &'r Side, excerpts: &mut Excerpts<'r>) -> Self {
-        PageSide { side, excerpt: excerpts.around(side.source.as_ref()) }
-    }
-}
-
 impl<'r> PageFinding<'r> {
     fn of(finding: &'r Finding, table: &Table<'_>, excerpts: &mut Excerpts<'r>) -> Self {
         PageFinding {
@@ -142,7 +133,7 @@ impl<'r> PageFinding<'r> {
             message: &finding.message,
             why: &finding.why,
             certainty: &finding.certainty,
-            life: &finding.life,
+            life: finding.life.iter().map(PageMoment::of).collect(),
             fix: finding.kind.rule().help,
             tests: &finding.tests,
             engine: &finding.engine,
@@ -174,6 +165,8 @@ impl PageSchedules {
             _ => side.role == "use",
         };
         let place = |side: &Side| table.place(side.event);
+        let targets: Vec<(u32, &'static str)> =
+            finding.events.iter().filter_map(|side| Some((place(side)?, does(side)))).collect();
         let next = finding.events.iter().filter(is_next).filter_map(place).filter(|step| !ran.contains(step));
         let next: Vec<u32> = if proven { next.collect() } else { Vec::new() };
         let steps = finding.story.iter().flat_map(|s| s.observed.iter().chain(&s.possible));
@@ -185,7 +178,8 @@ impl PageSchedules {
             observed: Runs::of(&places, schedules.observed_total.saturating_sub(places.len() as u64)),
             possible: proven.then(|| Runs::of(&witness, skipped)),
             next,
-            targets: finding.events.iter().filter_map(place).collect(),
+            targets: targets.iter().map(|(step, _)| *step).collect(),
+            does: targets.iter().map(|(_, does)| *does).collect(),
             story: Runs::of(&story, 0),
             changed: schedules.changed.iter().filter_map(|c| table.place(c.event)).collect(),
         }
@@ -196,7 +190,7 @@ impl PageSchedules {
 #[derive(Default, Serialize)]
 struct Names<'r> {
     threads: Vec<&'r str>,
-    objects: Vec<&'r str>,
+    objects: Vec<String>,
     locations: Vec<&'r str>,
 }
 
@@ -232,9 +226,9 @@ struct Table<'r> {
 struct Interner<'r, K>(HashMap<(K, &'r str), u32>);
 
 impl<'r, K: std::hash::Hash + Eq> Interner<'r, K> {
-    fn number(&mut self, key: K, name: &'r str, names: &mut Vec<&'r str>) -> u32 {
+    fn number<N>(&mut self, key: K, name: &'r str, names: &mut Vec<N>, shown: impl FnOnce(&'r str) -> N) -> u32 {
         *self.0.entry((key, name)).or_insert_with(|| {
-            names.push(name);
+            names.push(shown(name));
             names.len() as u32 - 1
         })
     }
@@ -249,13 +243,16 @@ impl<'r> Table<'r> {
             let name = |names: &'r [String], at: u32| names.get(at as usize).map_or("", String::as_str);
             for row in &schedule.rows {
                 let op = code(row);
-                let object =
-                    row.object.map(|o| objects.number(class(op), name(&schedule.objects, o), &mut names.objects) + 1);
-                let location =
-                    row.location.map(|l| locations.number((), name(&schedule.locations, l), &mut names.locations) + 1);
+                let object = row
+                    .object
+                    .map(|o| objects.number(class(op), name(&schedule.objects, o), &mut names.objects, brief) + 1);
+                let location = row
+                    .location
+                    .map(|l| locations.number((), name(&schedule.locations, l), &mut names.locations, |l| l) + 1);
                 steps.push(Step {
                     event: row.event,
-                    thread: threads.number((), name(&schedule.threads, row.thread), &mut names.threads),
+                    thread: threads
+                        .number((), name(&schedule.threads, row.thread), &mut names.threads, |thread| thread),
                     op,
                     object: object.unwrap_or(0),
                     location: location.unwrap_or(0),

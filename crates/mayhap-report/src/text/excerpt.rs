@@ -7,7 +7,7 @@ use crate::data::Report;
 use crate::describe::words::{list, locks_since, verb};
 use crate::finding::{Creation, Finding, Side, Source};
 use crate::places::{function_name, java_place, short};
-use mayhap_symbols::is_library;
+use mayhap_symbols::is_installed;
 
 /// How many lines are shown before the marked line.
 const BEFORE: u32 = 2;
@@ -168,9 +168,9 @@ pub(super) fn stack(name: Line, frames: &[Source], style: &Style) -> Vec<Line> {
 }
 
 /// Whether the frame belongs to the language's own library or to a library without debug information.
-fn is_foreign(frame: &Source) -> bool {
+pub(crate) fn is_foreign(frame: &Source) -> bool {
     let of_cpp = |frame: &Source| frame.function.as_deref().is_some_and(|name| name.starts_with("std::"));
-    frame.file.as_deref().map_or_else(|| unnamed(frame).is_some() || of_cpp(frame), is_library)
+    frame.file.as_deref().map_or_else(|| unnamed(frame).is_some() || of_cpp(frame), is_installed)
 }
 
 /// The module of a frame, if that is all that is known about it.
@@ -183,6 +183,15 @@ fn shown(frame: &Source) -> String {
     match unnamed(frame) {
         Some(module) => format!("[{module}]"),
         None => format!("{}{}", place(frame), if frame.inlined { " (inlined)" } else { "" }),
+    }
+}
+
+/// Where a thread was started: ` at prog.c:12 in main()`.
+pub(crate) fn started_at(created: &Creation) -> String {
+    match (&created.source, &created.location) {
+        (Some(source), _) => format!(" at {}", place(source)),
+        (None, Some(location)) => format!(" at {}", short(location)),
+        (None, None) => String::new(),
     }
 }
 
@@ -205,12 +214,7 @@ fn creations(finding: &Finding, colours: &Threads<'_>, style: &Style) -> Vec<Lin
         let threads: Vec<String> = threads.iter().map(|thread| finding.thread_label(thread)).collect();
         let threads =
             if threads.len() > 1 { format!("{} were", list(&threads)) } else { format!("{} was", threads[0]) };
-        let at = match (&created.source, &created.location) {
-            (Some(source), _) => format!(" at {}", place(source)),
-            (None, Some(location)) => format!(" at {}", short(location)),
-            (None, None) => String::new(),
-        };
-        let text = format!("{threads} started by {}{at}", created.thread);
+        let text = format!("{threads} started by {}{}", created.thread, started_at(created));
         let started = wrap(&text, style.width - 5);
         lines.extend(started.iter().map(|text| Line::new().plain("     ").line(colours.line(Paint::Dim, text))));
         let name = format!("stack when {threads} started");

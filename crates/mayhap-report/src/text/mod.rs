@@ -16,6 +16,7 @@ use crate::describe::words::{counted, grouped};
 use crate::finding::{Finding, Severity, Verdict};
 use crate::life;
 use crate::refutation::Refutation;
+pub(crate) use excerpt::{is_foreign, started_at};
 use span::{Line, Paint, wrap};
 use threads::Threads;
 

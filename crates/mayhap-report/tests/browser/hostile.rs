@@ -1,6 +1,6 @@
 //! Names that a program under test might choose to attack the reader of the report. They are shown literally and do nothing.
 
-use mayhap_report::{Finding, Kind, Report, Source};
+use mayhap_report::{Finding, Kind, Report, Source, function_name};
 use serde_json::json;
 
 use crate::chromium::Browser;
@@ -137,7 +137,7 @@ fn hostile_names_are_text() {
         // The backquotes of a title mark code; everything else is unchanged.
         assert_eq!(browser.text("#title"), name.replace('`', ""));
         assert_eq!(browser.text("#main .side .act code"), *name);
-        assert_eq!(browser.text("#main .stack li code"), *name);
+        assert_eq!(browser.text("#main .stack li code"), function_name(name));
         assert_eq!(browser.text("#main .command code"), *name);
         assert_eq!(browser.text("#main .head title"), format!("main{name}"));
         assert_eq!(browser.text("#main td:nth-child(2)"), format!("main{name}"));

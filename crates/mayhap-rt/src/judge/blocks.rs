@@ -10,6 +10,7 @@ use mayhap_wire::judgement::{STACK, Stack, memory};
 
 use super::{Life, shadow};
 use crate::lock::Lock;
+use crate::thread::Thread;
 use crate::{calls, replay, sys, tls};
 
 /// Room before a block; larger if its alignment is.
@@ -135,10 +136,17 @@ fn record(number: u32) -> Option<&'static Record> {
     (!place.is_null() && (number as usize) < RECORDS).then(|| unsafe { &*place.add(number as usize) })
 }
 
+/// Stores which thread it is.
+pub(crate) fn note_thread(stack: &Stack, thread: Option<&Thread>) {
+    let number = |of: fn(&Thread) -> &AtomicU32| thread.map_or(0, |thread| of(thread).load(Ordering::Relaxed));
+    stack.lane.store(number(|thread| &thread.replay.thread_slot), Ordering::Relaxed);
+    stack.thread.store(number(|thread| &thread.identity.owner), Ordering::Relaxed);
+}
+
 /// Stores the calls that the calling thread is in; `faults` if `pc` may be in a function of the C library.
 pub(super) fn note_stack(stack: &Stack, pc: u64, faults: bool) {
     let thread = tls::active();
-    stack.lane.store(thread.map_or(0, |thread| thread.replay.thread_slot.load(Ordering::Relaxed)), Ordering::Relaxed);
+    note_thread(stack, thread);
     let callers = thread.into_iter().flat_map(calls::callers);
     // A fault in the library is in a function that the program called.
     let called = thread.filter(|thread| thread.own.busy.load(Ordering::Relaxed) != 0).map(|_| tls::caller());

@@ -9,6 +9,7 @@
 
 mod blocks;
 mod descriptors;
+mod ending;
 mod objects;
 mod returned;
 mod shadow;
@@ -16,25 +17,17 @@ mod stacks;
 
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-pub(crate) use blocks::Family;
 use blocks::Freed;
+pub(crate) use blocks::{Family, note_thread};
 pub(crate) use descriptors::is_there as is_descriptor;
-use libc::{c_int, c_void, siginfo_t, ucontext_t};
+use libc::{c_int, c_void};
 use mayhap_wire::judgement::{Judgement, MAGIC, Stack, error, memory, usage};
 use mayhap_wire::ring::Tag;
 
-use crate::real::real;
 use crate::thread::Thread;
 use crate::{replay, sys};
 
 type Block = *mut c_void;
-
-mod libc_real {
-    use super::*;
-    real! {
-        fn sigaction(signal: c_int, action: *const libc::sigaction, old: *mut libc::sigaction) -> c_int;
-    }
-}
 
 /// Accesses are judged.
 static JUDGING: AtomicBool = AtomicBool::new(false);
@@ -84,7 +77,7 @@ pub(crate) fn start(path: *const libc::c_char) {
         blocks::fill_new();
     }
     PLACE.store(judgement, Ordering::Release);
-    catch_faults();
+    ending::watch();
     GUARDING.store(true, Ordering::Release);
     JUDGING.store(true, Ordering::Release);
 }
@@ -335,6 +328,7 @@ struct Life {
 
 fn copy(from: &Stack, to: &Stack) {
     to.lane.store(from.lane.load(Ordering::Relaxed), Ordering::Relaxed);
+    to.thread.store(from.thread.load(Ordering::Relaxed), Ordering::Relaxed);
     let depth = from.depth.load(Ordering::Relaxed);
     for (to, from) in to.frames.iter().zip(&from.frames).take(depth as usize) {
         to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -386,16 +380,10 @@ struct Unmapped {
 
 /// Ranges that the program has unmapped last: they stay reserved, so that their use is a fault.
 static UNMAPPED: [Unmapped; RANGES] = [const {
-    Unmapped { start: AtomicU64::new(0), end: AtomicU64::new(0), memory: AtomicU32::new(0), stack: NO_STACK }
+    Unmapped { start: AtomicU64::new(0), end: AtomicU64::new(0), memory: AtomicU32::new(0), stack: Stack::new() }
 }; RANGES];
 static NEXT_RANGE: AtomicU64 = AtomicU64::new(0);
 const RANGES: usize = 64;
-#[expect(clippy::declare_interior_mutable_const, reason = "the beginning of each entry")]
-const NO_STACK: Stack = Stack {
-    lane: AtomicU32::new(0),
-    depth: AtomicU32::new(0),
-    frames: [const { AtomicU64::new(0) }; mayhap_wire::judgement::STACK],
-};
 
 /// Takes memory away as `munmap` does but keeps its addresses; `false` where `munmap` itself must.
 pub(crate) fn unmap(address: u64, bytes: u64, pc: u64) -> bool {
@@ -466,58 +454,4 @@ pub(crate) fn mapped(address: u64, bytes: u64) {
             range.end.store(0, Ordering::Relaxed);
         }
     }
-}
-
-/// Learns of faults, until the program has a handler for them itself.
-fn catch_faults() {
-    // SAFETY: an action of zeros has no flags and an empty mask; the handler fits.
-    unsafe {
-        let mut action: libc::sigaction = core::mem::zeroed();
-        action.sa_sigaction = fault as *const () as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-        libc_real::sigaction(libc::SIGSEGV, &raw const action, core::ptr::null_mut());
-    }
-}
-
-/// The program used memory that is not there. It goes on to what would have happened without this handler.
-unsafe extern "C" fn fault(signal: c_int, info: *mut siginfo_t, context: *mut ucontext_t) {
-    // SAFETY: the kernel put both there, and the address is valid for this signal.
-    let (address, pc, code) = unsafe {
-        ((*info).si_addr() as u64, (*context).uc_mcontext.gregs[libc::REG_RIP as usize] as u64, (*info).si_code)
-    };
-    // A call through a null pointer is at the return address that it left.
-    let pc = if pc < NULL_END {
-        // SAFETY: the call has just stored it there.
-        unsafe { ((*context).uc_mcontext.gregs[libc::REG_RSP as usize] as *const u64).read().wrapping_sub(1) }
-    } else {
-        pc
-    };
-    // A signal that was sent is about no address.
-    if code > 0 {
-        if let Some(life) = unmapped_life(address) {
-            // The instruction itself is not there.
-            let usage = if address == pc { usage::CODE } else { usage::UNKNOWN };
-            judge(error::USE_AFTER_FREE, usage, (address, 0), life, after(pc));
-        } else if address < NULL_END {
-            judge(error::NULL, usage::UNKNOWN, (address, 0), Life::default(), after(pc));
-        }
-    }
-    // SAFETY: the default action; the instruction then faults again.
-    unsafe {
-        let action: libc::sigaction = core::mem::zeroed();
-        libc_real::sigaction(signal, &raw const action, core::ptr::null_mut());
-    }
-}
-
-/// The address after the instruction that says best where the access at `pc` is. Its hook, if it is called just before, has the line that the
-/// access has in the source; the compiler may have moved the access itself.
-fn after(pc: u64) -> u64 {
-    const CALL: [u8; 2] = [0xff, 0x15];
-    const LENGTH: u64 = 6;
-    if pc % 4096 < LENGTH {
-        return pc + 1;
-    }
-    // SAFETY: the page is one that the thread runs.
-    let before = unsafe { ((pc - LENGTH) as *const [u8; 2]).read() };
-    if before == CALL { pc } else { pc + 1 }
 }

@@ -48,11 +48,7 @@ static ALL: [Destroyed; KNOWN] = [const {
         address: AtomicU64::new(0),
         bytes: AtomicU64::new(0),
         left: [const { AtomicU64::new(0) }; WORDS],
-        stack: Stack {
-            lane: AtomicU32::new(0),
-            depth: AtomicU32::new(0),
-            frames: [const { AtomicU64::new(0) }; STACK],
-        },
+        stack: Stack::new(),
     }
 }; KNOWN];
 static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -113,17 +109,8 @@ struct Fresh {
     stack: Stack,
 }
 
-static FRESH: [Fresh; KNOWN] = [const {
-    Fresh {
-        address: AtomicU64::new(0),
-        owner: AtomicU32::new(0),
-        stack: Stack {
-            lane: AtomicU32::new(0),
-            depth: AtomicU32::new(0),
-            frames: [const { AtomicU64::new(0) }; STACK],
-        },
-    }
-}; KNOWN];
+static FRESH: [Fresh; KNOWN] =
+    [const { Fresh { address: AtomicU64::new(0), owner: AtomicU32::new(0), stack: Stack::new() } }; KNOWN];
 static NEXT_FRESH: AtomicU32 = AtomicU32::new(0);
 /// As [`MAY_KNOW`].
 static MAY_BE_FRESH: AtomicU64 = AtomicU64::new(0);

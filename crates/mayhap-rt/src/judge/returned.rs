@@ -15,8 +15,7 @@ use crate::{calls, replay, thread_records, tls};
 static LOWEST: AtomicU64 = AtomicU64::new(u64::MAX);
 
 /// Where the thread is that a variable was of.
-static LEFT: Stack =
-    Stack { lane: AtomicU32::new(0), depth: AtomicU32::new(0), frames: [const { AtomicU64::new(0) }; STACK] };
+static LEFT: Stack = Stack::new();
 
 /// A thread begins on a stack.
 pub(super) fn begins(start: u64) {

@@ -15,17 +15,8 @@ struct Ended {
     stack: Stack,
 }
 
-static ALL: [Ended; KNOWN] = [const {
-    Ended {
-        start: AtomicU64::new(0),
-        end: AtomicU64::new(0),
-        stack: Stack {
-            lane: AtomicU32::new(0),
-            depth: AtomicU32::new(0),
-            frames: [const { AtomicU64::new(0) }; STACK],
-        },
-    }
-}; KNOWN];
+static ALL: [Ended; KNOWN] =
+    [const { Ended { start: AtomicU64::new(0), end: AtomicU64::new(0), stack: Stack::new() } }; KNOWN];
 static NEXT: AtomicU32 = AtomicU32::new(0);
 /// All known ones lie between these.
 static LOWEST: AtomicU64 = AtomicU64::new(u64::MAX);

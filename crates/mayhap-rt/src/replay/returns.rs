@@ -4,8 +4,8 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use mayhap_wire::judgement::{STACK, Stack};
 
-use crate::calls;
 use crate::thread::Thread;
+use crate::{calls, judge};
 
 /// How many are known at a time.
 const KNOWN: usize = 16;
@@ -37,11 +37,7 @@ static ALL: [Left; KNOWN] = [const {
         start: AtomicU64::new(0),
         end: AtomicU64::new(0),
         owner: AtomicPtr::new(core::ptr::null_mut()),
-        stack: Stack {
-            lane: AtomicU32::new(0),
-            depth: AtomicU32::new(0),
-            frames: [const { AtomicU64::new(0) }; STACK],
-        },
+        stack: Stack::new(),
     }
 }; KNOWN];
 static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -52,7 +48,7 @@ pub(super) fn made(thread: &Thread, address: u64, words: u8) {
         return;
     }
     let entry = &ALL[NEXT.load(Ordering::Relaxed) as usize % KNOWN];
-    entry.stack.lane.store(thread.replay.thread_slot.load(Ordering::Relaxed), Ordering::Relaxed);
+    judge::note_thread(&entry.stack, Some(thread));
     let mut depth = 0;
     for (to, from) in entry.stack.frames.iter().zip(calls::callers(thread)) {
         to.store(from, Ordering::Relaxed);

@@ -24,6 +24,13 @@ impl ThreadNames {
         self.0.get(thread).map(String::as_str)
     }
 
+    /// The thread that the program called so, if it is one alone. The kernel keeps the first 15 bytes of a name.
+    pub fn called(&self, name: &str) -> Option<&str> {
+        let is_it = |other: &str| other == name || other.len() == 15 && name.starts_with(other);
+        let mut threads = self.0.iter().filter(|(_, other)| is_it(other)).map(|(thread, _)| thread.as_str());
+        threads.next().filter(|_| threads.next().is_none())
+    }
+
     /// Whether no thread has a name.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

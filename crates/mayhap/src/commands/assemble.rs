@@ -2,7 +2,7 @@
 //! the real assembler.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,6 +14,9 @@ use mayhap_instrument::runtime;
 
 /// Options whose value is the next argument.
 const WITH_VALUE: [&str; 6] = ["-o", "-I", "--defsym", "-MD", "--MD", "-D"];
+
+/// A type of section that GNU's assembler does not know and warns of; clang writes it for new versions of C++, and leaves the section empty.
+const OF_LLVM: &str = ",@llvm_linker_options";
 
 /// Assembles a file, given the arguments of an assembler.
 pub fn assemble(mut arguments: Vec<OsString>) -> Result<Exit, Failure> {
@@ -31,13 +34,14 @@ pub fn assemble(mut arguments: Vec<OsString>) -> Result<Exit, Failure> {
     let in_front = runtime::in_front()?;
     let in_front = in_front.iter().map(String::as_str).collect();
     let rewritten = std::str::from_utf8(&text).ok().and_then(|text| rewrite(text, &in_front));
+    let rewritten = rewritten.map(|text| text.replace(OF_LLVM, ",@progbits"));
     if rewritten.is_none() && !from_stdin {
         let error = Command::new(&real).args(arguments).exec();
         return Err(Failure::at(&real, format_args!("cannot run it: {error}")));
     }
     let text = rewritten.map_or(text, String::into_bytes);
-    let mut file = tempfile::Builder::new().prefix("mayhap").suffix(".s").tempfile()?;
-    file.write_all(&text)?;
+    let mut file = tempfile::Builder::new().prefix("mayhap").suffix(".s").tempfile().map_err(no_room)?;
+    file.write_all(&text).map_err(no_room)?;
     match input {
         Some(at) => arguments[at] = file.path().into(),
         None => arguments.push(file.path().into()),
@@ -45,6 +49,14 @@ pub fn assemble(mut arguments: Vec<OsString>) -> Result<Exit, Failure> {
     let status = Command::new(&real).args(arguments).status();
     let status = status.map_err(|error| Failure::at(&real, format_args!("cannot run it: {error}")))?;
     Ok(Exit::Program(code(status)))
+}
+
+/// A temporary file cannot be made; its name says nothing to the user.
+fn no_room(error: std::io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::StorageFull => Failure::new("the assembler's input cannot be written: No space left on device"),
+        _ => Failure::new(format_args!("the assembler's input cannot be written: {error}")),
+    }
 }
 
 /// The position of the file to assemble among the arguments; `None` if it is standard input.

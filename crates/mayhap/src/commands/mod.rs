@@ -95,7 +95,7 @@ enum Command {
     #[command(hide = true)]
     ExploreWorker,
     /// Runs a program for cargo
-    #[command(hide = true)]
+    #[command(hide = true, name = "cargo-runner")]
     Runner {
         /// The program and its arguments
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

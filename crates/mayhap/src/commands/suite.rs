@@ -116,6 +116,9 @@ impl Args {
         let mut options = vec!["--runs".to_string(), self.runs.to_string()];
         options.extend(self.explore.iter().flat_map(|seconds| ["--explore".to_string(), seconds.to_string()]));
         options.extend(self.no_replay.then(|| "--no-replay".to_string()));
+        // The tests run in folders of their own; the report is read here.
+        let here = std::env::current_dir().ok().and_then(|here| here.into_os_string().into_string().ok());
+        options.extend(here.into_iter().flat_map(|here| ["--path-base".to_string(), here]));
         let mut left_out = 0;
         for (number, test) in tests.iter().enumerate() {
             if interrupt.is_set() {

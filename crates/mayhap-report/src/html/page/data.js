@@ -105,12 +105,6 @@ class Steps {
   verb(step) {
     return VERBS[this.op[step]] ?? OPS[this.op[step]] ?? 'passes';
   }
-
-  /** "writes queue.head" */
-  action(step) {
-    const object = this.objectName(step);
-    return this.verb(step) + (object === '' ? '' : ' ' + object);
-  }
 }
 
 /** Reads what the file carries. */

@@ -1,11 +1,5 @@
 // One finding, from the claim down to the evidence.
 
-const BLOCKED_VERBS = { wait: 'waits for a notify of', join: 'waits for the end of' };
-const VERB_FORMS = {
-  r: 'reads', w: 'writes', acq: 'locks', rel: 'unlocks', racq: 'locks (shared)', rrel: 'unlocks (shared)', fork: 'starts', join: 'joins',
-  wait: 'is woken by', notify: 'notifies', notifyall: 'notifies all of', br: 'branches',
-};
-
 /** The article about a finding. With `paper`, everything is unfolded and nothing moves. */
 function findingView(report, finding, paper = null) {
   const heading = el('h2', { tabindex: '-1', id: paper ? null : 'title' }, withCode(finding.title));
@@ -39,14 +33,13 @@ function findingView(report, finding, paper = null) {
 
 /** The life of the memory: each moment with its place, and the stacks where they are known. */
 function lifeView(life, paper) {
-  const place = (source) => (source ? `${source.function ? source.function + ' ' : ''}${(source.file ?? '').split('/').pop()}${source.line ? ':' + source.line : ''}` : '');
   return el(
     'ol',
     { class: 'life', 'aria-label': 'The life of the memory' },
     life.map((moment) => el('li', {},
       moment.what === 'ended' && `${moment.thread || 'the thread'} `, el('b', {}, moment.what === 'left' ? 'its function returned' : moment.what),
       moment.what !== 'ended' && moment.thread ? ` ${({ shared: 'with', left: 'in' })[moment.what] ?? 'by'} ${moment.thread}` : '',
-      moment.source && el('span', { class: 'path' }, ` ${place(moment.source)}`),
+      moment.place && el('span', { class: 'path' }, ` at ${moment.place}`),
       moment.stack?.length > 1 && stackView('Stack', moment.stack, paper),
     )),
   );
@@ -54,10 +47,6 @@ function lifeView(life, paper) {
 
 /** One event of the finding: who, what, where, under which locks. */
 function sideView(report, finding, side, paper) {
-  const ends = { object: 'destroys', descriptor: 'closes', library: 'unloads', local: 'returns from the function of', stack: 'ends, and with it' }[side.object_kind] ?? 'frees';
-  const does = side.frees ? ends : side.object_kind && side.object_kind !== 'local' ? 'uses' : VERB_FORMS[side.op] ?? side.op;
-  const waits = side.role === 'blocked' && BLOCKED_VERBS[side.op];
-  const verb = finding.kind === 'deadlock' ? 'waits for' : waits || does;
   const source = side.source ?? {};
   const excerpt = side.excerpt === undefined || side.excerpt === null ? null : report.excerpts[side.excerpt];
   const place = source.file ? `${source.file}${source.line ? ':' + source.line : ''}` : side.location ?? '';
@@ -65,39 +54,42 @@ function sideView(report, finding, side, paper) {
   const stack = side.stack ?? [];
   return el(
     'section',
-    { class: 'side', 'aria-label': `${side.role || 'event'}: ${visible(side.thread)} ${verb} ${visible(side.object)}` },
+    { class: 'side', 'aria-label': `${side.role || 'event'}: ${visible(side.thread)} ${side.does} ${visible(side.object)}` },
     el('header', {},
       side.role && el('span', { class: 'role' }, side.role),
-      el('p', { class: 'act' }, el('b', { class: 'thread' }, side.thread), side.thread_name ? ` "${side.thread_name}"` : '', ' ', verb, ' ', side.object && el('code', {}, side.object)),
+      el('p', { class: 'act' }, el('b', { class: 'thread' }, side.thread), side.thread_name ? ` "${side.thread_name}"` : '', ' ', side.does, ' ', side.object && el('code', {}, side.object)),
       el('p', { class: 'place' }, source.function && el('span', {}, source.function, ' — '), el('span', { class: 'path' }, place), el('span', { class: 'event' }, `event ${side.event}`)),
     ),
     excerpt && excerptView(excerpt, source.line, side.highlight, name),
     el('dl', { class: 'held' },
       el('dt', {}, 'Locks held'),
-      el('dd', {}, side.locks?.length > 0 ? side.locks.map(lockView) : el('span', { class: 'none' }, 'none')),
+      el('dd', {}, side.locks.length > 0 ? side.locks.map((lock) => el('span', { class: 'lock' }, withCode(lock))) : el('span', { class: 'none' }, 'none')),
     ),
     stack.length > 1 && stackView('Stack', stack, true),
-    side.created && createdView(side.created, side.thread, paper),
+    side.created && createdView(side.created, paper),
   );
 }
 
-function lockView(lock) {
-  return el('span', { class: 'lock' }, el('code', {}, lock.name), lock.shared && ' shared', ` since event ${lock.event}`, lock.location && [' at ', lock.location]);
-}
-
+/** A stack; calls within libraries share a line, which unfolds. */
 function stackView(label, stack, open) {
-  const frames = stack.map((frame) => el('li', {}, el('code', {}, frame.function ?? '?'), el('span', { class: 'path' }, place(frame), frame.inlined && ' (inlined)')));
-  return el('details', { class: 'stack', open: Boolean(open) }, el('summary', {}, label), el('ol', {}, frames));
+  const view = (frame) => el('li', {}, el('code', {}, frame.function ?? '?'), el('span', { class: 'path' }, place(frame), frame.inlined && ' (inlined)'));
+  const runs = [];
+  for (const frame of stack) {
+    const last = runs[runs.length - 1];
+    if (frame.foreign && last?.[0].foreign) last.push(frame);
+    else runs.push([frame]);
+  }
+  const lines = runs.map((run) => (run.length === 1 ? view(run[0])
+    : el('li', { class: 'within' }, el('details', { open: open === 'all' }, el('summary', {}, `… ${run.length} calls within libraries`), el('ol', {}, run.map(view))))));
+  return el('details', { class: 'stack', open: Boolean(open) }, el('summary', {}, label), el('ol', {}, lines));
 }
 
 function place(frame) {
   return frame.file ? `${frame.file}${frame.line ? ':' + frame.line : ''}` : '';
 }
 
-function createdView(created, thread, paper) {
-  const source = created.source ?? {};
-  const at = source.file ? place(source) + (source.function ? ` in ${source.function}` : '') : created.location;
-  const label = [`${visible(thread)} was started by ${visible(created.thread)}`, at && ` at ${visible(at)}`].filter(Boolean).join('');
+function createdView(created, paper) {
+  const label = visible(created.words);
   if (!(created.stack?.length > 1)) return el('p', { class: 'created' }, label);
   return stackView(label, created.stack, paper);
 }
@@ -146,7 +138,7 @@ function stepsTable(picture, panel, most) {
       const sees = steps.op[step] === READ && !(picture.kind === 'race' && at >= order.ran) ? `sees ${picture.saw(order.seenAt(at))}` : '';
       const notes = [at >= order.ran && 'next, has not run', picture.isTarget(step) && 'part of the finding', sees, picture.isChanged(step) && 'sees a different write in the other interleaving'];
       add(body, el('tr', { class: picture.isTarget(step) ? 'target' : null },
-        el('td', { class: 'number' }, String(steps.event[step])), el('td', {}, steps.threadName(step)), el('td', {}, steps.action(step)),
+        el('td', { class: 'number' }, String(steps.event[step])), el('td', {}, steps.threadName(step)), el('td', {}, picture.action(step)),
         el('td', {}, steps.locationName(step)), el('td', {}, notes.filter(Boolean).join('; '))));
     }
   }
@@ -196,19 +188,27 @@ function commandsView(report, finding) {
   const commands = [];
   const command = (label, text) => commands.push(el('div', { class: 'command' }, el('span', { class: 'label' }, label), el('code', { tabindex: '0' }, text), copyButton(text, `the command: ${label}`)));
   const words = (finding.replay_command ?? '').split(' ');
-  if (finding.replay_command && words[1] !== 'check') command(['run', 'demo'].includes(words[1]) ? 'Run again' : 'Replay', finding.replay_command);
+  if (finding.replay_command && words[1] !== 'check') command(runsAgain(finding) ? 'Run again' : 'Replay', finding.replay_command);
   const again = checkCommand(report, finding);
   if (again) command('Check again', again);
   if (finding.fingerprint) command('Suppress', `fingerprint:${finding.fingerprint}`);
   return el('div', { class: 'commands' }, commands);
 }
 
-/** The `mayhap check` command that asks about the finding. */
+/** How many events `mayhap check` wants to know of each kind that it decides; 0: any number. */
+const ASKED = { race: 2, 'use-after-free': 2, deadlock: 0, atomicity: 3, nondeterminism: 3 };
+
+/** The `mayhap check` command that asks about the finding, if there is one and the trace was kept. */
 function checkCommand(report, finding) {
   const events = finding.events.map((side) => side.event);
-  const whole = { race: 2, atomicity: 3, nondeterminism: 3 }[finding.kind];
-  if (finding.kind === 'order' || (whole && events.length !== whole)) return null;
+  const asked = ASKED[finding.kind];
+  if (asked === undefined || (asked > 0 && events.length !== asked) || finding.engine === 'none' || runsAgain(finding)) return null;
   return `mayhap check ${shellWord(report.trace.path)} --${finding.kind} ${events.join(',')} --witness ${finding.kind}.json`;
+}
+
+/** What runs the program again, since no trace was kept. */
+function runsAgain(finding) {
+  return ['run', 'demo'].includes((finding.replay_command ?? '').split(' ')[1]);
 }
 
 function shellWord(text) {

@@ -193,7 +193,7 @@ function searchText(finding) {
   for (const side of finding.events) {
     parts.push(side.thread, side.object, side.location, `event ${side.event}`);
     for (const frame of [side.source, ...(side.stack ?? [])]) parts.push(frame?.function, frame?.file);
-    for (const lock of side.locks ?? []) parts.push(lock.name);
+    parts.push(...side.locks);
   }
   return parts.filter(Boolean).join('\n').toLowerCase();
 }

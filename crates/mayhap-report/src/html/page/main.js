@@ -190,6 +190,7 @@ addEventListener('hashchange', () => {
   if (index >= 0) show(index, true);
 });
 const start = remembered();
-if (start >= 0) document.body.dataset.view = 'finding';
+// A list of one is no choice.
+if (start >= 0 || report.findings.length === 1) document.body.dataset.view = 'finding';
 show(start >= 0 ? start : 0, false);
 list.drawNow();

@@ -3,7 +3,7 @@
 const HEAD = 30, LANE = 112;
 /** Room for arrows between the boxes of two lanes, and between a lane's line and its boxes. */
 const CHANNEL = 22, EDGE = 8;
-/** Width of a character of 12 pixels. */
+/** Width of a character of 12 pixels. Browsers may draw sizes between whole pixels as wide as the next one. */
 const RULE = 7.25;
 /** Heights of a row in pixels. Labels need 13; below 2, steps are drawn as shades. */
 const ZOOMS = [1 / 2048, 1 / 512, 1 / 128, 1 / 32, 1 / 8, 1 / 2, 2, 4, 8, 13, 18, 26, 36];
@@ -406,7 +406,7 @@ class Panel {
     ];
     if (labelled) {
       const size = Math.min(11.5, this.rowHeight - 3);
-      const room = Math.floor((width - 14) / (RULE * (size / 12)));
+      const room = Math.floor((width - 14) / (RULE * (Math.ceil(size) / 12)));
       parts.push(svg('text', { class: 'label', x: x + 9, y: this.middle(row), 'font-size': size }, ...this.label(step, next, room)));
     }
     parts.push(svg('title', {}, picture.describe(this, step)));
@@ -419,7 +419,7 @@ class Panel {
 
   label(step, next, room) {
     const { steps } = this.picture;
-    const verb = next && isAcquire(steps.op[step]) ? 'waits for' : steps.verb(step);
+    const verb = next && isAcquire(steps.op[step]) ? 'waits for' : this.picture.verb(step);
     const object = steps.objectName(step);
     if (object === '') return [svg('tspan', { class: 'verb' }, shorten(verb, room))];
     // A name says more than the verb, which the picture shows as well.
@@ -438,7 +438,7 @@ class Panel {
     this.picture.lanes.forEach((thread, lane) => {
       const x = this.x(lane);
       if (x > width || x + this.laneWidth < 0) return;
-      const name = this.picture.steps.names.threads[thread];
+      const name = this.picture.threadLabel(thread);
       heads.push(
         svg(
           'g',

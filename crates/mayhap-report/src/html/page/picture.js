@@ -10,10 +10,14 @@ class Picture {
     this.finding = finding;
     this.kind = finding.kind;
     this.targets = finding.targets;
+    // A target that frees says so, and not that it writes.
+    this.verbs = new Map(finding.targets.map((step, i) => [step, finding.does[i]]));
     this.selected = -1;
     this.hovered = -1;
     this.zoom = DEFAULT_ZOOM;
     this.panels = [];
+    /** What the program called its threads. */
+    this.threadNames = new Map(finding.events.filter((side) => side.thread_name).map((side) => [side.thread, side.thread_name]));
     this.prepare();
   }
 
@@ -71,6 +75,12 @@ class Picture {
     this.locks = new Map();
   }
 
+  /** A thread for people: `main.1 "uploader"`. */
+  threadLabel(thread) {
+    const name = this.steps.names.threads[thread];
+    return this.threadNames.has(name) ? `${name} "${this.threadNames.get(name)}"` : name;
+  }
+
   laneOf(step) {
     return this.laneByThread[this.steps.thread[step]];
   }
@@ -84,6 +94,17 @@ class Picture {
 
   isTarget(step) {
     return this.targets.includes(step);
+  }
+
+  /** What a step does, as the finding says it. */
+  verb(step) {
+    return (this.steps.op[step] === WRITE && this.verbs.get(step)) || this.steps.verb(step);
+  }
+
+  /** "writes queue.head" */
+  action(step) {
+    const object = this.steps.objectName(step);
+    return this.verb(step) + (object === '' ? '' : ' ' + object);
   }
 
   isLinked(step) {
@@ -110,7 +131,7 @@ class Picture {
     const { steps } = this;
     const order = panel.order;
     const at = order.positions[step];
-    const parts = [`event ${steps.event[step]}`, `${steps.threadName(step)}: ${steps.action(step)}`];
+    const parts = [`event ${steps.event[step]}`, `${steps.threadName(step)}: ${this.action(step)}`];
     const location = steps.locationName(step);
     if (location) parts.push(`at ${location}`);
     if (at >= order.ran) parts.push('next, has not run');
