@@ -12,8 +12,10 @@
 //! Cost: linear in the steps times the conflicting accesses of one place, plus clocks of as many entries as threads.
 
 use std::collections::BTreeSet;
+use std::hash::BuildHasher;
 
 use foldhash::HashMap;
+use foldhash::fast::FixedState;
 
 use mayhap_record::{Operation, TurnStep};
 use mayhap_wire::ring::choice;
@@ -53,6 +55,12 @@ impl Pair {
     /// One of the two learns something that depends on the order.
     pub fn changes_a_read(self) -> bool {
         self.first.reads || self.second.reads
+    }
+
+    /// The same for all pairs of accesses at the same places, of memory and in the code, in this order.
+    pub(crate) fn in_code(self) -> u64 {
+        let part = |access: Access| (access.code, access.writes);
+        FixedState::default().hash_one((self.place, part(self.first), part(self.second)))
     }
 
     /// The other order.
