@@ -173,8 +173,10 @@ impl Machine {
                     let place = if let Operation::Read(.., place) = other { u64::from(*place) } else { 0 };
                     let kind = if writes { WRITES } else { READS };
                     let mut view = mix_all(before, &[kind, address, bytes, place]);
-                    view = if reads { self.sees(view, address, bytes) } else { view };
-                    if writes {
+                    // What was written before there was a second thread is as what was there from the start.
+                    let is_alone = self.forks == 0;
+                    view = if reads && !is_alone { self.sees(view, address, bytes) } else { view };
+                    if writes && !is_alone {
                         self.write(view, address, bytes);
                     }
                     view
