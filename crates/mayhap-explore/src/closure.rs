@@ -12,9 +12,11 @@
 //!    **Choices**: where a step makes a choice, some run does the same up to it for each alternative.
 //! 3. **Nothing unseen**: no step says that something decided its way which the recording does not see, threads have ended where the program ended well, a notify that found
 //!    several threads waiting made a choice among them, and no step in a conflict has both a plain write and a plain read after it.
-//! 4. **Classes**: two runs are of one class exactly if each thread read the same in both, and its attempts had the same results; each class names its first run.
+//! 4. **Derived**: a run that was not made follows from those that were: what a thread does next depends on what it has done, on which writes its reads saw, and on what had been
+//!    done before to the objects that it used; each of these shows up in a run that was made. The order of writes that a thread does not see changes nothing for it.
+//! 5. **Classes**: two runs are of one class exactly if each thread read the same in both, and its attempts had the same results; each class names its first run.
 //!
-//! Cost: as for exploring, without the runs. This module and [`crate::classes`] use [`crate::manifest`] for the format and [`crate::steps_text`] to read steps, and nothing else of this crate.
+//! Cost: as for exploring, without the runs. This module, [`crate::derived`] and [`crate::classes`] use [`crate::manifest`] for the format and [`crate::steps_text`] to read steps, and nothing else of this crate.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -22,7 +24,8 @@ use mayhap_record::{Operation, TurnStep};
 use mayhap_wire::ring::choice;
 
 use crate::classes::classes;
-use crate::manifest::{FORMAT, Manifest, Reversal};
+use crate::derived;
+use crate::manifest::{FORMAT, Manifest, Reversal, VERSION};
 use crate::steps_text;
 
 /// Reads of the same with the same result in a row that count as different steps.
@@ -49,8 +52,8 @@ pub struct Proven {
 
 /// Checks a manifest; the error says what is wrong, and with which run.
 pub fn check(manifest: &Manifest) -> Result<Proven, String> {
-    if manifest.format != FORMAT || manifest.version != 2 {
-        return Err(format!("not a manifest: \"format\": \"{FORMAT}\", version 2, is missing"));
+    if manifest.format != FORMAT || manifest.version != VERSION {
+        return Err(format!("not a manifest: \"format\": \"{FORMAT}\", version {VERSION}, is missing"));
     }
     let runs = unfold(manifest)?;
     let mut tree = Tree::default();
@@ -74,6 +77,7 @@ pub fn check(manifest: &Manifest) -> Result<Proven, String> {
     if proven.cut_loops != manifest.cut_loops {
         return Err("whether loops were cut is stated wrongly".into());
     }
+    derived::check(manifest, &runs)?;
     proven.executions = classes(manifest, &runs)?;
     Ok(proven)
 }

@@ -29,6 +29,7 @@ use crate::open::{CHOICE_STATE, Open, leads_to, name_after, name_after_step};
 use crate::races::{Access, Pair, Races, enabled_before, races};
 use crate::sleep::{self, Child, Sleeping};
 use crate::turns::{Turn, add, chosen, follows, is_choice, prefix, turns_of};
+use crate::views::Views;
 
 /// The most bytes that the tree grows to, as far as completeness needs it.
 pub const MOST_BYTES: usize = 256 << 20;
@@ -57,6 +58,16 @@ pub struct Tree {
     /// States at which a run went on with a thread that sleeps, and for which another run was asked.
     woken: HashSet<u128>,
     open: Vec<Open>,
+    /// What is open and known to be derivable.
+    derivable: Vec<Open>,
+    /// The turns that come next, if that is settled.
+    next: Option<Vec<Turn>>,
+    /// What runs that were made have shown of their threads, and of the orders of two accesses.
+    views: Views,
+    shown: HashSet<u64>,
+    /// How many runs were derived, and how many since the last one that was made.
+    derived: u64,
+    in_row: u32,
     /// Hashes of what is open.
     known: HashSet<u64>,
     /// What the runs that are being made must follow of their turns, by the hash of all: the others only guide.
@@ -97,14 +108,28 @@ impl Tree {
 
     /// The turns of the next run; `None` when there is nothing left to run.
     pub fn next_turns(&mut self) -> Option<Vec<Turn>> {
+        if self.next.is_some() {
+            return self.next.take();
+        }
+        let open = self.take_best().or_else(|| self.derivable.pop())?;
+        let turns = self.turns(&open);
+        self.ask(&open, &turns);
+        Some(turns)
+    }
+
+    /// What comes first of what is open.
+    fn take_best(&mut self) -> Option<Open> {
         let (at, _) = self.open.iter().enumerate().min_by_key(|(_, open)| self.worth(open))?;
         let open = self.open.swap_remove(at);
         // A second one for the same order waits until the others had their turn.
         self.see(open.pair);
-        let turns = self.turns(&open);
-        self.asked.insert(hash_of(&turns), open.depth + 1);
-        self.forget(&open);
-        Some(turns)
+        Some(open)
+    }
+
+    /// These turns are to be run, for what is open no more.
+    fn ask(&mut self, open: &Open, turns: &[Turn]) {
+        self.asked.insert(hash_of(turns), open.depth + 1);
+        self.forget(open);
     }
 
     /// An order is no longer open: what is kept for it may go.
@@ -123,13 +148,18 @@ impl Tree {
 
     /// The turns of those that would be run next if nothing were learnt meanwhile, at most so many.
     pub fn likely(&self, most: usize) -> Vec<Vec<Turn>> {
+        let next = self.next.iter().cloned();
+        next.chain(self.likely_open(most)).take(most).collect()
+    }
+
+    fn likely_open(&self, most: usize) -> Vec<Vec<Turn>> {
         let mut open: Vec<_> = self.open.iter().enumerate().map(|(at, open)| (self.worth(open), at)).collect();
         if open.len() > most {
             open.select_nth_unstable(most);
             open.truncate(most);
         }
         open.sort_unstable();
-        open.into_iter().map(|(_, at)| self.turns(&self.open[at])).collect()
+        open.into_iter().filter_map(|(_, at)| self.turns_to_make(&self.open[at])).collect()
     }
 
     /// The turns that lead to a thread at a state, and on to what it is to show.
@@ -194,7 +224,7 @@ impl Tree {
 
     /// How many runs are known to be worth making.
     pub fn open(&self) -> u64 {
-        self.open.len() as u64
+        (self.open.len() + self.derivable.len()) as u64 + u64::from(self.next.is_some())
     }
 
     /// A run in these turns was too long to be looked at: what it would have shown stays open.
@@ -210,6 +240,14 @@ impl Tree {
             self.diverged += 1;
             return false;
         }
+        let found = races(steps);
+        self.shown.extend(found.races.iter().map(|race| race.pair.in_code()));
+        self.add(steps, &found);
+        true
+    }
+
+    /// Adds a run.
+    fn add(&mut self, steps: &[TurnStep], found: &Races) {
         let names: Vec<u128> = names(steps).collect();
         for (step, name) in steps.iter().zip(&names) {
             if let Some(children) = self.states.get_mut(name)
@@ -219,18 +257,15 @@ impl Tree {
                 self.drop_needless(*name);
             }
         }
-        self.add_races(steps, &names);
-        true
+        self.add_races(steps, &names, found);
     }
 
     /// Drops what is open at a state and what a thread that is run there stands for.
     fn drop_needless(&mut self, state: u128) {
         let children = self.states.get(&state).map_or(&[][..], Vec::as_slice);
-        let (needless, open) = std::mem::take(&mut self.open)
-            .into_iter()
-            .partition(|open| open.state == state && open.choice.is_none() && open.is_covered(children));
-        self.open = open;
-        let needless: Vec<Open> = needless;
+        let is_needless = |open: &mut Open| open.state == state && open.choice.is_none() && open.is_covered(children);
+        let mut needless: Vec<Open> = self.open.extract_if(.., is_needless).collect();
+        needless.extend(self.derivable.extract_if(.., is_needless));
         needless.iter().for_each(|open| self.forget(open));
     }
 
@@ -249,8 +284,7 @@ impl Tree {
     }
 
     /// Adds to each state the threads that a race says to be run there.
-    fn add_races(&mut self, steps: &[TurnStep], names: &[u128]) {
-        let found = races(steps);
+    fn add_races(&mut self, steps: &[TurnStep], names: &[u128], found: &Races) {
         self.cut_loops |= found.cut_loops;
         self.merged |= found.merged;
         let enabled = enabled_before(steps);
@@ -276,7 +310,7 @@ impl Tree {
                 *bytes += BYTES_OF_STATE;
                 vec![Child::of(&steps[race.earlier])]
             });
-            let mut open = Open::of_race(steps, &found, race, number, name);
+            let mut open = Open::of_race(steps, found, race, number, name);
             let asleep = &sleeping[race.earlier];
             if open.is_covered(children) || open.is_covered(asleep) {
                 continue;
@@ -296,7 +330,7 @@ impl Tree {
                 needed += others.into_iter().map(|thread| self.put(Open::of_thread(&open, thread))).sum::<u32>();
             }
         }
-        needed += self.wake(steps, names, (&found, number, &sleeping, &enabled));
+        needed += self.wake(steps, names, (found, number, &sleeping, &enabled));
         if needed > 0 {
             let turns = turns_of(steps);
             self.bytes += size_of_val(&turns[..]);
@@ -413,5 +447,6 @@ fn hash_of(turns: &[Turn]) -> u64 {
     FixedState::default().hash_one(turns)
 }
 
+mod deriving;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@
 
 use mayhap_wire::ring::TURN_WEIGHT;
 
+use crate::manifest::Made;
 use crate::run::{IN_TURNS, then_at_random};
 use crate::{Attempt, Error, Outcome, Sampler, Strategy, Systematic, Tried, Turn};
 
@@ -42,6 +43,22 @@ impl Explorer {
     /// What goes through executions, where that is done.
     pub fn systematic(&self) -> Option<&Systematic> {
         self.systematic.as_ref()
+    }
+
+    /// Derives a run that need not be made, if one comes next; says whether it did. Nothing is chosen before nothing is left to derive.
+    pub fn derive(&mut self) -> bool {
+        let goes_through = matches!(self.strategy, Strategy::Mixed | Strategy::Systematic);
+        self.systematic.as_mut().is_some_and(|all| goes_through && all.derive())
+    }
+
+    /// Keeps the runs that are made and derived from now on, for a manifest.
+    pub fn keep_runs(&mut self) {
+        self.systematic.iter_mut().for_each(Systematic::keep_runs);
+    }
+
+    /// The runs that were kept.
+    pub fn runs(&mut self) -> Option<&mut Vec<Made>> {
+        self.systematic.as_mut()?.runs()
     }
 
     /// The next run; `None` when nothing is left to run.

@@ -14,6 +14,7 @@
 
 mod classes;
 pub mod closure;
+mod derived;
 pub mod dpor;
 pub mod entry;
 pub mod explorer;
@@ -31,6 +32,7 @@ mod sleep;
 pub mod steps_text;
 pub mod systematic;
 pub mod turns;
+mod views;
 
 pub use entry::Entry;
 pub use explorer::{Explorer, Next};

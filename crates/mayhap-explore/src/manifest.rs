@@ -18,7 +18,7 @@ use crate::systematic::key;
 
 /// How the format is called, and which version is written.
 pub const FORMAT: &str = "mayhap-manifest";
-const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 
 /// All executions of a program on one input.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -68,6 +68,9 @@ pub struct Run {
     pub steps: Vec<String>,
     /// It ended with exit code 0.
     pub success: bool,
+    /// It was not made: all of its steps follow from runs that were.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub derived: bool,
     /// Its class.
     pub class: u32,
     /// Two of its steps that could have come in the other order, and the run that shows it.
@@ -95,6 +98,8 @@ pub struct Made {
     pub success: bool,
     /// What went wrong in it.
     pub failed: Option<String>,
+    /// It was not made.
+    pub is_derived: bool,
 }
 
 /// What a thread's step chose, and the state that it led to.
@@ -151,6 +156,7 @@ impl Manifest {
                 from,
                 steps: own.iter().map(steps_text::text).collect(),
                 success: run.success,
+                derived: run.is_derived,
                 class,
                 reversals: states.reversals(&run.steps, path)?,
             });

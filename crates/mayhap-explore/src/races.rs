@@ -12,8 +12,10 @@
 //! Cost: linear in the steps times the conflicting accesses of one place, plus clocks of as many entries as threads.
 
 use std::collections::BTreeSet;
+use std::hash::BuildHasher;
 
 use foldhash::HashMap;
+use foldhash::fast::FixedState;
 
 use mayhap_record::{Operation, TurnStep};
 use mayhap_wire::ring::choice;
@@ -55,6 +57,12 @@ impl Pair {
         self.first.reads || self.second.reads
     }
 
+    /// The same for all pairs of accesses at the same places, of memory and in the code, in this order.
+    pub(crate) fn in_code(self) -> u64 {
+        let part = |access: Access| (access.code, access.writes);
+        FixedState::default().hash_one((self.place, part(self.first), part(self.second)))
+    }
+
     /// The other order.
     pub fn reversed(self) -> Pair {
         Pair { first: self.second, second: self.first, ..self }
@@ -91,7 +99,7 @@ pub struct Races {
 /// Finds the races of a run.
 pub fn races(steps: &[TurnStep]) -> Races {
     let mut found = Races::default();
-    let mut clocks = Clocks::default();
+    let mut clocks = Clocks { alone: alone(steps), ..Clocks::default() };
     let mut last_of: HashMap<u32, usize> = HashMap::default();
     let mut same: HashMap<u32, usize> = HashMap::default();
     let mut state = 0u128;
@@ -118,6 +126,13 @@ pub fn races(steps: &[TurnStep]) -> Races {
     }
     found.clocks = clocks;
     found
+}
+
+/// How many steps were made before there was a second thread.
+fn alone(steps: &[TurnStep]) -> usize {
+    let starts = |step: &TurnStep| step.operations.iter().any(|done| matches!(done, Operation::Fork(_)));
+    let first = steps.iter().position(|step| step.thread != steps[0].thread || starts(step));
+    first.filter(|first| starts(&steps[*first])).unwrap_or(0)
 }
 
 impl Races {
@@ -236,6 +251,8 @@ fn can_be_next_together(earlier: &Operation, later: &Operation) -> bool {
 /// What is known of happens-before while a run is gone through.
 #[derive(Debug, Default)]
 struct Clocks {
+    /// So many steps were made before there was a second thread.
+    alone: usize,
     /// Of each thread, after its last step.
     of_thread: HashMap<u32, Clock>,
     /// After each step, with its thread and its number in it.
@@ -279,7 +296,9 @@ impl Clocks {
         after[step.thread as usize] = number;
         let mut races = Vec::new();
         for operation in &step.operations {
-            if let Some((address, bytes, writes)) = memory(operation) {
+            if at < self.alone {
+                // All that comes after this comes after it in every order.
+            } else if let Some((address, bytes, writes)) = memory(operation) {
                 self.touch(at, step.thread, (address, bytes, writes), &before, &mut after, &mut races);
             } else if let Some(object) = object(operation) {
                 self.synchronise(at, step.thread, object, operation, &before, &mut after, &mut races);

@@ -12,6 +12,7 @@ use mayhap_record::{Operation, TurnStep};
 use mayhap_wire::ring::choice;
 
 use crate::dpor::Tree;
+use crate::manifest::Made;
 use crate::outcome::Outcome;
 use crate::turns::Turn;
 
@@ -27,6 +28,10 @@ pub struct Systematic {
     /// How many runs were too long to be looked at, and how many of them came last in a row.
     unfinished: u64,
     in_row: u32,
+    /// Each run is made, since what was derived was refuted.
+    makes_all: bool,
+    /// The runs, if they are wanted.
+    runs: Option<Vec<Made>>,
 }
 
 /// So many runs in a row that are too long to be looked at: others are likely to be, too.
@@ -42,6 +47,39 @@ impl Systematic {
             return Some(Vec::new());
         }
         self.tree.next_turns()
+    }
+
+    /// Derives a run that is known without being made, if the next one is; says whether it was.
+    pub fn derive(&mut self) -> bool {
+        if self.given_up || !self.began || !self.derives() {
+            return false;
+        }
+        let Some(steps) = self.tree.derive() else { return false };
+        self.seen.insert(key(&steps));
+        if let Some(runs) = &mut self.runs {
+            runs.push(Made { steps, success: true, failed: None, is_derived: true });
+        }
+        true
+    }
+
+    /// Nothing forbids to say of what is derived that it is so.
+    fn derives(&self) -> bool {
+        !self.makes_all && self.limits().is_empty()
+    }
+
+    /// How many runs were derived.
+    pub fn derived(&self) -> u64 {
+        self.tree.derived()
+    }
+
+    /// All runs are wanted from now on.
+    pub fn keep_runs(&mut self) {
+        self.runs = Some(Vec::new());
+    }
+
+    /// The runs that were kept, made and derived.
+    pub fn runs(&mut self) -> Option<&mut Vec<Made>> {
+        self.runs.as_mut()
     }
 
     /// The turns that would come next if nothing were learnt meanwhile, at most so many.
@@ -79,7 +117,19 @@ impl Systematic {
             self.limits.insert("threads that were still running when the program ended".into());
         }
         self.steps_of_threads = steps_of_threads(steps);
+        if self.derives() {
+            self.tree.derive_from(steps, outcome.success);
+        }
+        if self.tree.is_refuted() {
+            // A thread went on in two ways though it had seen the same.
+            *self =
+                Systematic { makes_all: true, runs: self.runs.as_ref().map(|_| Vec::new()), ..Systematic::default() };
+            return false;
+        }
         self.tree.learn(given, steps);
+        if let Some(runs) = &mut self.runs {
+            runs.push(Made { steps: steps.clone(), success: outcome.success, failed: None, is_derived: false });
+        }
         self.seen.insert(key(steps))
     }
 

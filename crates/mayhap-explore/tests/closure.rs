@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use mayhap_explore::closure::check;
 use mayhap_explore::dpor::Tree;
 use mayhap_explore::manifest::{Made, Manifest};
-use mayhap_explore::{Faults, Turn, steps_text};
+use mayhap_explore::turns::turns_of;
+use mayhap_explore::{Faults, Outcome, Systematic, Turn, steps_text};
 use mayhap_record::{Operation, TurnStep};
 
 /// What a thread of a random program does next.
@@ -85,13 +86,42 @@ fn explored(threads: &[Vec<Does>]) -> Vec<Made> {
     loop {
         let (steps, _) = run(threads, &turns);
         tree.learn(&turns, &steps);
-        made.push(Made { steps, success: false, failed: None });
+        made.push(Made { steps, success: false, failed: None, is_derived: false });
         match tree.next_turns() {
             Some(next) => turns = next,
             None => break,
         }
     }
     assert_eq!(tree.diverged, 0);
+    made
+}
+
+/// The next program each of whose threads makes a step, and so ends.
+fn that_ends(dice: &mut Dice) -> Vec<Vec<Does>> {
+    loop {
+        let threads = dice.program();
+        let makes_a_step = |does: &Vec<Does>| does.iter().any(|does| !matches!(does, Does::WriteIf(_)));
+        if threads[1..].iter().all(makes_a_step) {
+            return threads;
+        }
+    }
+}
+
+/// All runs that exploring makes or derives; each that is derived is what the program does in its turns.
+fn explored_and_derived(threads: &[Vec<Does>]) -> Vec<Made> {
+    let mut all = Systematic::default();
+    all.keep_runs();
+    while let Some(turns) = all.next_turns() {
+        let steps = run(threads, &turns).0;
+        all.learn(&turns, &Outcome { steps, success: true, ..Outcome::default() });
+        while all.derive() {}
+    }
+    assert!(all.is_complete(), "{:?}", all.limits());
+    let made = std::mem::take(all.runs().unwrap());
+    for derived in made.iter().filter(|run| run.is_derived) {
+        assert_eq!(derived.steps, run(threads, &turns_of(&derived.steps)).0);
+    }
+    assert_eq!(made.iter().filter(|run| run.is_derived).count() as u64, all.derived());
     made
 }
 
@@ -171,6 +201,60 @@ fn oracle_manifests_of_random_programs_hold_and_count_all_executions() {
     }
     println!("{executions} executions, {runs} runs");
     assert!(executions > 300, "{executions} executions, {runs} runs");
+}
+
+#[test]
+fn oracle_derived_runs_are_runs_of_the_program_and_none_is_missed() {
+    let mut dice = Dice(5);
+    let (mut derived, mut total) = (0, 0);
+    for case in 0..std::env::var("MAYHAP_CASES").map_or(150, |n| n.parse().unwrap()) {
+        let threads = that_ends(&mut dice);
+        let mut expected = BTreeSet::new();
+        all_orders(&threads, &mut vec![[0, 1]], &mut expected);
+        let made = explored_and_derived(&threads);
+        let whole = manifest(&made).expect("complete");
+        let proven = check(&whole).unwrap_or_else(|wrong| panic!("case {case}: {wrong}"));
+        assert_eq!(proven.executions, expected.len(), "case {case}");
+        derived += made.iter().filter(|run| run.is_derived).count();
+        total += made.len();
+    }
+    println!("{derived} of {total} runs derived");
+    assert!(derived > 50, "{derived} of {total}");
+}
+
+/// A derived run stands only on runs that were made: without them, or with another value, place or end of a wait in it, the manifest is refused.
+#[test]
+fn derived_runs_that_do_not_follow_are_refused() {
+    let mut dice = Dice(5);
+    let (mut changed, mut alone) = (0, 0);
+    for case in 0..100 {
+        let whole = manifest(&explored_and_derived(&that_ends(&mut dice))).unwrap();
+        let derived = (0..whole.runs.len()).filter(|number| whole.runs[*number].derived);
+        for number in derived.collect::<Vec<_>>() {
+            for (nth, text) in whole.runs[number].steps.iter().enumerate() {
+                let step = steps_text::step(text).unwrap();
+                let other = match &step.operations[..] {
+                    [Operation::Read(address, bytes, Some(found), place), rest @ ..] => {
+                        let other = Operation::Read(*address, *bytes, Some(found + 1), *place);
+                        TurnStep { operations: [&[other], rest].concat(), ..step.clone() }
+                    }
+                    [.., Operation::End] => {
+                        TurnStep { operations: step.operations[..step.operations.len() - 1].to_vec(), ..step.clone() }
+                    }
+                    _ => TurnStep { code: 1, ..step.clone() },
+                };
+                let mut forged = whole.clone();
+                forged.runs[number].steps[nth] = steps_text::text(&other);
+                assert!(check(&forged).is_err(), "case {case}, run {number}, step {nth}");
+                changed += 1;
+            }
+        }
+        // Nothing stands on runs of which all but the first are said to be derived, unless these follow.
+        let mut forged = whole.clone();
+        forged.runs.iter_mut().skip(1).for_each(|run| run.derived = true);
+        alone += usize::from(check(&forged).is_err());
+    }
+    assert!(changed > 50 && alone > 50, "{changed}, {alone}");
 }
 
 #[test]

@@ -116,8 +116,7 @@ impl Work<'_> {
         let taken = Duration::from_secs_f64(recorded.run.seconds.clamp(0.0, 1e4));
         let limit = (taken * SLOWER).max(AT_LEAST).min(self.job.timeout);
         let mut progress = Progress::new(limit);
-        let in_turns = steps <= MOST_STEPS && mayhap_replay::fixed_addresses::can_be_fixed();
-        let mut explorer = Explorer::new(exploring.strategy, self.job.seed, steps, in_turns);
+        let mut explorer = self.explorer(exploring.strategy, steps);
         let mut journal = match exploring.resume || exploring.manifest.is_some() {
             true => Some(self.open_journal(&mut explorer, &mut progress)?),
             false => None,
@@ -145,6 +144,7 @@ impl Work<'_> {
         };
         if let Some(all) = explorer.systematic() {
             exploration.executions = all.executions();
+            exploration.derived = all.derived();
             exploration.open = all.open() + u64::from(stopped);
             exploration.complete = all.is_complete() && !stopped;
             exploration.cut_loops = all.cut_loops();
@@ -159,6 +159,12 @@ impl Work<'_> {
         self.analyse_explored(progress.elsewhere, exploring.time, limit)
     }
 
+    /// What chooses schedules for a program whose recorded run had so many steps.
+    pub(super) fn explorer(&self, strategy: Strategy, steps: u64) -> Explorer {
+        let in_turns = steps <= MOST_STEPS && mayhap_replay::fixed_addresses::can_be_fixed();
+        Explorer::new(strategy, self.job.seed, steps, in_turns)
+    }
+
     /// Makes runs until none is left, or time or runs are used up. Says whether it was stopped in a run.
     fn explore_all(
         &mut self,
@@ -169,9 +175,17 @@ impl Work<'_> {
         mut journal: Option<&mut Journal>,
         ahead: &Ahead<'_>,
     ) -> Result<bool, Error> {
-        while progress.runs < exploring.most && !self.interrupt.is_set() {
-            let used = progress.started.elapsed();
-            if used >= exploring.time && (progress.runs >= LEAST || used >= exploring.time * PATIENCE) {
+        let is_over =
+            |runs: u64, used: Duration| used >= exploring.time && (runs >= LEAST || used >= exploring.time * PATIENCE);
+        loop {
+            while !self.interrupt.is_set() && explorer.derive() {
+                self.tell_how_far(progress, explorer, false);
+                if is_over(progress.runs, progress.started.elapsed()) {
+                    break;
+                }
+            }
+            let is_enough = progress.runs >= exploring.most || self.interrupt.is_set();
+            if is_enough || is_over(progress.runs, progress.started.elapsed()) {
                 break;
             }
             if exploring.first && progress.failures > 0 {

@@ -70,7 +70,7 @@ impl Progress {
             return None;
         }
         let (executions, open) = explorer.systematic().map_or((0, 0), |all| (all.executions(), all.open()));
-        let new = executions - self.told.executions;
+        let new = executions.saturating_sub(self.told.executions);
         self.told = Explored { schedules: self.runs, failures: self.failures, executions, new, open };
         self.told_at = Instant::now();
         Some(self.told)

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::Path;
 
 use mayhap_explore::manifest::{Made, Manifest};
-use mayhap_explore::{Entry, Explorer, Faults, Journal, Next, Outcome, closure, systematic};
+use mayhap_explore::{Entry, Explorer, Faults, Journal, Next, Outcome, Strategy, closure, systematic};
 use mayhap_replay::session::Recorded;
 use mayhap_report::{Exploration, Finding, Report};
 use mayhap_trace::attachments::Run;
@@ -135,6 +135,7 @@ impl Work<'_> {
         let path = self.job.folder.join(JOURNAL);
         let journal = Journal::open(&path, |bytes| {
             let Entry { made, outcome, rest } = Entry::<Came>::from_bytes(bytes)?;
+            while explorer.derive() {}
             if explorer.choose().as_ref() != Some(&made) {
                 return Err("a run that does not follow from those before it".into());
             }
@@ -182,15 +183,7 @@ impl Work<'_> {
             self.notes.push("no manifest: not all executions were explored".into());
             return Ok(());
         }
-        let mut made = Vec::new();
-        Journal::open(&self.job.folder.join(JOURNAL), |bytes| {
-            let Entry { made: next, outcome, rest } = Entry::<Came>::from_bytes(bytes)?;
-            if let Next::Turns(..) = next {
-                let failed = rest.failed.map(|failed| failed.to_string());
-                made.push(Made { steps: outcome.steps, success: outcome.success, failed });
-            }
-            Ok(())
-        })?;
+        let made = self.runs_of_the_journal()?;
         let program = self.job.program.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let build = mayhap_record::build_of(&self.job.program[0]);
         let manifest = Manifest::of(program, build, (self.job.inputs, self.faults()), &made);
@@ -199,6 +192,25 @@ impl Work<'_> {
         closure::check(&manifest)
             .map_err(|wrong| Error::at(file, format_args!("the manifest does not hold: {wrong}")))?;
         save(file, &serde_json::to_vec(&manifest).unwrap_or_default())
+    }
+
+    /// The runs that were made and those that were derived from them, in the order in which they were learnt.
+    fn runs_of_the_journal(&self) -> Result<Vec<Made>, Error> {
+        let strategy = self.job.explore.as_ref().map_or(Strategy::Mixed, |exploring| exploring.strategy);
+        let mut explorer = self.explorer(strategy, self.first.as_ref().map_or(0, |(_, steps)| *steps));
+        explorer.keep_runs();
+        Journal::open(&self.job.folder.join(JOURNAL), |bytes| {
+            let Entry { made: next, outcome, rest } = Entry::<Came>::from_bytes(bytes)?;
+            while explorer.derive() {}
+            explorer.choose();
+            explorer.learn(&next, &outcome);
+            if let (Next::Turns(..), Some(run)) = (next, explorer.runs().and_then(|runs| runs.last_mut())) {
+                run.failed = rest.failed.map(|failed| failed.to_string());
+            }
+            Ok(())
+        })?;
+        while explorer.derive() {}
+        Ok(explorer.runs().map(std::mem::take).unwrap_or_default())
     }
 
     /// Executions are distinguished by the values that threads read. Where these differ from run to run, as addresses do under another environment or with other libraries,

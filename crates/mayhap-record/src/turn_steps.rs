@@ -213,6 +213,11 @@ impl Reader {
         }
     }
 
+    /// The place in the code, the same in every run: the last bits of its address. The program and its libraries lie so that no two of their instructions share them.
+    fn place(&self) -> u32 {
+        self.code as u32
+    }
+
     fn put(&mut self, operation: Operation) {
         match operation {
             Operation::Blocked(object) => _ = self.blocked.insert(self.thread, object),
@@ -292,10 +297,10 @@ impl Reader {
     }
 
     fn access(&mut self, site: u32, address: u64) {
-        let (number, site) = (site, self.sites.get(site));
+        let site = self.sites.get(site);
         self.code = site.pc;
         match site.kind {
-            SiteKind::Read => self.put(Operation::Read(address, site.size.into(), None, number)),
+            SiteKind::Read => self.put(Operation::Read(address, site.size.into(), None, self.place())),
             SiteKind::Write => self.put(Operation::Write(address, site.size.into())),
             SiteKind::Branch | SiteKind::Other | SiteKind::Call | SiteKind::Return => {}
         }
@@ -343,7 +348,7 @@ impl Reader {
                 self.parked(argument);
                 self.put(Operation::Unparked(argument));
             }
-            Tag::RangeRead => self.range(Operation::Read(first, bytes(second), None, argument), second),
+            Tag::RangeRead => self.range(Operation::Read(first, bytes(second), None, self.place()), second),
             Tag::RangeWrite => self.range(Operation::Write(first, bytes(second)), second),
             Tag::Alloc => {
                 self.futexes.retain(|_, mutex| !(first..first.saturating_add(second)).contains(mutex));
@@ -367,13 +372,13 @@ impl Reader {
             Tag::Use | Tag::Close => self.put(Operation::Sync(channel::key(channel::DESCRIPTOR, second, 0))),
             Tag::Choice => self.choice(first as u32, second as u32, following(body, 2) as u32),
             Tag::WaitEnd if self.ends_early.remove(&self.thread) => {}
-            Tag::Atomic => self.atomic(argument, body),
+            Tag::Atomic => self.atomic(body),
             Tag::StdLocked if self.wants.remove(&self.thread).is_some() => {}
             Tag::StdLocked | Tag::StdUnlocked | Tag::Parked | Tag::WaitBegin | Tag::WaitEnd => {
                 self.put(Operation::Unclear(UNCLEAR[0]));
             }
             Tag::Channel => self.channels.comes(self.thread, first, second as u8),
-            Tag::Send | Tag::SendEnd | Tag::Receive | Tag::Ready | Tag::HangUp => self.hands_over(tag, argument, body),
+            Tag::Send | Tag::SendEnd | Tag::Receive | Tag::Ready | Tag::HangUp => self.hands_over(tag, body),
             Tag::KeyedAcquire | Tag::KeyedRelease => self.put(Operation::Unclear(UNCLEAR[1])),
             Tag::SignalSent | Tag::SignalTaken => self.put(Operation::Unclear(UNCLEAR[2])),
             Tag::Doubt => self.put(Operation::Unclear(UNCLEAR[3])),
@@ -399,7 +404,7 @@ impl Reader {
     }
 
     /// Something goes through a channel of the process. How much a call moved is like a value that it read.
-    fn hands_over(&mut self, tag: Tag, site: u32, body: &[u64]) {
+    fn hands_over(&mut self, tag: Tag, body: &[u64]) {
         let key = following(body, 0);
         let moved = match tag {
             Tag::Receive => Some(following(body, 1)),
@@ -410,7 +415,7 @@ impl Reader {
             (Some(name), _) if tag != Tag::Ready => {
                 self.put(Operation::Sync(name));
                 if moved.is_some() {
-                    self.put(Operation::Read(name, 8, moved, site));
+                    self.put(Operation::Read(name, 8, moved, self.place()));
                 }
             }
             // Threads that sleep on the word of a mutex are woken, or one was.
@@ -468,12 +473,12 @@ impl Reader {
         self.put(if held.is_some() { Operation::SharedRelease(lock) } else { Operation::Release(lock) });
     }
 
-    fn atomic(&mut self, site: u32, body: &[u64]) {
+    fn atomic(&mut self, body: &[u64]) {
         let Some((kind, _, size)) = split_atomic(following(body, 1)) else { return };
         let address = following(body, 0);
         let found = body.get(2).map(|found| self.heap.name(*found, size.into()));
         self.put(match kind {
-            AtomicKind::Load => Operation::Read(address, size.into(), found, site),
+            AtomicKind::Load => Operation::Read(address, size.into(), found, self.place()),
             AtomicKind::Store => Operation::Write(address, size.into()),
             AtomicKind::Update => Operation::Update(address, size.into(), found),
         });

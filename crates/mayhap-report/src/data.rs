@@ -165,6 +165,9 @@ pub struct Exploration {
     /// How many different executions were found while going through all of them.
     #[serde(default)]
     pub executions: u64,
+    /// How many further runs were not made, since all of their steps follow from runs that were.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub derived: u64,
     /// Runs that are known to be worth making and were not made.
     #[serde(default)]
     pub open: u64,

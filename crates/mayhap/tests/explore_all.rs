@@ -172,7 +172,7 @@ fn oracle_all_executions_of_generated_programs_are_found() {
 
 /// Small well-known programs, written anew, and how many executions Nidhugg has published for each: up to the order of steps that conflict, but for writes that no thread
 /// sees (optimal partial order reduction with observers), and up to what reads see.
-const PEERS: [(&str, u32, u64, u64); 27] = [
+const PEERS: [(&str, u32, u64, u64); 30] = [
     ("readers", 4, 16, 16),
     ("readers", 6, 64, 64),
     ("lastzero", 4, 28, 28),
@@ -194,6 +194,9 @@ const PEERS: [(&str, u32, u64, u64); 27] = [
     ("peterson", 1, 310, 301),
     ("redundant_co", 1, 11, 7),
     ("redundant_co", 2, 55, 19),
+    ("lastwrite", 4, 4, 4),
+    ("sigma", 3, 6, 6),
+    ("sigma", 4, 24, 24),
     ("lamport", 1, 418, 322),
     ("mutex_order", 2, 2, 2),
     ("mutex_order", 3, 6, 6),

@@ -269,7 +269,11 @@ fn explored(exploration: &Exploration, has_failed: bool) -> Vec<String> {
         0 => "no failure".to_string(),
         failures => format!("{} failed", grouped(failures)),
     };
-    let mut lines = vec![format!("{schedules} run: {failed}; {:.1} s", exploration.seconds)];
+    let derived = match exploration.derived {
+        0 => String::new(),
+        derived => format!(", {} more derived from them", grouped(derived)),
+    };
+    let mut lines = vec![format!("{schedules} run{derived}: {failed}; {:.1} s", exploration.seconds)];
     let executions = grouped(exploration.executions);
     let loops = if exploration.cut_loops { ", loops that wait followed for a few rounds" } else { "" };
     if exploration.complete {
