@@ -34,6 +34,8 @@ pub enum MemoryErrorKind {
     UseAfterFree,
     /// A variable is used of a function that has returned.
     UseAfterReturn,
+    /// A variable is used of a block that its function has left.
+    UseAfterScope,
 }
 
 impl MemoryErrorKind {
@@ -47,6 +49,7 @@ impl MemoryErrorKind {
             MemoryErrorKind::DoubleFree => "double free",
             MemoryErrorKind::UseAfterFree => "use after free",
             MemoryErrorKind::UseAfterReturn => "use after return",
+            MemoryErrorKind::UseAfterScope => "use after scope",
         }
     }
 }
@@ -166,6 +169,7 @@ impl Judge {
             error::MISMATCH => MemoryErrorKind::MismatchedFree,
             error::UNINITIALISED => MemoryErrorKind::Uninitialised,
             error::USE_AFTER_RETURN => MemoryErrorKind::UseAfterReturn,
+            error::USE_AFTER_SCOPE => MemoryErrorKind::UseAfterScope,
             _ => return Ok(None),
         };
         let moment = |at: usize| self.moment(at, symbols, steps);
@@ -187,6 +191,7 @@ impl Judge {
             (usage::DESCRIPTOR | usage::CLOSE, _) => "closed",
             (usage::CODE, _) | (_, memory::LIBRARY) => "unloaded",
             _ if kind == MemoryErrorKind::UseAfterReturn => "left",
+            _ if kind == MemoryErrorKind::UseAfterScope => "block was left",
             (_, memory::STACK) => "ended",
             (_, memory::MAPPING) => "unmapped",
             (_, memory::RENEWED) => "initialised again",
@@ -227,6 +232,8 @@ impl Judge {
             MemoryErrorKind::UseAfterReturn if plain => {
                 format!("{verb}{some} of a variable whose function has returned")
             }
+            MemoryErrorKind::UseAfterScope if plain => format!("{verb}{some} of a variable whose block was left"),
+            MemoryErrorKind::UseAfterScope => format!("{verb} in a variable whose block was left"),
             MemoryErrorKind::UseAfterReturn => format!("{verb} in a variable whose function has returned"),
             _ if block == 0 => format!("{verb}{some}"),
             MemoryErrorKind::Uninitialised => format!(

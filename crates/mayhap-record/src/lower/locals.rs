@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use mayhap_trace::{Flags, NameError, Op, VariableKind};
 
 use super::Lowering;
+use super::blocks::Blocks;
 use super::steps::View;
 use crate::memory::{Block, BlockKind};
 use crate::sharing::sharing_state::CUTS;
@@ -32,18 +33,21 @@ pub(crate) struct Locals {
     latest: HashMap<Place, u32>,
     /// The granules of variables whose functions have returned.
     gone: HashSet<u64>,
+    pub(super) blocks: Blocks,
     /// What the word that is lowered has made of functions that returned, if it has.
     pub(super) left: Option<Left>,
 }
 
-/// Variables of functions that have returned.
+/// Variables that are gone.
 #[derive(Clone, Copy)]
-pub(super) struct Left {
-    /// The site of the call of the outermost function.
-    site: u32,
+pub(crate) struct Left {
+    /// They were a block's, not those of functions that have returned.
+    pub(super) is_block: bool,
+    /// Where the block was seen to be left, or the site of the call of the outermost function.
+    pub(super) site: u32,
     /// The highest granule of it, and the lowest of all.
-    highest: u64,
-    lowest: u64,
+    pub(super) highest: u64,
+    pub(super) lowest: u64,
 }
 
 impl Locals {
@@ -100,6 +104,7 @@ impl Lowering {
             }
             stays
         });
+        self.locals.blocks.forget(self.current, depth);
         self.locals.deepest[thread] = self.locals.live[thread].iter().map(|(of, _)| *of).max().unwrap_or(0);
         Ok(())
     }
@@ -127,6 +132,21 @@ impl Lowering {
             self.locals.by_name.remove(&(block.number, granule));
         }
         Ok(())
+    }
+
+    /// The variable of a function at a depth is gone, and what lies there from now on is another one.
+    pub(super) fn forget_variable(&mut self, depth: usize, granule: u64) {
+        self.kept.set(granule, self.kept.get(granule) & u64::from(u32::MAX));
+        self.locals.gone.insert(granule);
+        if let Some(block) = self.blocks.containing(granule) {
+            let place = (block.number, granule);
+            self.locals.known.remove(&place);
+            self.locals.by_name.remove(&place);
+            self.locals.latest.remove(&place);
+            if let Some(live) = self.locals.live.get_mut(usize::from(block.thread)) {
+                live.retain(|variable| *variable != (depth, granule));
+            }
+        }
     }
 
     /// Whether the variable there was of a function that has returned.
@@ -159,7 +179,8 @@ impl Lowering {
 
     /// Notes what the return of functions ends.
     fn leave(&mut self, site: u32, address: u64) {
-        let left = self.locals.left.get_or_insert(Left { site, highest: address, lowest: address });
+        let left = Left { is_block: false, site, highest: address, lowest: address };
+        let left = self.locals.left.get_or_insert(left);
         if address > left.highest {
             (left.site, left.highest) = (site, address);
         }
@@ -170,8 +191,7 @@ impl Lowering {
     pub(super) fn note_left(&mut self, events: u64) {
         if let Some(left) = self.locals.left.take().filter(|_| events > 0) {
             let view = View { sites: &self.sites, blocks: &self.blocks, symbols: &self.symbols };
-            let words = ((left.highest - left.lowest) / 8).min(u8::MAX.into()) as u8;
-            self.steps.left(&view, self.current, left.site, left.highest / 8 * 8, words, events);
+            self.steps.left(&view, self.current, &left, events);
         }
     }
 
@@ -186,7 +206,7 @@ impl Lowering {
         let place = (block.number, granule);
         let known = self.locals.known.get(&place).and_then(|all| all.iter().find(|(of, _)| *of == frame));
         if let Some(&(_, known)) = known {
-            self.locals.begins(block.thread, depth, granule);
+            self.begins(&block, depth, frame, granule);
             self.locals.latest.insert(place, known);
             return Some(known);
         }
@@ -202,17 +222,31 @@ impl Lowering {
             && let Some(name) = self.name_in(granule)
         {
             let place = (block.number, granule);
-            self.locals.begins(block.thread, depth, granule);
+            self.begins(&block, depth, frame, granule);
             enter(self.locals.known.entry(place).or_default(), frame, id);
             enter(self.locals.by_name.entry(place).or_default(), name, id);
             self.locals.latest.insert(place, id);
         }
     }
 
+    /// A granule is a variable of a function at a depth from now on.
+    fn begins(&mut self, block: &Block, depth: usize, (pc, stack_pointer): Frame, granule: u64) {
+        self.locals.begins(block.thread, depth, granule);
+        let of_piece = |byte| self.symbols.local_block(pc, stack_pointer, granule + byte);
+        if let Some(inner) = self.pieces(granule).find_map(of_piece) {
+            self.locals.blocks.begins(block.thread, depth, granule, inner);
+        }
+    }
+
+    /// Where the pieces of a granule begin in it.
+    fn pieces(&self, granule: u64) -> impl Iterator<Item = u64> + use<> {
+        let cuts = self.kept.get(granule) & CUTS;
+        (0..8).filter(move |byte| *byte == 0 || cuts & 1 << byte != 0)
+    }
+
     /// The name of the first piece of a granule that the debug information knows.
     fn name_in(&self, granule: u64) -> Option<String> {
-        let cuts = self.kept.get(granule) & CUTS;
-        (0..8).filter(|byte| *byte == 0 || cuts & 1 << byte != 0).find_map(|byte| self.local_name(granule + byte))
+        self.pieces(granule).find_map(|byte| self.local_name(granule + byte))
     }
 
     fn local_frame(&self, granule: u64) -> Option<(Block, usize, Frame)> {

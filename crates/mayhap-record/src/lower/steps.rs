@@ -6,8 +6,9 @@ use foldhash::fast::FixedState;
 use mayhap_symbols::Symbols;
 use mayhap_trace::attachments::steps::{Form, Writer};
 use mayhap_wire::ring::{SiteKind, Tag, split_atomic};
-use mayhap_wire::schedule::{ANY_OUTCOME, READ, RETURN, WRITE, class};
+use mayhap_wire::schedule::{ANY_OUTCOME, LEAVE, READ, RETURN, WRITE, class};
 
+use super::locals::Left;
 use crate::memory::{Block, BlockKind, Blocks, Sites};
 use crate::ring_words::{Word, following};
 
@@ -247,11 +248,14 @@ impl Steps {
         self.step(thread, events, Tag::Atomic as u8, place, object, (ANY_OUTCOME, 0));
     }
 
-    /// Functions have returned, the outermost of which was called at a site: its variable at an address is gone, and what was in words below.
-    pub(crate) fn left(&mut self, view: &View<'_>, thread: u16, site: u32, address: u64, words: u8, events: u64) {
-        let object = self.object(view, address);
-        let place = self.numbered(view, site);
-        self.step(thread, events, RETURN, place, object, (0, words));
+    /// Variables are gone, the highest of them at an address, and others in words below. [`RETURN`]: functions have returned, the outermost of
+    /// which was called at the site. [`LEAVE`]: the thread is at the site, outside their block.
+    pub(crate) fn left(&mut self, view: &View<'_>, thread: u16, left: &Left, events: u64) {
+        let object = self.object(view, left.highest / 8 * 8);
+        let place = self.numbered(view, left.site);
+        let words = ((left.highest - left.lowest) / 8).min(u8::MAX.into()) as u8;
+        let kind = if left.is_block { LEAVE } else { RETURN };
+        self.step(thread, events, kind, place, object, (0, words));
     }
 
     /// What a word said became this many events.

@@ -171,6 +171,10 @@ pub(super) fn title(kind: Kind, target: &Target, sides: &[Side]) -> String {
                 let of = spoken(&free.object);
                 return format!("Use after return of {of}: {uses} can {} after its function returns", noun(access));
             }
+            if free.object_kind == ObjectKind::BlockLocal {
+                let (of, use_of) = (spoken(&free.object), noun(access));
+                return format!("Use after scope of {of}: {uses} can {use_of} after {frees} leaves its block");
+            }
             if free.object_kind.is_life() {
                 let (ends, of) = (free.object_kind.ends(), spoken(&free.object));
                 let name = match free.object_kind {
@@ -263,6 +267,7 @@ pub(super) fn message(kind: Kind, target: &Target, sides: &[Side]) -> String {
             let ended = match free.object_kind {
                 ObjectKind::Stack => "ended".to_string(),
                 ObjectKind::Local => "returned from the function that it belongs to".to_string(),
+                ObjectKind::BlockLocal => "left the block that it belongs to".to_string(),
                 ObjectKind::Memory => "freed the memory".to_string(),
                 kind => format!("{} it", kind.ended()),
             };
