@@ -107,20 +107,16 @@ impl Function {
         local.offset..local.offset.saturating_add(size)
     }
 
-    /// The block of the variable at an address, if all variables in the same eight bytes are gone when the block is.
+    /// The block of the variable at an address, if no variable of anything else ever lies in the same eight bytes.
     pub(crate) fn block(&self, pc: u64, stack_pointer: u64, address: u64) -> Option<&Block> {
         let (local, offset) = self.local(pc, stack_pointer, address)?;
         let block = local.block.as_ref()?;
-        let own = self.bytes(local);
         let start = offset - (address % GRANULE as u64) as i64;
-        let overlaps = |range: &Range<i64>, other: &Range<i64>| range.start < other.end && other.start < range.end;
-        let is_neighbour = |other: &&Local| {
+        let is_here = |other: &&Local| {
             let bytes = self.bytes(other);
-            overlaps(&bytes, &(start..start + GRANULE)) && !overlaps(&bytes, &own)
+            bytes.start < start + GRANULE && start < bytes.end
         };
-        let is_whole = own.start <= start && start + GRANULE <= own.end;
-        let goes_too = |other: &Local| other.block.as_ref() == Some(block);
-        (is_whole || self.locals.iter().filter(is_neighbour).all(goes_too)).then_some(block)
+        self.locals.iter().filter(is_here).all(|other| other.block.as_ref() == Some(block)).then_some(block)
     }
 
     /// The instruction is surely reached only after the block was left.

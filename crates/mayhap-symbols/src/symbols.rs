@@ -16,7 +16,7 @@ use crate::java::{JavaNames, Layout};
 use crate::locals::Function;
 use crate::members::{Members, TypeId};
 use crate::module::Module;
-use crate::scopes::Block;
+use crate::scopes::{Block, is_in};
 
 /// The symbols of all modules of a run.
 pub struct Symbols {
@@ -73,6 +73,12 @@ impl PartialEq for LocalBlock {
 }
 
 impl LocalBlock {
+    /// The place that returns to `pc` is in the block.
+    pub fn contains(&self, pc: u64) -> bool {
+        let probe = pc.checked_sub(self.base).and_then(|offset| offset.checked_sub(1));
+        probe.is_some_and(|probe| is_in(&self.block.code, probe))
+    }
+
     /// The place that returns to `pc` is surely reached only after the block was left. Where that is not certain it is `false`.
     pub fn is_left_at(&self, pc: u64) -> bool {
         let probe = pc.checked_sub(self.base).and_then(|offset| offset.checked_sub(1));
@@ -286,7 +292,8 @@ impl Symbols {
         loaded.function(probe).name(probe, stack_pointer, address)
     }
 
-    /// The block that a variable on the stack belongs to, if that is not its function, and if all that lies in the same eight bytes goes with it.
+    /// The block that a variable on the stack belongs to, if that is not its function, and if no variable of anything else ever lies in the same
+    /// eight bytes.
     pub fn local_block(&self, pc: u64, stack_pointer: u64, address: u64) -> Option<LocalBlock> {
         let loaded = self.module(pc)?;
         let probe = (pc - loaded.module.base).checked_sub(1)?;

@@ -76,6 +76,7 @@ impl Lowering {
     #[inline]
     pub(super) fn functions_end(&mut self, depth: u64) -> Result<(), NameError> {
         let thread = usize::from(self.current);
+        self.forget_blocks(depth as usize);
         if !self.lives.is_empty() {
             self.end_local_objects(depth as usize)?;
         }
@@ -104,7 +105,6 @@ impl Lowering {
             }
             stays
         });
-        self.locals.blocks.forget(self.current, depth);
         self.locals.deepest[thread] = self.locals.live[thread].iter().map(|(of, _)| *of).max().unwrap_or(0);
         Ok(())
     }
@@ -134,17 +134,21 @@ impl Lowering {
         Ok(())
     }
 
-    /// The variable of a function at a depth is gone, and what lies there from now on is another one.
-    pub(super) fn forget_variable(&mut self, depth: usize, granule: u64) {
-        self.kept.set(granule, self.kept.get(granule) & u64::from(u32::MAX));
-        self.locals.gone.insert(granule);
-        if let Some(block) = self.blocks.containing(granule) {
-            let place = (block.number, granule);
-            self.locals.known.remove(&place);
-            self.locals.by_name.remove(&place);
-            self.locals.latest.remove(&place);
-            if let Some(live) = self.locals.live.get_mut(usize::from(block.thread)) {
-                live.retain(|variable| *variable != (depth, granule));
+    /// Variables of a function at a depth are gone, and what lies there from now on are other ones.
+    pub(super) fn forget_variables(&mut self, depth: usize, granules: &[u64]) {
+        let gone: HashSet<u64> = granules.iter().copied().collect();
+        if let Some(live) = self.locals.live.get_mut(usize::from(self.current)) {
+            live.retain(|(of, granule)| *of != depth || !gone.contains(granule));
+        }
+        for granule in gone {
+            // The next access looks the variable up.
+            self.kept.set(granule, self.kept.get(granule) & u64::from(u32::MAX));
+            self.locals.gone.insert(granule);
+            if let Some(block) = self.blocks.containing(granule) {
+                let place = (block.number, granule);
+                self.locals.known.remove(&place);
+                self.locals.by_name.remove(&place);
+                self.locals.latest.remove(&place);
             }
         }
     }

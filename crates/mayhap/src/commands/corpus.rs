@@ -74,7 +74,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = span, default_value = "10m")]
     timeout: Duration,
 
-    /// Try again what has failed; otherwise only a larger --timeout or --memory does
+    /// Analyse traces that failed once more; without this option, only a larger --timeout or --memory does that
     #[arg(long)]
     retry: bool,
 

@@ -1,6 +1,7 @@
 // kind: null-dereference
 // effect: null dereference
-// bug: a key's payload is looked up, then read; revoking the key in between sets it to null
+// bug: whether a key has a payload is asked under the lock, and the payload is read under the lock again; revoking the key in between sets it
+// to null
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,12 @@ static void *reads(void *unused) {
     if (payload) total += payload->bytes;
     pthread_mutex_unlock(&lock);
 #else
-    if (payload) total += payload->bytes;
+    pthread_mutex_lock(&lock);
+    int is_valid = payload != NULL;
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&lock);
+    if (is_valid) total += payload->bytes;
+    pthread_mutex_unlock(&lock);
 #endif
     return unused;
 }

@@ -40,6 +40,7 @@ static void *cancels(void *unused) {
 
 int main(void) {
     request.buffer = malloc(64);
+    request.buffer[0] = 'r';
     request.pending = 1;
     pthread_t a, b;
     pthread_create(&a, NULL, completes, NULL);

@@ -1,14 +1,11 @@
 // kind: use-after-free
 // effect: use after scope
-// bug: a semaphore lies in the block that waits for it only for a while; the worker posts it when the block has gone on
-#define _GNU_SOURCE
+// bug: a job lies in the block that waits for it only for a while; the worker writes its result when the function has gone on
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
-struct job { sem_t done; long result; };
+struct job { long argument, result; };
 static struct job *queued;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long results, jobs;
@@ -17,14 +14,14 @@ static void *worker(void *unused) {
     pthread_mutex_lock(&lock);
     struct job *job = queued;
     pthread_mutex_unlock(&lock);
-    job->result = 42;
+    job->result = 2 * job->argument;
     return unused;
 }
 
 int main(void) {
     pthread_t thread;
     if (jobs == 0) {
-        struct job job = {.result = 0};
+        struct job job = {.argument = 21};
         pthread_mutex_lock(&lock);
         queued = &job;
         pthread_mutex_unlock(&lock);
