@@ -5,6 +5,7 @@
 use mayhap_trace::attachments::waiting::{Waiting, What};
 use mayhap_trace::{EventId, Relations, Trace};
 
+use crate::describe::words::MISUSE;
 use crate::describe::{Describer, place};
 use crate::finding::{Finding, Kind, Lock, Moment, Severity, Side, Verdict};
 use crate::fingerprint;
@@ -12,8 +13,6 @@ use crate::life;
 use crate::places::function_name;
 use mayhap_symbols::is_library;
 
-/// The role of the step that misuses memory.
-pub(crate) const MISUSE: &str = "misuse of memory";
 /// How many accesses before a crash are shown.
 const LAST: usize = 3;
 

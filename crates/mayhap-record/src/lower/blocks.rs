@@ -15,8 +15,7 @@ use mayhap_wire::call_frame;
 use mayhap_wire::ring::{SiteKind, Tag};
 
 use super::Lowering;
-use super::locals::Left;
-use super::steps::View;
+use super::steps::{Left, View};
 use crate::ring_words::Word;
 use crate::sharing::lifetimes::has_site;
 use crate::sharing::sharing_state::CUTS;

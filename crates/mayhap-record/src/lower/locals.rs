@@ -10,7 +10,7 @@ use mayhap_trace::{Flags, NameError, Op, VariableKind};
 
 use super::Lowering;
 use super::blocks::Blocks;
-use super::steps::View;
+use super::steps::{Left, View};
 use crate::memory::{Block, BlockKind};
 use crate::sharing::sharing_state::CUTS;
 
@@ -36,18 +36,6 @@ pub(crate) struct Locals {
     pub(super) blocks: Blocks,
     /// What the word that is lowered has made of functions that returned, if it has.
     pub(super) left: Option<Left>,
-}
-
-/// Variables that are gone.
-#[derive(Clone, Copy)]
-pub(crate) struct Left {
-    /// They were a block's, not those of functions that have returned.
-    pub(super) is_block: bool,
-    /// Where the block was seen to be left, or the site of the call of the outermost function.
-    pub(super) site: u32,
-    /// The highest granule of it, and the lowest of all.
-    pub(super) highest: u64,
-    pub(super) lowest: u64,
 }
 
 impl Locals {

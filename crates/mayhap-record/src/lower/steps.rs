@@ -8,7 +8,6 @@ use mayhap_trace::attachments::steps::{Form, Writer};
 use mayhap_wire::ring::{SiteKind, Tag, split_atomic};
 use mayhap_wire::schedule::{ANY_OUTCOME, LEAVE, READ, RETURN, WRITE, class};
 
-use super::locals::Left;
 use crate::memory::{Block, BlockKind, Blocks, Sites};
 use crate::ring_words::{Word, following};
 
@@ -67,6 +66,18 @@ pub(crate) struct Steps {
     blocks: HashMap<usize, u64, FixedState>,
     /// Which variables of modules are places of a [`TABLES`].
     in_tables: HashMap<u64, bool, FixedState>,
+}
+
+/// Variables that are gone.
+#[derive(Clone, Copy)]
+pub(crate) struct Left {
+    /// They were a block's, not those of functions that have returned.
+    pub(super) is_block: bool,
+    /// Where the block was seen to be left, or the site of the call of the outermost function.
+    pub(super) site: u32,
+    /// The highest granule of it, and the lowest of all.
+    pub(super) highest: u64,
+    pub(super) lowest: u64,
 }
 
 /// Tables of libraries in which the address of something else says which place is used: another one in another run.

@@ -6,7 +6,6 @@ use mayhap_witness::Target;
 use super::Describer;
 use super::story::Told;
 use crate::finding::{Kind, Lock, ObjectKind, Side, Source};
-use crate::observed::MISUSE;
 use crate::places::{self, actor, brief, short, spoken};
 use mayhap_symbols::is_library;
 
@@ -25,6 +24,9 @@ pub(crate) fn times(number: u32) -> String {
         n => format!("{n} times"),
     }
 }
+
+/// The role of the step that misuses memory.
+pub(crate) const MISUSE: &str = "misuse of memory";
 
 /// Returns a number with its digits in groups of three.
 pub fn grouped(number: u64) -> String {
@@ -165,35 +167,7 @@ pub(super) fn title(kind: Kind, target: &Target, sides: &[Side]) -> String {
         (Target::Race(..) | Target::UnorderedRace(..), [a, b]) => {
             format!("{name} on {}: {}", spoken(&a.object), race_words(a, b))
         }
-        (Target::UseAfterFree { .. }, [free, access]) => {
-            let (frees, uses) = (who(free), who(access));
-            if free.object_kind == ObjectKind::Local {
-                let of = spoken(&free.object);
-                return format!("Use after return of {of}: {uses} can {} after its function returns", noun(access));
-            }
-            if free.object_kind == ObjectKind::BlockLocal {
-                let (of, use_of) = (spoken(&free.object), noun(access));
-                return format!("Use after scope of {of}: {uses} can {use_of} after {frees} leaves its block");
-            }
-            if free.object_kind.is_life() {
-                let (ends, of) = (free.object_kind.ends(), spoken(&free.object));
-                let name = match free.object_kind {
-                    ObjectKind::Descriptor => "Use after close",
-                    ObjectKind::Library => "Use after unload",
-                    _ => name,
-                };
-                let (by, elsewhere) = if frees == uses { ("it", " in another thread") } else { (&*frees, "") };
-                return format!("{name} of {of}: {uses} can use it after {by} {ends} it{elsewhere}");
-            }
-            let after = if let Some(thread) = places::thread_of_stack(&free.object) {
-                format!("{thread} ends")
-            } else if frees == uses {
-                "it frees in another thread".into()
-            } else {
-                format!("{frees} frees")
-            };
-            format!("{name} of {}: {uses} can {} after {after}", spoken(&free.object), noun(access))
-        }
+        (Target::UseAfterFree { .. }, [free, access]) => use_title(name, free, access),
         (Target::Deadlock(_), _) => {
             let waits: Vec<String> =
                 sides.iter().map(|s| format!("{} waits for {}", who(s), named(&s.object))).collect();
@@ -240,6 +214,37 @@ pub(super) fn title(kind: Kind, target: &Target, sides: &[Side]) -> String {
             format!("Possible order: {}{more}", steps.join(", then "))
         }
     }
+}
+
+/// Returns the title of a use of something after its end.
+fn use_title(name: &str, free: &Side, access: &Side) -> String {
+    let (frees, uses) = (who(free), who(access));
+    if free.object_kind == ObjectKind::Local {
+        let of = spoken(&free.object);
+        return format!("Use after return of {of}: {uses} can {} after its function returns", noun(access));
+    }
+    if free.object_kind == ObjectKind::BlockLocal {
+        let (of, use_of) = (spoken(&free.object), noun(access));
+        return format!("Use after scope of {of}: {uses} can {use_of} after {frees} leaves its block");
+    }
+    if free.object_kind.is_life() {
+        let (ends, of) = (free.object_kind.ends(), spoken(&free.object));
+        let name = match free.object_kind {
+            ObjectKind::Descriptor => "Use after close",
+            ObjectKind::Library => "Use after unload",
+            _ => name,
+        };
+        let (by, elsewhere) = if frees == uses { ("it", " in another thread") } else { (&*frees, "") };
+        return format!("{name} of {of}: {uses} can use it after {by} {ends} it{elsewhere}");
+    }
+    let after = if let Some(thread) = places::thread_of_stack(&free.object) {
+        format!("{thread} ends")
+    } else if frees == uses {
+        "it frees in another thread".into()
+    } else {
+        format!("{frees} frees")
+    };
+    format!("{name} of {}: {uses} can {} after {after}", spoken(&free.object), noun(access))
 }
 
 fn race_words(a: &Side, b: &Side) -> String {
