@@ -62,7 +62,9 @@ pub(super) fn observed(describer: &Describer<'_>, error: &MemoryError) -> Findin
 
 fn kind(kind: MemoryErrorKind) -> Kind {
     match kind {
-        MemoryErrorKind::UseAfterFree | MemoryErrorKind::UseAfterReturn => Kind::UseAfterFree,
+        MemoryErrorKind::UseAfterFree | MemoryErrorKind::UseAfterReturn | MemoryErrorKind::UseAfterScope => {
+            Kind::UseAfterFree
+        }
         MemoryErrorKind::DoubleFree => Kind::DoubleFree,
         MemoryErrorKind::NullDereference => Kind::NullDereference,
         MemoryErrorKind::HeapOverflow => Kind::HeapOverflow,

@@ -1,7 +1,7 @@
 //! Steps and what came instead of them, in words.
 
 use mayhap_wire::ring::Tag;
-use mayhap_wire::schedule::{READ, RETURN, WRITE, class};
+use mayhap_wire::schedule::{LEAVE, READ, RETURN, WRITE, class};
 
 use mayhap_symbols::Symbols;
 use mayhap_trace::attachments::steps::{Step, Steps};
@@ -12,6 +12,7 @@ pub fn verb(kind: u8) -> &'static str {
         READ => return "read of",
         WRITE => return "write of",
         RETURN => return "return from the function of",
+        LEAVE => return "end of the block of",
         _ => {}
     }
     match Tag::from_code(kind) {

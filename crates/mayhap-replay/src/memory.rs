@@ -44,6 +44,8 @@ pub enum MemoryErrorKind {
     UseAfterFree,
     /// A variable is used of a function that has returned.
     UseAfterReturn,
+    /// A variable is used of a block that its function has left.
+    UseAfterScope,
 }
 
 impl MemoryErrorKind {
@@ -57,6 +59,7 @@ impl MemoryErrorKind {
             MemoryErrorKind::DoubleFree => "double free",
             MemoryErrorKind::UseAfterFree => "use after free",
             MemoryErrorKind::UseAfterReturn => "use after return",
+            MemoryErrorKind::UseAfterScope => "use after scope",
         }
     }
 }
@@ -183,6 +186,7 @@ impl Judge {
             error::MISMATCH => MemoryErrorKind::MismatchedFree,
             error::UNINITIALISED => MemoryErrorKind::Uninitialised,
             error::USE_AFTER_RETURN => MemoryErrorKind::UseAfterReturn,
+            error::USE_AFTER_SCOPE => MemoryErrorKind::UseAfterScope,
             _ => return Ok(None),
         };
         let moment = |at: usize| self.moment(at, symbols, threads);
@@ -204,6 +208,7 @@ impl Judge {
             (usage::DESCRIPTOR | usage::CLOSE, _) => "closed",
             (usage::CODE, _) | (_, memory::LIBRARY) => "unloaded",
             _ if kind == MemoryErrorKind::UseAfterReturn => "left",
+            _ if kind == MemoryErrorKind::UseAfterScope => "block was left",
             (_, memory::STACK) => "ended",
             (_, memory::MAPPING) => "unmapped",
             (_, memory::RENEWED) => "initialised again",
@@ -244,6 +249,8 @@ impl Judge {
             MemoryErrorKind::UseAfterReturn if plain => {
                 format!("{verb}{some} of a variable whose function has returned")
             }
+            MemoryErrorKind::UseAfterScope if plain => format!("{verb}{some} of a variable whose block was left"),
+            MemoryErrorKind::UseAfterScope => format!("{verb} in a variable whose block was left"),
             MemoryErrorKind::UseAfterReturn => format!("{verb} in a variable whose function has returned"),
             _ if block == 0 => format!("{verb}{some}"),
             MemoryErrorKind::Uninitialised => format!(

@@ -387,6 +387,9 @@ pub enum ObjectKind {
     Library,
     /// A variable of a function that returns.
     Local,
+    /// A variable of a block that its function leaves.
+    #[serde(rename = "block")]
+    BlockLocal,
     /// What lies on the stack of a thread that ends.
     Stack,
 }
@@ -399,7 +402,7 @@ impl ObjectKind {
 
     /// Whether accesses of it stand for uses of something that is no memory.
     pub(crate) fn is_life(self) -> bool {
-        !matches!(self, ObjectKind::Memory | ObjectKind::Local | ObjectKind::Stack)
+        matches!(self, ObjectKind::Object | ObjectKind::Descriptor | ObjectKind::Library)
     }
 
     /// What a use does.
@@ -415,6 +418,7 @@ impl ObjectKind {
             ObjectKind::Descriptor => "closes",
             ObjectKind::Library => "unloads",
             ObjectKind::Local => "returns from the function of",
+            ObjectKind::BlockLocal => "leaves the block of",
             ObjectKind::Stack => "ends, and with it",
         }
     }
@@ -427,6 +431,7 @@ impl ObjectKind {
             ObjectKind::Descriptor => "closed",
             ObjectKind::Library => "unloaded",
             ObjectKind::Local => "left",
+            ObjectKind::BlockLocal => "block was left",
             ObjectKind::Stack => "ended",
         }
     }

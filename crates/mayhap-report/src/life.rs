@@ -19,7 +19,11 @@ impl Moment {
             (_, thread) => format!(" by {thread}"),
         };
         let at = self.source.as_ref().map_or(String::new(), |source| format!(" at {}", named(source)));
-        let what = if self.what == "left" { "its function returned" } else { &self.what };
+        let what = match self.what.as_str() {
+            "left" => "its function returned",
+            "block was left" => "its block was left",
+            what => what,
+        };
         format!("{what}{by}{at}")
     }
 
@@ -103,12 +107,17 @@ fn shared(trace: &Trace, free: EventId) -> Option<EventId> {
 
 /// The title of an error in the use of memory that has this life.
 pub(crate) fn title(kind: Kind, life: &[Moment]) -> &'static str {
-    let is_left = life.iter().any(|moment| moment.what == "left");
-    if kind == Kind::UseAfterFree && is_left { "Use after return" } else { kind.title() }
+    let has = |what: &str| life.iter().any(|moment| moment.what == what);
+    match kind {
+        Kind::UseAfterFree if has("left") => "Use after return",
+        Kind::UseAfterFree if has("block was left") => "Use after scope",
+        kind => kind.title(),
+    }
 }
 
 /// How the lives of memory and of other objects end.
-const ENDS: [&str; 8] = ["freed", "destroyed", "initialised again", "closed", "unloaded", "unmapped", "left", "ended"];
+const ENDS: [&str; 9] =
+    ["freed", "destroyed", "initialised again", "closed", "unloaded", "unmapped", "left", "block was left", "ended"];
 
 /// How doubts end that a replay settles.
 const REPLAY_DECIDES: &str = "a replay decides";
@@ -160,6 +169,7 @@ impl Finding {
             (Kind::DoubleFree, _) => format!("{who} frees again what {ender} freed"),
             (Kind::UseAfterFree, "ended") => format!("{who} uses memory of a thread that has ended"),
             (Kind::UseAfterFree, "left") => format!("{who} uses a variable of a function that has returned"),
+            (Kind::UseAfterFree, "block was left") => format!("{who} uses a variable of a block that was left"),
             (Kind::UseAfterFree, ended) => format!("{who} uses what {ender} {ended}"),
             (Kind::NullDereference, _) => format!("{who} uses a null pointer"),
             _ => format!("{who} {what}"),

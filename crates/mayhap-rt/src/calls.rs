@@ -110,6 +110,14 @@ pub(crate) fn caller_of(thread: &Thread, address: u64) -> Option<u64> {
     Some(frame.pc.load(Ordering::Relaxed))
 }
 
+/// Where the function is whose part of the stack an address lies in, if the thread is in one that reaches so far, and at `pc` in the
+/// innermost one.
+pub(crate) fn place_in(thread: &Thread, address: u64, pc: u64) -> Option<u64> {
+    let depth = (thread.calls.depth.load(Ordering::Relaxed) as usize).min(MAX_FRAMES);
+    let at = (1..=depth).find(|&frame| thread.calls.frames[frame].address.load(Ordering::Relaxed) < address)?;
+    Some(if at == depth { pc } else { thread.calls.frames[at + 1].pc.load(Ordering::Relaxed) })
+}
+
 /// The thread leaves a function.
 #[inline(always)]
 fn pop(thread: &Thread) {

@@ -186,7 +186,7 @@ impl Hook {
                 | Tag::Receive
                 | Tag::HangUp
         );
-        if gives_up && parking::is_on() {
+        if parking::is_on() && gives_up {
             parking::unpark(following.first().copied().unwrap_or(0), usize::MAX);
         }
     }

@@ -150,11 +150,13 @@ pub(crate) fn is_current(owner: u32) -> bool {
     CURRENT.load(Ordering::Relaxed) == owner
 }
 
-/// Appends a record and makes room for it first. The head moves once: a reader sees all of it or nothing.
+/// Appends a record. The head moves once: a reader sees all of it or nothing.
 pub(crate) fn record(_: Token<'_>, tag: Tag, argument: u32, following: &[u64]) {
     let Some(header) = header() else { return };
-    make_room(following.len() as u64 * 2 + 3);
-    let mut head = head_of(header);
+    let (mut head, units) = (head_of(header), following.len() as u64 * 2 + 3);
+    if head + units > LIMIT.load(Ordering::Relaxed) {
+        make_room(units);
+    }
     let place = core::ptr::from_ref(header).cast_mut();
     // SAFETY: the header is the ring's, the token keeps other writers away, and the mask keeps the cells inside the ring.
     unsafe {

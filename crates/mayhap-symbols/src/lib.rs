@@ -22,6 +22,7 @@ mod opaque;
 mod rust_code;
 pub mod rust_sites;
 mod safe_calls;
+mod scopes;
 mod sums;
 mod symbols;
 
@@ -32,4 +33,4 @@ pub use function_names::{function_name, is_lambda};
 pub use module::Module;
 pub use opaque::Libraries;
 pub use rust_code::rust_library;
-pub use symbols::{Allocated, Place, Symbols};
+pub use symbols::{Allocated, LocalBlock, Place, Symbols};

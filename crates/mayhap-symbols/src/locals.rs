@@ -7,6 +7,7 @@
 //! stack pointer moves by an amount that the code does not say, nothing is known.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use addr2line::gimli::{
     self, AttributeValue, Dwarf, EndianSlice, Expression, LittleEndian, Operation, Register, Unit, UnitOffset,
@@ -15,6 +16,7 @@ use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKi
 use object::{Object, ObjectSection};
 
 use crate::members::{self, Entry, Members, Reader, Slice, TypeId, refer};
+use crate::scopes::{Block, Code, is_in};
 
 /// The registers that frames are counted from, as DWARF numbers them.
 const FRAME_POINTER: Register = gimli::X86_64::RBP;
@@ -35,6 +37,8 @@ struct Local {
     kind: TypeId,
     /// The code in which it exists, and how many blocks are around it. No ranges: everywhere.
     scopes: Vec<Vec<gimli::Range>>,
+    /// The block that it belongs to, unless that is its function.
+    block: Option<Block>,
 }
 
 /// A variable that points to something.
@@ -59,7 +63,12 @@ pub(crate) struct Function {
     base: Option<i64>,
     locals: Vec<Local>,
     members: Members,
+    /// Its lines, if it has variables in blocks.
+    code: Code,
 }
+
+/// Bytes of a frame that are looked at together, of which each may be another variable's.
+const GRANULE: i64 = 8;
 
 impl Function {
     /// Reads the function that the instruction at `pc` belongs to; empty where nothing is known of it.
@@ -78,16 +87,41 @@ impl Function {
 
     /// What lies at `address` while the function is at `pc` with this stack pointer.
     pub(crate) fn name(&self, pc: u64, stack_pointer: u64, address: u64) -> Option<String> {
-        let offset = address.wrapping_sub(stack_pointer) as i64 - self.base?;
-        let reaches = |local: &&Local| {
-            let size = i64::try_from(self.members.size(local.kind)).unwrap_or(0);
-            (local.offset..local.offset.saturating_add(size)).contains(&offset)
-        };
-        let exists = |local: &&Local| local.scopes.iter().all(|ranges| is_in(ranges, pc));
-        let local = self.locals.iter().filter(reaches).filter(exists).max_by_key(|local| local.scopes.len())?;
+        let (local, offset) = self.local(pc, stack_pointer, address)?;
         let mut name = format!("{}::{}", local.function, local.name);
         self.members.part(&mut name, local.kind, (offset - local.offset) as u64)?;
         Some(name)
+    }
+
+    /// The variable that an address belongs to, and where the address is from the frame base.
+    fn local(&self, pc: u64, stack_pointer: u64, address: u64) -> Option<(&Local, i64)> {
+        let offset = address.wrapping_sub(stack_pointer) as i64 - self.base?;
+        let exists = |local: &&Local| local.scopes.iter().all(|ranges| is_in(ranges, pc));
+        let here = self.locals.iter().filter(|local| self.bytes(local).contains(&offset)).filter(exists);
+        here.max_by_key(|local| local.scopes.len()).map(|local| (local, offset))
+    }
+
+    /// Where a variable lies, from the frame base.
+    fn bytes(&self, local: &Local) -> Range<i64> {
+        let size = i64::try_from(self.members.size(local.kind)).unwrap_or(0);
+        local.offset..local.offset.saturating_add(size)
+    }
+
+    /// The block of the variable at an address, if no variable of anything else ever lies in the same eight bytes.
+    pub(crate) fn block(&self, pc: u64, stack_pointer: u64, address: u64) -> Option<&Block> {
+        let (local, offset) = self.local(pc, stack_pointer, address)?;
+        let block = local.block.as_ref()?;
+        let start = offset - (address % GRANULE as u64) as i64;
+        let is_here = |other: &&Local| {
+            let bytes = self.bytes(other);
+            bytes.start < start + GRANULE && start < bytes.end
+        };
+        self.locals.iter().filter(is_here).all(|other| other.block.as_ref() == Some(block)).then_some(block)
+    }
+
+    /// The instruction is surely reached only after the block was left.
+    pub(crate) fn is_after(&self, block: &Block, pc: u64) -> bool {
+        self.code.is_after(block, pc)
     }
 
     /// The type of the memory that the call at `pc`, in this line, allocates.
@@ -131,10 +165,6 @@ impl Function {
         self.members.part(&mut name, kind, offset % each)?;
         Some(name)
     }
-}
-
-fn is_in(ranges: &[gimli::Range], pc: u64) -> bool {
-    ranges.iter().any(|range| (range.begin..range.end).contains(&pc))
 }
 
 fn ranges<'a>(dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>, entry: &Entry<'a>) -> Vec<gimli::Range> {
@@ -189,20 +219,47 @@ fn read_function<'a>(
         },
         _ => None,
     };
-    let (locals, pointers) = read_locals(&mut reader, units, unit, (entry.offset(), base)).unwrap_or_default();
-    Some(Function { pointers, ranges, base, locals, members: reader.members })
+    let found = read_locals(&mut reader, units, unit, (entry.offset(), base)).unwrap_or_default();
+    let Found { locals, pointers, inlined } = found;
+    let has_blocks = locals.iter().any(|local| local.block.is_some());
+    let code = has_blocks.then(|| Code::read(reader.dwarf, unit, &ranges, inlined)).flatten().unwrap_or_default();
+    Some(Function { pointers, ranges, base, locals, members: reader.members, code })
 }
 
-/// The blocks and functions around an entry: how deep each is, its name if it is a function, and its code.
-type Around = (isize, Option<String>, Vec<gimli::Range>);
+/// A block or function around an entry.
+struct Around {
+    /// How deep it is.
+    depth: isize,
+    /// Its name, if it is a function.
+    name: Option<String>,
+    code: Vec<gimli::Range>,
+    /// Its number, if it is an inlined function.
+    inlined: Option<usize>,
+}
+
+/// What a function's entries say.
+#[derive(Default)]
+struct Found {
+    locals: Vec<Local>,
+    pointers: Vec<Pointer>,
+    /// The code of the functions inlined in it, outer ones first.
+    inlined: Vec<Vec<gimli::Range>>,
+}
+
+/// The innermost block that has these blocks and functions around it, unless that is a function.
+fn block_of(around: &[Around]) -> Option<Block> {
+    let innermost = around.iter().rfind(|outer| !outer.code.is_empty()).filter(|outer| outer.name.is_none())?;
+    let inlined = around.iter().rev().find_map(|outer| outer.inlined);
+    Some(Block { code: innermost.code.clone(), inlined })
+}
 
 fn read_locals<'a>(
     reader: &mut Reader<'_, 'a>,
     units: &[Unit<Slice<'a>>],
     unit: &Unit<Slice<'a>>,
     (function, base): (UnitOffset, Option<i64>),
-) -> gimli::Result<(Vec<Local>, Vec<Pointer>)> {
-    let (mut locals, mut pointers) = (Vec::new(), Vec::new());
+) -> gimli::Result<Found> {
+    let Found { mut locals, mut pointers, mut inlined } = Found::default();
     let mut around: Vec<Around> = Vec::new();
     let mut entries = unit.entries_at_offset(function)?;
     let mut outermost = None;
@@ -211,20 +268,22 @@ fn read_locals<'a>(
         if outermost.is_some_and(|outermost| depth <= outermost) {
             break;
         }
-        around.retain(|(outer, _, _)| *outer < depth);
+        around.retain(|outer| outer.depth < depth);
         match entry.tag() {
             gimli::DW_TAG_subprogram | gimli::DW_TAG_inlined_subroutine | gimli::DW_TAG_lexical_block => {
                 let is_function = entry.tag() != gimli::DW_TAG_lexical_block;
                 let name = is_function.then(|| called(reader, units, unit, entry.offset()).unwrap_or_default());
                 // The outermost one contains everything that is asked for.
                 let code = if outermost.is_some() { ranges(reader.dwarf, unit, entry) } else { Vec::new() };
-                around.push((depth, name, code));
+                let number = (is_function && outermost.is_some()).then_some(inlined.len());
+                inlined.extend(number.map(|_| code.clone()));
+                around.push(Around { depth, name, code, inlined: number });
                 outermost.get_or_insert(depth);
             }
             gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter => {
                 let Some((name, at)) = reader.declared(units, unit, entry.offset()) else { continue };
-                let scopes = around.iter().filter(|(_, _, code)| !code.is_empty());
-                let scopes: Vec<_> = scopes.map(|(_, _, code)| code.clone()).collect();
+                let scopes: Vec<_> =
+                    around.iter().filter(|outer| !outer.code.is_empty()).map(|outer| outer.code.clone()).collect();
                 if let Some((to, allocates)) = pointee(reader, units, at) {
                     let line = declared_at(units, unit, entry.offset()).unwrap_or(0);
                     if let Some(type_name) = named(reader, to) {
@@ -233,14 +292,14 @@ fn read_locals<'a>(
                     }
                 }
                 let Some(offset) = in_frame(reader.dwarf, unit, entry, base) else { continue };
-                let Some(function) = around.iter().rev().find_map(|(_, name, _)| name.clone()) else { continue };
+                let Some(function) = around.iter().rev().find_map(|outer| outer.name.clone()) else { continue };
                 let kind = reader.kind(units, at.0, at.1, 0);
-                locals.push(Local { function, name, offset, kind, scopes });
+                locals.push(Local { function, name, offset, kind, scopes, block: block_of(&around) });
             }
             _ => {}
         }
     }
-    Ok((locals, pointers))
+    Ok(Found { locals, pointers, inlined })
 }
 
 /// The line that declares a variable, of which an entry may be a copy.

@@ -16,6 +16,7 @@ use crate::java::{JavaNames, Layout};
 use crate::locals::Function;
 use crate::members::{Members, TypeId};
 use crate::module::Module;
+use crate::scopes::{Block, is_in};
 
 /// The symbols of all modules of a run.
 pub struct Symbols {
@@ -54,6 +55,34 @@ impl Allocated {
             Type::Native { function, kind } => function.part(*kind, offset, size),
             Type::Java(layout) => layout.part(offset),
         }
+    }
+}
+
+/// A block of a function that variables on the stack belong to.
+#[derive(Clone)]
+pub struct LocalBlock {
+    function: Arc<Function>,
+    block: Block,
+    base: u64,
+}
+
+impl PartialEq for LocalBlock {
+    fn eq(&self, other: &LocalBlock) -> bool {
+        Arc::ptr_eq(&self.function, &other.function) && self.block == other.block
+    }
+}
+
+impl LocalBlock {
+    /// The place that returns to `pc` is in the block.
+    pub fn contains(&self, pc: u64) -> bool {
+        let probe = pc.checked_sub(self.base).and_then(|offset| offset.checked_sub(1));
+        probe.is_some_and(|probe| is_in(&self.block.code, probe))
+    }
+
+    /// The place that returns to `pc` is surely reached only after the block was left. Where that is not certain it is `false`.
+    pub fn is_left_at(&self, pc: u64) -> bool {
+        let probe = pc.checked_sub(self.base).and_then(|offset| offset.checked_sub(1));
+        probe.is_some_and(|probe| self.function.is_after(&self.block, probe))
     }
 }
 
@@ -266,6 +295,16 @@ impl Symbols {
         let loaded = self.module(pc)?;
         let probe = (pc - loaded.module.base).checked_sub(1)?;
         loaded.function(probe).name(probe, stack_pointer, address)
+    }
+
+    /// The block that a variable on the stack belongs to, if that is not its function, and if no variable of anything else ever lies in the same
+    /// eight bytes.
+    pub fn local_block(&self, pc: u64, stack_pointer: u64, address: u64) -> Option<LocalBlock> {
+        let loaded = self.module(pc)?;
+        let probe = (pc - loaded.module.base).checked_sub(1)?;
+        let function = loaded.function(probe);
+        let block = function.block(probe, stack_pointer, address)?.clone();
+        Some(LocalBlock { function, block, base: loaded.module.base })
     }
 
     /// The type of the memory that is allocated at the place that returns to `pc`, if the debug information knows it.

@@ -86,6 +86,8 @@ pub enum VariableKind {
     Library = 5,
     /// A variable of a function, which frees it when it returns.
     Local = 6,
+    /// A variable of a block within a function, which frees it when it leaves the block.
+    BlockLocal = 7,
 }
 
 macro_rules! codes {
@@ -106,7 +108,7 @@ macro_rules! codes {
 }
 
 codes!(LockKind, Unspecified, Mutex, RwLock, SpinLock, Library, File, Loader, Stream, OpenMp, Atomic);
-codes!(VariableKind, Unspecified, Memory, Atomic, Object, Descriptor, Library, Local);
+codes!(VariableKind, Unspecified, Memory, Atomic, Object, Descriptor, Library, Local, BlockLocal);
 
 impl ConditionKind {
     /// Returns the kind with this code; `initial` is the initial count of a semaphore and 0 for all others.

@@ -99,6 +99,8 @@ pub mod error {
     pub const UNINITIALISED: u32 = 6;
     /// A variable is used of a function that has returned.
     pub const USE_AFTER_RETURN: u32 = 7;
+    /// A variable is used of a block within a function that the function has left.
+    pub const USE_AFTER_SCOPE: u32 = 8;
 }
 
 /// What memory is that an error is about.

@@ -24,6 +24,8 @@ pub const READ: u8 = 128;
 pub const WRITE: u8 = 129;
 /// The kind of a step by which a function returns: from then on the object, a variable of it, is gone.
 pub const RETURN: u8 = 130;
+/// The kind of a step by which a thread leaves a block within a function: it comes to the site, where the object, a variable of the block, is gone.
+pub const LEAVE: u8 = 131;
 
 /// [`Step::outcome`] of an operation on a lock that is built from atomics: whether it succeeded at once or in a slow path does
 /// not matter.

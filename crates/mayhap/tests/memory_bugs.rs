@@ -22,7 +22,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::Value;
 
 /// The programs that are always run.
-const ALWAYS: [&str; 22] = [
+const ALWAYS: [&str; 25] = [
+    "clean_blocks",
+    "clean_blocks_in_turn",
     "clean_descriptors",
     "clean_hazard_pointer",
     "clean_lives_again",
@@ -42,6 +44,7 @@ const ALWAYS: [&str; 22] = [
     "name_copied",
     "realloc_during_read",
     "refcount_without_lock",
+    "scope_request",
     "thread_local_of_ended_thread",
     "uninitialised_published",
     "uninitialised_block",

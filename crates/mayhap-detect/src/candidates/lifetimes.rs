@@ -78,11 +78,12 @@ fn before(trace: &Trace, relations: &Relations, accesses: &[EventId], free: Even
     found
 }
 
-/// The accesses that the recorded run made after the free. On its own stack a thread has other variables where those of a function were.
+/// The accesses that the recorded run made after the free. On its own stack a thread has other variables where those of a function or a block were.
 fn after(trace: &Trace, accesses: &[EventId], free: EventId) -> Vec<EventId> {
     let threads = &trace.columns().threads;
     let variable = VarId::from_cell(trace.event(free).object);
-    let is_local = variable.is_some_and(|variable| trace.tables().variable_kind(variable) == VariableKind::Local);
+    let kind = variable.map(|variable| trace.tables().variable_kind(variable));
+    let is_local = matches!(kind, Some(VariableKind::Local | VariableKind::BlockLocal));
     let is_own = |access: EventId| is_local && threads[access.index()] == threads[free.index()];
     let is_use = |access: &&EventId| {
         !trace.columns().flags_at(access.index()).is_joined() && !frees(trace, **access) && !is_own(**access)

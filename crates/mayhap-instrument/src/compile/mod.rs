@@ -125,8 +125,7 @@ pub fn translate(
     all.extend(assembler.map(|folder| joined("-B", &folder.join(""))));
     all.extend(kept);
     if family == Family::Gcc {
-        // What it defines calls functions as built-in ones.
-        all.push("-U_FORTIFY_SOURCE".into());
+        all.extend(LAST.map(OsString::from));
     }
     match family {
         Family::Gcc if archive => all.push(joined("-specs=", &folder.join(runtime::SPECS_NAME))),
@@ -186,6 +185,10 @@ fn call_memory_functions() -> impl Iterator<Item = String> {
     let others = ["-mstringop-strategy=libcall"].into_iter().chain(NOTHING).map(str::to_owned);
     called.chain(others).chain(built_in)
 }
+
+/// What gcc must know whatever the user says. What fortified headers define calls functions as built-in ones. Equal code of different blocks
+/// stays apart: which block a place of the code belongs to says which variables are alive there.
+const LAST: [&str; 3] = ["-U_FORTIFY_SOURCE", "-fno-crossjumping", "-fno-tree-tail-merge"];
 
 /// A function of each part of gcc's OpenMP library that the runtime stands in front of.
 const OPEN_MP: [&str; 11] = [
@@ -418,11 +421,10 @@ mod tests {
         };
         assert_eq!(
             with("-c a.c", Family::Gcc),
-            format!("-g {OWN} -B/rt/as/ -c a.c -U_FORTIFY_SOURCE -fsanitize=thread")
+            format!("-g {OWN} -B/rt/as/ -c a.c {} -fsanitize=thread", LAST.join(" "))
         );
-        assert!(
-            with("a.c -o a", Family::Gcc).contains("-B/rt/as/ a.c -o a -U_FORTIFY_SOURCE -fsanitize=thread -Xlinker")
-        );
+        let links = format!("-B/rt/as/ a.c -o a {} -fsanitize=thread -Xlinker", LAST.join(" "));
+        assert!(with("a.c -o a", Family::Gcc).contains(&links));
         let clang =
             "-g -B/rt/as/ -c a.c -fsanitize=thread -fno-integrated-as -mllvm -tsan-instrument-read-before-write=1";
         assert_eq!(with("-c a.c", Family::Clang), clang);
@@ -464,7 +466,8 @@ mod tests {
         );
     }
 
-    const GCC: &str = "-U_FORTIFY_SOURCE -fsanitize=thread -fsanitize-coverage=trace-pc";
+    const GCC: &str =
+        "-U_FORTIFY_SOURCE -fno-crossjumping -fno-tree-tail-merge -fsanitize=thread -fsanitize-coverage=trace-pc";
     const CLANG: &str =
         "-fsanitize=thread -fsanitize-coverage=trace-pc-guard -mllvm -tsan-instrument-read-before-write=1";
     const RPATH: &str = "-Xlinker --enable-new-dtags -Xlinker -rpath -Xlinker /rt";
@@ -493,7 +496,7 @@ mod tests {
         let archive = format!("/rt/{} -Wl,@/rt/{} -Wl,-u,__tsan_init", runtime::ARCHIVE_NAME, runtime::WRAPS_NAME);
         for option in ["-static", "-static-pie"] {
             let line = format!("{option} a.c -o a");
-            let gcc = format!("{archive} -g {OWN} {line} -U_FORTIFY_SOURCE -specs=/rt/{}", runtime::SPECS_NAME);
+            let gcc = format!("{archive} -g {OWN} {line} {} -specs=/rt/{}", LAST.join(" "), runtime::SPECS_NAME);
             assert_eq!(text(&call(&line, Family::Gcc)), gcc);
             let clang = format!("{archive} -g {line} {CLANG} -fno-sanitize-link-runtime");
             assert_eq!(text(&call(&line, Family::Clang)), clang);

@@ -9,7 +9,8 @@ use std::collections::{HashMap, HashSet};
 use mayhap_trace::{Flags, NameError, Op, VariableKind};
 
 use super::Lowering;
-use super::steps::View;
+use super::blocks::Blocks;
+use super::steps::{Left, View};
 use crate::memory::{Block, BlockKind};
 use crate::sharing::sharing_state::CUTS;
 
@@ -32,18 +33,9 @@ pub(crate) struct Locals {
     latest: HashMap<Place, u32>,
     /// The granules of variables whose functions have returned.
     gone: HashSet<u64>,
+    pub(super) blocks: Blocks,
     /// What the word that is lowered has made of functions that returned, if it has.
     pub(super) left: Option<Left>,
-}
-
-/// Variables of functions that have returned.
-#[derive(Clone, Copy)]
-pub(super) struct Left {
-    /// The site of the call of the outermost function.
-    site: u32,
-    /// The highest granule of it, and the lowest of all.
-    highest: u64,
-    lowest: u64,
 }
 
 impl Locals {
@@ -72,6 +64,7 @@ impl Lowering {
     #[inline]
     pub(super) fn functions_end(&mut self, depth: u64) -> Result<(), NameError> {
         let thread = usize::from(self.current);
+        self.forget_blocks(depth as usize);
         if !self.lives.is_empty() {
             self.end_local_objects(depth as usize)?;
         }
@@ -129,6 +122,25 @@ impl Lowering {
         Ok(())
     }
 
+    /// Variables of a function at a depth are gone, and what lies there from now on are other ones.
+    pub(super) fn forget_variables(&mut self, depth: usize, granules: &[u64]) {
+        let gone: HashSet<u64> = granules.iter().copied().collect();
+        if let Some(live) = self.locals.live.get_mut(usize::from(self.current)) {
+            live.retain(|(of, granule)| *of != depth || !gone.contains(granule));
+        }
+        for granule in gone {
+            // The next access looks the variable up.
+            self.kept.set(granule, self.kept.get(granule) & u64::from(u32::MAX));
+            self.locals.gone.insert(granule);
+            if let Some(block) = self.blocks.containing(granule) {
+                let place = (block.number, granule);
+                self.locals.known.remove(&place);
+                self.locals.by_name.remove(&place);
+                self.locals.latest.remove(&place);
+            }
+        }
+    }
+
     /// Whether the variable there was of a function that has returned.
     pub(super) fn has_left(&self, granule: u64) -> bool {
         self.locals.gone.contains(&granule)
@@ -159,7 +171,8 @@ impl Lowering {
 
     /// Notes what the return of functions ends.
     fn leave(&mut self, site: u32, address: u64) {
-        let left = self.locals.left.get_or_insert(Left { site, highest: address, lowest: address });
+        let left = Left { is_block: false, site, highest: address, lowest: address };
+        let left = self.locals.left.get_or_insert(left);
         if address > left.highest {
             (left.site, left.highest) = (site, address);
         }
@@ -170,8 +183,7 @@ impl Lowering {
     pub(super) fn note_left(&mut self, events: u64) {
         if let Some(left) = self.locals.left.take().filter(|_| events > 0) {
             let view = View { sites: &self.sites, blocks: &self.blocks, symbols: &self.symbols };
-            let words = ((left.highest - left.lowest) / 8).min(u8::MAX.into()) as u8;
-            self.steps.left(&view, self.current, left.site, left.highest / 8 * 8, words, events);
+            self.steps.left(&view, self.current, &left, events);
         }
     }
 
@@ -186,7 +198,7 @@ impl Lowering {
         let place = (block.number, granule);
         let known = self.locals.known.get(&place).and_then(|all| all.iter().find(|(of, _)| *of == frame));
         if let Some(&(_, known)) = known {
-            self.locals.begins(block.thread, depth, granule);
+            self.begins(&block, depth, frame, granule);
             self.locals.latest.insert(place, known);
             return Some(known);
         }
@@ -202,17 +214,31 @@ impl Lowering {
             && let Some(name) = self.name_in(granule)
         {
             let place = (block.number, granule);
-            self.locals.begins(block.thread, depth, granule);
+            self.begins(&block, depth, frame, granule);
             enter(self.locals.known.entry(place).or_default(), frame, id);
             enter(self.locals.by_name.entry(place).or_default(), name, id);
             self.locals.latest.insert(place, id);
         }
     }
 
+    /// A granule is a variable of a function at a depth from now on.
+    fn begins(&mut self, block: &Block, depth: usize, (pc, stack_pointer): Frame, granule: u64) {
+        self.locals.begins(block.thread, depth, granule);
+        let of_piece = |byte| self.symbols.local_block(pc, stack_pointer, granule + byte);
+        if let Some(inner) = self.pieces(granule).find_map(of_piece) {
+            self.locals.blocks.begins(block.thread, depth, granule, inner);
+        }
+    }
+
+    /// Where the pieces of a granule begin in it.
+    fn pieces(&self, granule: u64) -> impl Iterator<Item = u64> + use<> {
+        let cuts = self.kept.get(granule) & CUTS;
+        (0..8).filter(move |byte| *byte == 0 || cuts & 1 << byte != 0)
+    }
+
     /// The name of the first piece of a granule that the debug information knows.
     fn name_in(&self, granule: u64) -> Option<String> {
-        let cuts = self.kept.get(granule) & CUTS;
-        (0..8).filter(|byte| *byte == 0 || cuts & 1 << byte != 0).find_map(|byte| self.local_name(granule + byte))
+        self.pieces(granule).find_map(|byte| self.local_name(granule + byte))
     }
 
     fn local_frame(&self, granule: u64) -> Option<(Block, usize, Frame)> {

@@ -19,14 +19,14 @@
 //! | `free` | a write of every piece of the block, marked as freeing |
 //! | basic block, computed address of an access or a lock | `br`, if the thread has read since its last one |
 //!
-//! Every event passes the validator; what breaks a rule (a lock that uninstrumented code released)
-//! is mended or dropped, and counted.
+//! Every event passes the validator; what breaks a rule (a lock that uninstrumented code released) is mended or dropped, and counted.
 
 mod accesses;
 mod annotations;
 mod atomics;
 mod attached;
 mod attempts;
+mod blocks;
 pub(crate) mod channels;
 mod code;
 mod doubts;
@@ -265,7 +265,7 @@ impl Lowering {
             }
             word => word,
         };
-        self.noted = self.count;
+        self.leave_blocks(word)?;
         self.lower(word)?;
         if let Some((site, lock)) = self.rust_locks.done.take() {
             self.note_lock(site, lock, false);

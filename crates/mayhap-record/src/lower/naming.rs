@@ -115,6 +115,9 @@ impl Lowering {
 
     #[cold]
     pub(crate) fn new_variable(&mut self, granule: u64, cell: u64) -> Result<u32, NameError> {
+        if let Some(id) = self.accessed_aside(granule) {
+            return Ok(id);
+        }
         if let Some(id) = self.known_local(granule) {
             self.kept.set(granule, cell | u64::from(id + 1) << 32);
             return Ok(id);

@@ -89,6 +89,12 @@ impl Stacks {
         self.threads.get(usize::from(thread)).and_then(|calls| calls.numbers.get(depth)).copied().unwrap_or(0)
     }
 
+    /// How many functions the thread is in; `None` if they are too many to be kept.
+    pub(crate) fn depth(&self, thread: u16) -> Option<usize> {
+        let calls = self.threads.get(usize::from(thread)).filter(|calls| calls.beyond == 0)?;
+        Some(calls.pcs.len())
+    }
+
     /// The thread calls at a site, from where `pc` returns to; `address` is what the ring says of the call.
     pub(crate) fn called(&mut self, thread: u16, address: u64, site: u32, pc: u64) {
         self.returned(thread, call_frame::depth(address));

@@ -6,7 +6,7 @@ use foldhash::fast::FixedState;
 use mayhap_symbols::Symbols;
 use mayhap_trace::attachments::steps::{Form, Writer};
 use mayhap_wire::ring::{SiteKind, Tag, split_atomic};
-use mayhap_wire::schedule::{ANY_OUTCOME, READ, RETURN, WRITE, class};
+use mayhap_wire::schedule::{ANY_OUTCOME, LEAVE, READ, RETURN, WRITE, class};
 
 use crate::memory::{Block, BlockKind, Blocks, Sites};
 use crate::ring_words::{Word, following};
@@ -66,6 +66,18 @@ pub(crate) struct Steps {
     blocks: HashMap<usize, u64, FixedState>,
     /// Which variables of modules are places of a [`TABLES`].
     in_tables: HashMap<u64, bool, FixedState>,
+}
+
+/// Variables that are gone.
+#[derive(Clone, Copy)]
+pub(crate) struct Left {
+    /// They were a block's, not those of functions that have returned.
+    pub(super) is_block: bool,
+    /// Where the block was seen to be left, or the site of the call of the outermost function.
+    pub(super) site: u32,
+    /// The highest granule of it, and the lowest of all.
+    pub(super) highest: u64,
+    pub(super) lowest: u64,
 }
 
 /// Tables of libraries in which the address of something else says which place is used: another one in another run.
@@ -247,11 +259,14 @@ impl Steps {
         self.step(thread, events, Tag::Atomic as u8, place, object, (ANY_OUTCOME, 0));
     }
 
-    /// Functions have returned, the outermost of which was called at a site: its variable at an address is gone, and what was in words below.
-    pub(crate) fn left(&mut self, view: &View<'_>, thread: u16, site: u32, address: u64, words: u8, events: u64) {
-        let object = self.object(view, address);
-        let place = self.numbered(view, site);
-        self.step(thread, events, RETURN, place, object, (0, words));
+    /// Variables are gone, the highest of them at an address, and others in words below. [`RETURN`]: functions have returned, the outermost of
+    /// which was called at the site. [`LEAVE`]: the thread is at the site, outside their block.
+    pub(crate) fn left(&mut self, view: &View<'_>, thread: u16, left: &Left, events: u64) {
+        let object = self.object(view, left.highest / 8 * 8);
+        let place = self.numbered(view, left.site);
+        let words = ((left.highest - left.lowest) / 8).min(u8::MAX.into()) as u8;
+        let kind = if left.is_block { LEAVE } else { RETURN };
+        self.step(thread, events, kind, place, object, (0, words));
     }
 
     /// What a word said became this many events.

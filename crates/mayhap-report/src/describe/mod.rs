@@ -176,6 +176,7 @@ impl<'a> Describer<'a> {
             Some(VariableKind::Descriptor) => ObjectKind::Descriptor,
             Some(VariableKind::Library) => ObjectKind::Library,
             Some(VariableKind::Local) => ObjectKind::Local,
+            Some(VariableKind::BlockLocal) => ObjectKind::BlockLocal,
             Some(_) if self.frees(id) && self.is_on_stack(id) => ObjectKind::Stack,
             _ => ObjectKind::Memory,
         }

@@ -298,6 +298,7 @@ impl Teller<'_, '_> {
             (Target::UseAfterFree { free, .. }, Mark::Next) => Some(match self.describer.object_kind(*free) {
                 ObjectKind::Stack => format!("after {} ended", trace.tables().thread(trace.event(*free).thread)),
                 ObjectKind::Local => "after its function returned".to_string(),
+                ObjectKind::BlockLocal => "after its block was left".to_string(),
                 kind => format!("after it was {}", kind.ended()),
             }),
             (Target::Nondeterminism { other, .. }, Mark::Next) => {

@@ -166,31 +166,7 @@ pub(super) fn title(kind: Kind, target: &Target, sides: &[Side]) -> String {
         (Target::Race(..) | Target::UnorderedRace(..), [a, b]) => {
             format!("{name} on {}: {}", spoken(&a.object), race_words(a, b))
         }
-        (Target::UseAfterFree { .. }, [free, access]) => {
-            let (frees, uses) = (who(free), who(access));
-            if free.object_kind == ObjectKind::Local {
-                let of = spoken(&free.object);
-                return format!("Use after return of {of}: {uses} can {} after its function returns", noun(access));
-            }
-            if free.object_kind.is_life() {
-                let (ends, of) = (free.object_kind.ends(), spoken(&free.object));
-                let name = match free.object_kind {
-                    ObjectKind::Descriptor => "Use after close",
-                    ObjectKind::Library => "Use after unload",
-                    _ => name,
-                };
-                let (by, elsewhere) = if frees == uses { ("it", " in another thread") } else { (&*frees, "") };
-                return format!("{name} of {of}: {uses} can use it after {by} {ends} it{elsewhere}");
-            }
-            let after = if let Some(thread) = places::thread_of_stack(&free.object) {
-                format!("{thread} ends")
-            } else if frees == uses {
-                "it frees in another thread".into()
-            } else {
-                format!("{frees} frees")
-            };
-            format!("{name} of {}: {uses} can {} after {after}", spoken(&free.object), noun(access))
-        }
+        (Target::UseAfterFree { .. }, [free, access]) => use_title(name, free, access),
         (Target::Deadlock(_), _) => {
             let waits: Vec<String> =
                 sides.iter().map(|s| format!("{} waits for {}", who(s), named(&s.object))).collect();
@@ -239,6 +215,37 @@ pub(super) fn title(kind: Kind, target: &Target, sides: &[Side]) -> String {
     }
 }
 
+/// Returns the title of a use of something after its end.
+fn use_title(name: &str, free: &Side, access: &Side) -> String {
+    let (frees, uses) = (who(free), who(access));
+    if free.object_kind == ObjectKind::Local {
+        let of = spoken(&free.object);
+        return format!("Use after return of {of}: {uses} can {} after its function returns", noun(access));
+    }
+    if free.object_kind == ObjectKind::BlockLocal {
+        let (of, use_of) = (spoken(&free.object), noun(access));
+        return format!("Use after scope of {of}: {uses} can {use_of} after {frees} leaves its block");
+    }
+    if free.object_kind.is_life() {
+        let (ends, of) = (free.object_kind.ends(), spoken(&free.object));
+        let name = match free.object_kind {
+            ObjectKind::Descriptor => "Use after close",
+            ObjectKind::Library => "Use after unload",
+            _ => name,
+        };
+        let (by, elsewhere) = if frees == uses { ("it", " in another thread") } else { (&*frees, "") };
+        return format!("{name} of {of}: {uses} can use it after {by} {ends} it{elsewhere}");
+    }
+    let after = if let Some(thread) = places::thread_of_stack(&free.object) {
+        format!("{thread} ends")
+    } else if frees == uses {
+        "it frees in another thread".into()
+    } else {
+        format!("{frees} frees")
+    };
+    format!("{name} of {}: {uses} can {} after {after}", spoken(&free.object), noun(access))
+}
+
 fn race_words(a: &Side, b: &Side) -> String {
     match (who(a) == who(b), does(a) == does(b)) {
         (true, true) => format!("{} {} in two threads at once", who(a), does(a)),
@@ -264,6 +271,7 @@ pub(super) fn message(kind: Kind, target: &Target, sides: &[Side]) -> String {
             let ended = match free.object_kind {
                 ObjectKind::Stack => "ended".to_string(),
                 ObjectKind::Local => "returned from the function that it belongs to".to_string(),
+                ObjectKind::BlockLocal => "left the block that it belongs to".to_string(),
                 ObjectKind::Memory => "freed the memory".to_string(),
                 kind => format!("{} it", kind.ended()),
             };

@@ -161,7 +161,7 @@ pub(crate) fn stack_ended(start: u64, end: u64, pc: u64) {
     }
 }
 
-/// The program uses memory, and functions have returned whose variables the schedule is about. Its target is to use one of them; for other
+/// The program uses memory, and functions have returned, or blocks were left, whose variables the schedule is about. Its target is to use one of them; for other
 /// accesses the memory may have become another function's.
 #[cold]
 fn uses_left(address: u64, bytes: u64, how: u32, pc: u64) {
@@ -169,7 +169,7 @@ fn uses_left(address: u64, bytes: u64, how: u32, pc: u64) {
         && let Some(left) = replay::returns::at(address)
     {
         let life = Life { start: left.start(), bytes: left.bytes(), freed: Some(&left.stack), ..Life::default() };
-        judge(error::USE_AFTER_RETURN, how, (address, bytes), life, pc);
+        judge(left.error(), how, (address, bytes), life, pc);
     }
 }
 

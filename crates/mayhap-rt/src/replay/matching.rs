@@ -8,7 +8,7 @@
 //! This decides only how a run gets to the goal. Whether the goal is reached is seen in the run itself.
 
 use mayhap_wire::ring::Tag;
-use mayhap_wire::schedule::{READ, RETURN, Step, WRITE};
+use mayhap_wire::schedule::{LEAVE, READ, RETURN, Step, WRITE};
 
 use super::map;
 
@@ -44,9 +44,9 @@ fn is_optional(step: &Step) -> bool {
     !is_synchronisation(step.kind) || is_finding(step)
 }
 
-/// Whether the step only finds out something that may be otherwise, or that the program need not ask for; or a return that no hook has noticed.
+/// Whether the step only finds out something that may be otherwise, or that the program need not ask for; or the end of a function or a block that no hook has noticed.
 fn is_finding(step: &Step) -> bool {
-    step.kind == RETURN || matches!(Tag::from_code(step.kind), Some(Tag::OnceSeen | Tag::Failed))
+    matches!(step.kind, RETURN | LEAVE) || matches!(Tag::from_code(step.kind), Some(Tag::OnceSeen | Tag::Failed))
 }
 
 /// Whether an access may come although the step has not: it is a finding, or belongs to waiting by atomics or descriptors, which takes as many

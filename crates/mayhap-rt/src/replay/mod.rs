@@ -27,7 +27,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use libc::{c_int, c_void};
 use mayhap_wire::ring::{AtomicKind, Tag};
-use mayhap_wire::schedule::{ANY_OUTCOME, Lane as ThreadSlot, RETURN, Step, goal, mode, place, reason};
+use mayhap_wire::schedule::{ANY_OUTCOME, LEAVE, Lane as ThreadSlot, RETURN, Step, goal, mode, place, reason};
 
 use matching::is;
 
@@ -207,8 +207,8 @@ fn hold_back_in_replay(token: Token<'_>, thread: &'static Thread, kind: u8, pc: 
         return if guided { Decision::Proceed } else { beyond(token, thread, slot, kind, pc, object) };
     };
     let mut cursor = cursor;
-    if step.kind == RETURN && has_left(thread, step) {
-        if !pass_over(thread, slot, cursor, Some(step.next)) {
+    if step.kind == RETURN && has_left(thread, step) || step.kind == LEAVE && is_outside(thread, step, pc) {
+        if !pass_over(thread, slot, cursor, Some(step.next), pc) {
             return Decision::Proceed;
         }
         // The hook itself is another step, or none.
@@ -221,7 +221,7 @@ fn hold_back_in_replay(token: Token<'_>, thread: &'static Thread, kind: u8, pc: 
             }
             return Decision::Proceed;
         };
-        if !pass_over(thread, slot, cursor, Some(found)) {
+        if !pass_over(thread, slot, cursor, Some(found), pc) {
             return Decision::Proceed;
         }
         cursor = found;
@@ -247,9 +247,14 @@ fn has_left(thread: &Thread, step: &Step) -> bool {
     calls::caller_of(thread, map::address(step)).is_none_or(|pc| !map::is_site(step, pc))
 }
 
+/// Whether the thread, which is at `pc`, is where a step says that a block was left.
+fn is_outside(thread: &Thread, step: &Step, pc: u64) -> bool {
+    calls::place_in(thread, map::address(step), pc).is_some_and(|pc| map::is_site(step, pc))
+}
+
 /// The steps of the thread from `from` on, up to `to` or all that are left, do not come: each counts as made when its turn comes.
 /// `false` if the replay has ended in the meantime.
-fn pass_over(thread: &'static Thread, slot: &ThreadSlot, from: u32, to: Option<u32>) -> bool {
+fn pass_over(thread: &'static Thread, slot: &ThreadSlot, from: u32, to: Option<u32>, pc: u64) -> bool {
     let leading = map::head().map_or(0, |head| head.leading);
     let mut at = from;
     while at != 0 && Some(at) != to && (to.is_some() || at <= leading) {
@@ -257,8 +262,8 @@ fn pass_over(thread: &'static Thread, slot: &ThreadSlot, from: u32, to: Option<u
         if !wait_for_turn(thread, slot, at - 1) {
             return false;
         }
-        if step.kind == RETURN {
-            returns::made(thread, map::address(step), step.size);
+        if step.kind == RETURN || step.kind == LEAVE && is_outside(thread, step, pc) {
+            returns::made(thread, step, map::address(step), pc);
         }
         slot.cursor.store(step.next, Ordering::Relaxed);
         thread.replay.in_step.store(IN_STEP, Ordering::Relaxed);
@@ -465,7 +470,7 @@ pub(crate) fn ends(thread: &'static Thread) {
     let cursor = slot.cursor.load(Ordering::Relaxed);
     if head.mode.load(Ordering::Acquire) == mode::FOLLOWING && (1..=head.leading).contains(&cursor) {
         if matching::need_not_come(cursor, head.leading) {
-            pass_over(thread, slot, cursor, None);
+            pass_over(thread, slot, cursor, None, 0);
             settle(thread);
         } else {
             diverge(thread, Tag::End as u8, 0, 0, reason::ENDED);

@@ -78,7 +78,7 @@ pub struct Args {
     #[arg(long = "resume", conflicts_with_all = ["no_store", "merge"])]
     _resume: bool,
 
-    /// Try again what has failed; otherwise only a larger --timeout or --memory does
+    /// Analyse traces that failed once more; without this option, only a larger --timeout or --memory does that
     #[arg(long)]
     retry: bool,
 

@@ -24,9 +24,9 @@ use mayhap_job::{Elsewhere, Exploring, Job};
 
 /// Run a program under one schedule after the other: all distinguishable executions on this input, or as many as time allows
 ///
-/// The program is recorded once, and what that run implies is predicted and replayed. Then it runs under other schedules. Deadlocks,
-/// hangs, crashes and other exit codes that happen are reported, with the command that makes the same run again. A small program is
-/// also gone through execution by execution; if none is left and nothing unseen remains, the report says that these are all.
+/// The program is recorded once, and bugs are predicted from that run and replayed. Then it runs under other schedules. Deadlocks,
+/// hangs, crashes and other exit codes that happen are reported, with the command that makes the same run again. If every execution of
+/// a small program has been explored, and mayhap saw all that decides between them, the report says "all".
 ///
 /// Exit codes: 0 all executions explored and nothing found, 1 something found, 2 bad usage or bad input, 3 nothing found, but not all
 /// executions explored.
@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     max_schedules: Option<u64>,
 
-    /// Calls that also fail, though they need not: allocations of C, time limits of waits, waits on conditions that end without a notify
+    /// Also explore runs in which such calls fail: allocations, waits that reach their time limit, waits on conditions that end without a notify
     #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',')]
     faults: Vec<Fault>,
 
@@ -86,7 +86,7 @@ pub struct Args {
 
     /// Have runs made by a Ray cluster, too: its address, or `auto` for one on this machine, which is started if none runs
     ///
-    /// The program travels with its libraries, but not with files that it reads. The result does not depend on it. Needs Python with Ray
+    /// The program is sent with its libraries, but without the files that it reads. The result does not depend on it. Needs Python with Ray
     /// (`pip install ray`); MAYHAP_PYTHON names another Python than `python3`.
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["resume", "manifest"])]
     ray: Option<String>,

@@ -18,7 +18,7 @@ use mayhap_record as record;
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true)]
 pub struct Args {
-    /// `--agent` alone prints the option that makes a virtual machine recordable which something else starts, such as Maven or Gradle;
+    /// `--agent` alone prints the option that makes a virtual machine recordable when another program starts it, such as Maven or Gradle;
     /// otherwise the arguments of `java`
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARG")]
     arguments: Vec<OsString>,

@@ -109,7 +109,7 @@ pub(super) struct SearchArgs {
 /// A kind of finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum KindName {
-    /// An access of memory that was freed.
+    /// An access to memory that was freed.
     UseAfterFree,
     /// A read of a pointer or flag that another thread resets only after it has freed memory.
     DoubleFree,

@@ -83,7 +83,7 @@ pub struct Args {
 /// How long threads may go on after the end of `main`.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct LingerArgs {
-    /// Seconds that threads still at work get when the program ends; the wait is over once they have ended or wait themselves
+    /// Seconds that other threads get to finish when `main` returns; the wait ends early once all of them have ended or are blocked
     #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds)]
     linger: f64,
 }

@@ -54,7 +54,7 @@ pub struct Args {
     #[arg(long, value_name = "HOW")]
     schedule: Option<How>,
 
-    /// Do not record nondeterministic inputs (clock, random numbers, data read); replays then get other ones
+    /// Do not record nondeterministic inputs (clock, random numbers, data read); replays may then get different ones
     #[arg(long)]
     no_record_inputs: bool,
 
@@ -96,7 +96,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
 
-    /// Time limit for the whole job, such as 60s or 5m: then the report shows what was found until there
+    /// Time limit for the whole job, such as 60s or 5m; when it is reached, the report shows what was found so far
     #[arg(long, value_name = "TIME", value_parser = span)]
     budget: Option<Duration>,
 
