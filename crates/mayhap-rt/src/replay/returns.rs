@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use mayhap_wire::judgement::{STACK, Stack, error};
+use mayhap_wire::judgement::{Stack, error};
 use mayhap_wire::schedule::{LEAVE, Step};
 
 use crate::thread::Thread;
