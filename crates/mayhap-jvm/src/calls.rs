@@ -1,6 +1,6 @@
 //! Calls of Java's library that synchronise, as what they mean: one hook before the call, one after it.
 
-use core::ffi::{CStr, c_void};
+use core::ffi::c_void;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -8,7 +8,7 @@ use std::sync::{Mutex, OnceLock};
 use crate::hooks::{LOAD, STORE, UPDATE, WRITE, here, natives};
 use crate::jvm::{Jni, Ref};
 use crate::library::{self, Kind};
-use crate::objects::Here;
+use crate::objects::{Behind, Here};
 use crate::pending::{self, Pending, begin, ended, whole};
 use crate::places::What;
 use crate::position;
@@ -76,13 +76,23 @@ impl Here {
             Kind::Condition | Kind::Future => {}
             Kind::Semaphore => self.before_semaphore(&mut pending, name, limit),
             Kind::Atomic => {
+                if library::applies(name) {
+                    // What the program's function does with the value comes after the read of it.
+                    self.atomic_read(object, block);
+                }
                 self.branch();
                 (self.runtime.atomic_begin)(self.at(), block + FIELDS);
                 pending.found = self.atomic_value(object);
                 pending.object = self.jni.global(object);
             }
             Kind::Plain => {
-                self.contents(block, self.only_reads());
+                let advances = library::advances(self.site.method_class(), name, self.takes_nothing());
+                let is_view = whole(block) != block;
+                self.contents(block, self.only_reads() && (is_view || !advances));
+                if advances && is_view {
+                    self.touch(block, false, 0);
+                    self.touch(block, true, WRITE);
+                }
                 if self.site.method_class().starts_with("java/util/stream/") && self.is_parallel(object) {
                     pending.word = anything(self) + ORDER;
                     pending.kind = Kind::Ordered;
@@ -129,7 +139,10 @@ impl Here {
     /// What an object is to the method that is called here: a method of the program's own may do anything.
     fn kind_here(self, object: Ref) -> Kind {
         let meta = self.meta(object);
-        let is_own = meta.class.is_some_and(|class| class.declares(self.site.method()));
+        let is_own = match &self.site.what {
+            What::Call(method) => !self.site.is_super && meta.class.is_some_and(|class| class.declares(method)),
+            _ => false,
+        };
         if is_own { Kind::Own } else { meta.kind }
     }
 
@@ -138,9 +151,12 @@ impl Here {
         library::only_reads(self.site.method()) || self.site.method_class().starts_with("java/util/stream/")
     }
 
-    /// The contents of an object of the library are read or written.
+    /// The contents of an object of the library are read, and perhaps changed: what they are then depends on what they were.
     pub(crate) fn contents(self, block: u64, only_reads: bool) {
-        self.touch(whole(block), !only_reads, if only_reads { 0 } else { WRITE });
+        self.touch(whole(block), false, 0);
+        if !only_reads {
+            self.touch(whole(block), true, WRITE);
+        }
     }
 
     fn touch(self, block: u64, writes: bool, place: u64) {
@@ -362,17 +378,12 @@ impl Here {
     }
 
     fn atomic_value(self, object: Ref) -> u64 {
-        let class = self.jni.class_of(object);
-        let name = self.jvmti.class_name(class);
-        let value = c"value".as_ptr();
-        let field = |descriptor: &CStr| self.jni.field_id(class, value, descriptor.as_ptr());
-        match name.as_str() {
-            "java/util/concurrent/atomic/AtomicLong" => self.jni.long_field(object, field(c"J")) as u64,
-            "java/util/concurrent/atomic/AtomicReference" => {
-                let held = self.jni.object_field(object, field(c"Ljava/lang/Object;"));
-                self.block(held).unwrap_or(0)
-            }
-            _ => self.jni.int_field(object, field(c"I")) as u32 as u64,
+        let Behind { value, value_kind, .. } = self.meta(object).behind;
+        match value_kind {
+            _ if value.is_null() => 0,
+            b'J' => self.jni.long_field(object, value) as u64,
+            b'L' => self.block(self.jni.object_field(object, value)).unwrap_or(0),
+            _ => self.jni.int_field(object, value) as u32 as u64,
         }
     }
 

@@ -33,7 +33,7 @@ pub(crate) struct Class {
     pub(crate) is_library: bool,
     superclass: String,
     fields: Vec<Field>,
-    /// The names of its methods.
+    /// The names and types of its methods.
     methods: HashSet<String>,
     /// Package and file, as paths have them.
     source: String,
@@ -77,6 +77,7 @@ pub(crate) struct FoundField {
 /// A place in the code.
 pub(crate) struct Site {
     pub(crate) pc: u64,
+    pub(crate) is_super: bool,
     pub(crate) branched: bool,
     pub(crate) class: &'static Class,
     pub(crate) what: What,
@@ -138,7 +139,7 @@ pub(crate) fn enter(file: &ClassFile<'_>, bytes: &[u8], places: Vec<(u32, Place)
         is_library: library::is_library(&file.name),
         superclass: file.superclass.clone(),
         fields,
-        methods: file.methods.iter().map(|method| method.name.clone()).collect(),
+        methods: file.methods.iter().map(|method| format!("{}{}", method.name, method.descriptor)).collect(),
         source,
         digest: hasher.finish(),
         base,
@@ -155,6 +156,7 @@ pub(crate) fn enter(file: &ClassFile<'_>, bytes: &[u8], places: Vec<(u32, Place)
         let pc = base + code + 8 + 4 * index as u64;
         let site = Site {
             pc,
+            is_super: place.is_super,
             branched: place.branched,
             class,
             what: place.what,
@@ -195,9 +197,13 @@ impl Class {
         self.mirror.store(mirror, Ordering::Release);
     }
 
-    /// Whether it or a class with hooks that it extends has a method of this name.
-    pub(crate) fn declares(&self, method: &str) -> bool {
-        self.methods.contains(method) || self.extends().is_some_and(|class| class.declares(method))
+    /// Whether it or a class with hooks that it extends has a method of this name and type.
+    pub(crate) fn declares(&self, method: &Member) -> bool {
+        self.has(&format!("{}{}", method.name, method.descriptor))
+    }
+
+    fn has(&self, method: &str) -> bool {
+        self.methods.contains(method) || self.extends().is_some_and(|class| class.has(method))
     }
 
     /// Whether it extends a class of the library other than `Object`.

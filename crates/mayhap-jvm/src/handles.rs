@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use crate::classes::{self, FoundField};
 use crate::hooks::{LOAD, STORE, UPDATE, WRITE, here, natives};
 use crate::jvm::{Jni, Ref};
-use crate::library::Kind;
+use crate::library::{self, Kind};
 use crate::objects::Here;
 use crate::pending::Pending;
 use crate::shadow::{self, FIELDS};
@@ -165,7 +165,14 @@ impl Here {
         self.branch();
         self.takes_over(block, address, real, mode == Mode::Atomic);
         match mode {
-            Mode::Atomic => (self.runtime.atomic_begin)(self.at(), address),
+            Mode::Atomic => {
+                (self.runtime.atomic_begin)(self.at(), address);
+                if library::applies(self.site.method()) {
+                    (self.runtime.atomic_end)(self.at(), address, LOAD, 0, real, real);
+                    self.branch();
+                    (self.runtime.atomic_begin)(self.at(), address);
+                }
+            }
             Mode::Read => (self.runtime.access)(self.site.pc, address, false, false),
             Mode::Write => (self.runtime.access)(self.site.pc + WRITE, address, true, false),
         }

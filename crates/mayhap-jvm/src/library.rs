@@ -2,7 +2,9 @@
 
 mod contents;
 
-pub(crate) use contents::{OnArgument, OnArray, is_entry, looks_deep, on_argument, on_array, only_reads, returns_view};
+pub(crate) use contents::{
+    OnArgument, OnArray, advances, applies, is_entry, looks_deep, on_argument, on_array, only_reads, returns_view,
+};
 
 use crate::class::pool::Member;
 
@@ -465,6 +467,10 @@ mod tests {
             (other_kind("java/io/PipedReader"), other_kind("java/util/Random")),
             (Kind::Anything, Kind::Ordered)
         );
+        let steps = |class, method, takes_nothing| advances(class, method, takes_nothing);
+        assert!(steps("java/util/Iterator", "next", true) && !steps("java/util/ListIterator", "nextIndex", true));
+        assert!(steps("java/nio/ByteBuffer", "get", true) && !steps("java/nio/ByteBuffer", "get", false));
+        assert!(!steps("java/util/BitSet", "nextSetBit", false));
         assert!(only_reads("size") && only_reads("floorKey") && !only_reads("add") && !only_reads("setLength"));
         assert_eq!(on_argument("java/util/Collections", "max", 0), Some(OnArgument::Reads));
         assert_eq!(on_argument("java/util/Collections", "unmodifiableList", 0), Some(OnArgument::Shows));

@@ -23,6 +23,9 @@ pub(crate) struct Behind {
     pub(crate) lock: Ref,
     /// The array that a list or a buffer shows.
     pub(crate) array: Ref,
+    /// What an atomic variable holds, and of which kind that is.
+    pub(crate) value: Ref,
+    pub(crate) value_kind: u8,
 }
 
 /// What is known of the class of an object.
@@ -149,13 +152,15 @@ impl Here {
         names.insert(0, name.to_owned());
         let of_library: Vec<&str> = names.iter().map(String::as_str).filter(|name| library::is_library(name)).collect();
         match library::kind_of(&of_library) {
+            // What the library has of it holds nothing and calls the program's own methods.
+            _ if is_own && of_library.first().is_some_and(|name| name.starts_with("java/util/Abstract")) => Kind::Own,
             Kind::Own if !is_own => library::other_kind(name),
             kind => kind,
         }
     }
 
     /// The names of the classes that a class extends, the nearest first.
-    fn superclasses(self, class: Ref) -> Vec<String> {
+    pub(crate) fn superclasses(self, class: Ref) -> Vec<String> {
         let mut names = Vec::new();
         let mut at = self.jni.superclass(class);
         while !at.is_null() {
@@ -254,7 +259,7 @@ impl Here {
 
     /// Makes blocks for the arrays in an array.
     pub(crate) fn elements(self, array: Ref, depth: u32) {
-        if array.is_null() || depth == 0 {
+        if array.is_null() || depth == 0 || !matches!(self.meta(array).elements, Some(b'L' | b'[')) {
             return;
         }
         if let Some(block) = self.block(array) {

@@ -18,6 +18,8 @@ pub(crate) struct Place {
     pub(crate) line: u16,
     /// A value that was read before may have decided how the thread came here.
     pub(crate) branched: bool,
+    /// It calls the method of a class that the own class extends, whatever the object's class has.
+    pub(crate) is_super: bool,
     /// It accesses a static field.
     pub(crate) is_constant: bool,
     pub(crate) what: What,

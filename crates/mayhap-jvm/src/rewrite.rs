@@ -40,7 +40,8 @@ pub(crate) fn library_class(file: &mut ClassFile<'_>, number: &mut Number<'_>) -
         let code = Code::read(contents, &file.pool)?;
         let method = format!("{}.{name}", simple(&file.name));
         let line = code.lines().first().map_or(0, |(_, line)| *line);
-        let site = number(Place { method, line, branched: true, is_constant: false, what: What::Plain });
+        let site =
+            number(Place { method, line, branched: true, is_super: false, is_constant: false, what: What::Plain });
         let mut emit = Emit { file, out: vec![op::ALOAD, entry.local] };
         emit.site(site)?;
         emit.call(entry.hook, "(Ljava/lang/Object;I)V")?;
@@ -106,6 +107,8 @@ struct Work<'a, 'b, 'n> {
     is_initialised: bool,
     /// The next place accesses a static field.
     is_static: bool,
+    /// The instruction calls a method of a class that the own class extends.
+    is_super: bool,
     max_locals: u16,
     locals: u16,
 }
@@ -147,6 +150,7 @@ fn method(file: &mut ClassFile<'_>, index: usize, contents: &[u8], number: &mut 
         fresh: Vec::new(),
         is_initialised: name != "<init>",
         is_static: false,
+        is_super: false,
         max_locals: code.max_locals,
         locals: code.max_locals,
     };
@@ -245,7 +249,8 @@ impl Work<'_, '_, '_> {
     fn place(&mut self, at: usize, what: What) -> u32 {
         let branched = std::mem::take(&mut self.branched);
         let is_constant = std::mem::take(&mut self.is_static);
-        let place = Place { method: self.name.clone(), line: self.line(at), branched, is_constant, what };
+        let (method, line, is_super) = (self.name.clone(), self.line(at), self.is_super);
+        let place = Place { method, line, branched, is_super, is_constant, what };
         (self.number)(place)
     }
 
@@ -311,6 +316,7 @@ impl Work<'_, '_, '_> {
 
     fn edit(&mut self, code: &[u8], at: usize) -> Option<Edit> {
         let opcode = code[at];
+        self.is_super = false;
         match opcode {
             op::GETFIELD | op::PUTFIELD | op::GETSTATIC | op::PUTSTATIC => self.field(code, at),
             op::IALOAD..=op::SALOAD => {

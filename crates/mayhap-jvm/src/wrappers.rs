@@ -18,6 +18,14 @@ const WRAPPERS: [&str; 4] = [
 const WRAPPED: [(&CStr, &CStr); 3] =
     [(c"c", c"Ljava/util/Collection;"), (c"m", c"Ljava/util/Map;"), (c"q", c"Ljava/util/Deque;")];
 
+/// Classes of atomic variables, and the kind and the type of what they hold.
+static ATOMICS: [(&CStr, u8, &CStr); 4] = [
+    (c"java/util/concurrent/atomic/AtomicInteger", b'I', c"I"),
+    (c"java/util/concurrent/atomic/AtomicBoolean", b'I', c"I"),
+    (c"java/util/concurrent/atomic/AtomicLong", b'J', c"J"),
+    (c"java/util/concurrent/atomic/AtomicReference", b'L', c"Ljava/lang/Object;"),
+];
+
 /// The most elements of an array behind a list or a buffer whose accesses are recorded.
 const MOST: i32 = 1024;
 
@@ -49,8 +57,8 @@ impl Here {
             }
             found
         };
-        let mut behind =
-            Behind { wrapped: core::ptr::null_mut(), lock: core::ptr::null_mut(), array: core::ptr::null_mut() };
+        let none = core::ptr::null_mut();
+        let mut behind = Behind { wrapped: none, lock: none, array: none, value: none, value_kind: 0 };
         if WRAPPERS.iter().any(|begin| name.starts_with(begin)) {
             let found = WRAPPED.into_iter().map(find).find(|field| !field.is_null());
             behind.wrapped = found.unwrap_or(core::ptr::null_mut());
@@ -58,8 +66,21 @@ impl Here {
             behind.lock = find((c"mutex", c"Ljava/lang/Object;"));
         } else if let Some(field) = array_field(name) {
             behind.array = find(field);
+        } else if let Some((atomic, kind, descriptor)) = self.atomic(class, name) {
+            // A class that extends it may have a field of this name, too.
+            let class = self.jni.find_class(atomic.as_ptr());
+            behind.value = self.jni.field_id(class, c"value".as_ptr(), descriptor.as_ptr());
+            behind.value_kind = *kind;
+            self.jni.delete_local(class);
+            self.jni.take_exception();
         }
         behind
+    }
+
+    /// The class of atomic variables that a class is or extends, and what those hold.
+    fn atomic(self, class: Ref, name: &str) -> Option<&'static (&'static CStr, u8, &'static CStr)> {
+        let names = [vec![name.to_owned()], self.superclasses(class)].concat();
+        ATOMICS.iter().find(|(atomic, ..)| names.iter().any(|name| name.as_bytes() == atomic.to_bytes()))
     }
 
     /// The collection that does what an object is asked for: the object itself, unless it is a wrapper.

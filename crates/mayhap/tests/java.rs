@@ -69,7 +69,7 @@ fn compiled() -> Option<tempfile::TempDir> {
     }
     let folder = tempfile::tempdir().unwrap();
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mayhap-jvm/tests/programs");
-    let names = ["Pairs.java", "Correct.java", "Unusual.java", "Behaviours.java", "Papers.java"];
+    let names = ["Pairs.java", "Correct.java", "Unusual.java", "Further.java", "Behaviours.java", "Papers.java"];
     for name in names {
         fs::copy(programs.join(name), folder.path().join(name)).unwrap();
     }
@@ -261,12 +261,14 @@ fn correct() -> Vec<String> {
 #[test]
 fn nothing_is_proven_of_correct_programs() {
     let Some(folder) = compiled() else { return };
-    let names = correct();
-    assert!(names.len() >= 90);
+    let further = methods(include_str!("../../mayhap-jvm/tests/programs/Further.java"), "");
+    let further = further.into_iter().filter(|name| name != "main").map(|name| vec!["Further".to_owned(), name]);
+    let names: Vec<Vec<String>> = correct().into_iter().map(|name| vec![name]).chain(further).collect();
+    assert!(names.len() >= 180, "{}", names.len());
     match rounds() {
         // All of them one after the other, in one machine.
         None => {
-            for (all, last) in [("CorrectAll", "Copies"), ("UnusualAll", "AtomicForms")] {
+            for (all, last) in [("CorrectAll", "Copies"), ("UnusualAll", "AtomicForms"), ("Further", "done")] {
                 let (wrong, said) = proven(folder.path(), &[all]);
                 assert!(wrong.is_empty(), "{wrong:?}");
                 assert!(said.contains(last), "{said}");
@@ -275,7 +277,7 @@ fn nothing_is_proven_of_correct_programs() {
         Some(rounds) => {
             for name in names {
                 for _ in 0..rounds {
-                    let (wrong, _) = proven(folder.path(), &[&name]);
+                    let (wrong, _) = proven(folder.path(), &name.iter().map(String::as_str).collect::<Vec<_>>());
                     assert!(wrong.is_empty(), "{wrong:?}");
                 }
             }

@@ -40,6 +40,7 @@ pub(crate) mod op {
     pub(crate) const GETFIELD: u8 = 0xb4;
     pub(crate) const PUTFIELD: u8 = 0xb5;
     pub(crate) const INVOKEVIRTUAL: u8 = 0xb6;
+    pub(crate) const INVOKESPECIAL: u8 = 0xb7;
     pub(crate) const INVOKESTATIC: u8 = 0xb8;
     pub(crate) const INVOKEINTERFACE: u8 = 0xb9;
     pub(crate) const INVOKEDYNAMIC: u8 = 0xba;

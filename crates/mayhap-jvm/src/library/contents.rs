@@ -61,6 +61,18 @@ pub(crate) fn only_reads(method: &str) -> bool {
     BEGINS.iter().any(|begin| method.starts_with(begin)) || NAMES.contains(&method)
 }
 
+/// Whether a method moves a position that the object has: what the next call of it returns depends on that.
+pub(crate) fn advances(class: &str, method: &str, takes_nothing: bool) -> bool {
+    let is_position = class.starts_with("java/nio/") && method.starts_with("get");
+    let is_step = (method.starts_with("next") || method.starts_with("previous")) && !method.ends_with("Index");
+    takes_nothing && (is_position || is_step) || method == "tryAdvance"
+}
+
+/// Whether a method of an atomic variable hands what that holds to a function of the program.
+pub(crate) fn applies(method: &str) -> bool {
+    ["updateAndGet", "getAndUpdate", "accumulateAndGet", "getAndAccumulate"].contains(&method)
+}
+
 /// Whether what a method returns shows what the object holds.
 pub(crate) fn returns_view(method: &str) -> bool {
     const BEGINS: [&str; 9] =

@@ -43,6 +43,7 @@ impl Work<'_, '_, '_> {
         if method.name == "<init>" {
             return self.construct(&method, at);
         }
+        self.is_super = opcode == op::INVOKESPECIAL && method.class != self.file.name;
         if library::names_field(&method) {
             return self.naming(method, at, is_static);
         }
@@ -141,13 +142,13 @@ impl Work<'_, '_, '_> {
         }
         let mut class = method.class.clone();
         if class == self.file.name {
-            if self.file.methods.iter().any(|own| own.name == method.name) {
+            if self.file.methods.iter().any(|own| own.name == method.name && own.descriptor == method.descriptor) {
                 return false;
             }
             class.clone_from(&self.file.superclass);
         }
         match classes::named(&class) {
-            Some(known) => !known.declares(&method.name) && known.extends_library(),
+            Some(known) => !known.declares(method) && known.extends_library(),
             None => class != "java/lang/Object",
         }
     }
