@@ -6,7 +6,7 @@
 
 use mayhap_wire::ring::TURN_WEIGHT;
 
-use crate::manifest::Made;
+use crate::outcome::Made;
 use crate::run::{IN_TURNS, then_at_random};
 use crate::{Attempt, Error, Outcome, Sampler, Strategy, Systematic, Tried, Turn};
 

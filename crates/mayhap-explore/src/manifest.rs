@@ -11,6 +11,7 @@ use mayhap_record::TurnStep;
 use serde::{Deserialize, Serialize};
 
 use crate::faults::Faults;
+pub use crate::outcome::Made;
 use crate::races::{enabled_before, races};
 use crate::sleep::{self, Child, Sleeping};
 use crate::steps_text;
@@ -87,19 +88,6 @@ pub struct Reversal {
     /// The run that does the same up to the first step, and then lets a thread go on that leads to the second one. None if such a thread sleeps there, or if none can go on
     /// there: then for each that can there is a run.
     pub run: Option<u32>,
-}
-
-/// A run that is to be part of a manifest.
-#[derive(Clone, Debug)]
-pub struct Made {
-    /// All of its steps.
-    pub steps: Vec<TurnStep>,
-    /// It ended with exit code 0.
-    pub success: bool,
-    /// What went wrong in it.
-    pub failed: Option<String>,
-    /// It was not made.
-    pub is_derived: bool,
 }
 
 /// What a thread's step chose, and the state that it led to.

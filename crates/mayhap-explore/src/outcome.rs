@@ -26,6 +26,19 @@ pub struct Outcome {
     pub races: Vec<UnorderedPair>,
 }
 
+/// A run that is to be part of a manifest.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// All of its steps.
+    pub steps: Vec<TurnStep>,
+    /// It ended with exit code 0.
+    pub success: bool,
+    /// What went wrong in it.
+    pub failed: Option<String>,
+    /// It was not made.
+    pub is_derived: bool,
+}
+
 impl Outcome {
     /// Of a run that was made in turns.
     pub fn in_turns(tried: &Tried) -> Result<Outcome, Error> {

@@ -12,8 +12,7 @@ use mayhap_record::{Operation, TurnStep};
 use mayhap_wire::ring::choice;
 
 use crate::dpor::Tree;
-use crate::manifest::Made;
-use crate::outcome::Outcome;
+use crate::outcome::{Made, Outcome};
 use crate::turns::Turn;
 
 /// The executions that are known, and the turns that lead to others.

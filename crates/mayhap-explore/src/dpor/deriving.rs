@@ -20,7 +20,7 @@ const MOST_IN_VAIN: usize = 1 << 17;
 
 /// What comes of an open order.
 enum Way {
-    Derived(Vec<TurnStep>, Races),
+    Derived(Vec<TurnStep>, Box<Races>),
     Made(Vec<Turn>),
 }
 
@@ -91,7 +91,7 @@ impl Tree {
             if open.choice.is_some() { None } else { self.views.derive(&turns, open.depth as usize + 1, &mut follow) };
         match known {
             Some(Known::Whole(steps)) => {
-                let found = races(&steps);
+                let found = Box::new(races(&steps));
                 let is_shown = found.races.iter().all(|race| self.shown.contains(&race.pair.in_code()));
                 if is_shown { Way::Derived(steps, found) } else { Way::Made(turns_of(&steps)) }
             }
