@@ -69,12 +69,12 @@ fn compiler(producer: &str) -> Compiler {
     let is_gcc = ["GNU C", "GNU C++"].iter().any(|name| {
         producer.strip_prefix(name).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == ' '))
     });
-    let level = options().filter(|option| option.starts_with("-O")).last().unwrap_or("-O0");
+    let level = options().rfind(|option| option.starts_with("-O")).unwrap_or("-O0");
     let is_low = matches!(level, "-O0" | "-O" | "-O1" | "-Og");
     let has = |option: &str| options().any(|other| other == option);
     let is_asked = has("-fcrossjumping") || has("-ftree-tail-merge");
-    let merges = is_asked || !is_low && !(has("-fno-crossjumping") && has("-fno-tree-tail-merge"));
-    if is_gcc && !merges { Compiler::Gcc } else { Compiler::Other }
+    let is_kept_from_it = has("-fno-crossjumping") && has("-fno-tree-tail-merge");
+    if is_gcc && !is_asked && (is_low || is_kept_from_it) { Compiler::Gcc } else { Compiler::Other }
 }
 
 impl Code {
