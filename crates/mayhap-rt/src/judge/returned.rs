@@ -3,9 +3,9 @@
 //!
 //! That place is known of threads that wait in a function which the program called. Where a thread stands elsewhere nothing is judged.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 
-use mayhap_wire::judgement::{STACK, Stack};
+use mayhap_wire::judgement::Stack;
 
 use super::Life;
 use crate::thread::Thread;

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use mayhap_wire::judgement::{STACK, Stack, memory};
+use mayhap_wire::judgement::{Stack, memory};
 
 use super::{Life, blocks};
 

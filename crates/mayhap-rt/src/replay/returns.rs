@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use mayhap_wire::judgement::{STACK, Stack};
+use mayhap_wire::judgement::Stack;
 
 use crate::thread::Thread;
 use crate::{calls, judge};
