@@ -116,7 +116,19 @@ fn panic(lines: &[impl AsRef<str>]) -> Option<String> {
     let first = lines.next()?;
     let is_more = |line: &&str| !line.is_empty() && !line.starts_with(ADVICE) && *line != "stack backtrace:";
     let more = lines.take_while(is_more).take(PANIC - 1);
-    Some(std::iter::once(first).chain(more).collect::<Vec<_>>().join(" "))
+    let first = without_number(first);
+    Some(std::iter::once(first.as_str()).chain(more).collect::<Vec<_>>().join(" "))
+}
+
+/// The first line of a panic without the kernel's number of the thread, which is another one in each run: `thread 'main' (4711) panicked at …`.
+fn without_number(line: &str) -> String {
+    let split = line.split_once("' (").and_then(|(thread, rest)| Some((thread, rest.split_once(") panicked at ")?)));
+    match split {
+        Some((thread, (number, rest))) if number.bytes().all(|b| b.is_ascii_digit()) => {
+            format!("{thread}' panicked at {rest}")
+        }
+        _ => line.to_string(),
+    }
 }
 
 /// What a run that failed said last: a panic, which a test's harness prints on standard output, or else what it said on standard error.
@@ -346,7 +358,7 @@ mod tests {
             "",
         );
         let line = telling_line(&now, Some(&before)).unwrap();
-        assert_eq!(line, "thread 't::a' (71) panicked at src/a.rs:3:5: too many");
+        assert_eq!(line, "thread 't::a' panicked at src/a.rs:3:5: too many");
         assert_eq!(place_of_panic(&line), Some(("src/a.rs", 3, 5)));
         assert_eq!(words_at_the_end(&now), Some(line));
         assert_eq!(place_of_panic("it panicked at noon"), None);

@@ -2,12 +2,12 @@
 
 use core::sync::atomic::Ordering;
 
-use libc::{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP, c_int, c_void, siginfo_t, ucontext_t};
+use libc::{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, c_int, c_void, siginfo_t, ucontext_t};
 use mayhap_wire::judgement::{Judgement, STACK, error, usage};
 
 use super::{Life, NULL_END, PLACE, blocks, is_active, judge, unmapped_life};
 use crate::real::real;
-use crate::tls;
+use crate::{sys, tls};
 
 mod libc_real {
     use super::*;
@@ -27,7 +27,7 @@ const ABOVE: usize = 16;
 
 /// Learns of signals that end the program, until the program has a handler for them itself.
 pub(super) fn watch() {
-    for signal in [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, ABORTS] {
+    for signal in [SIGSEGV, SIGBUS, SIGFPE, SIGILL, ABORTS] {
         // SAFETY: an action of zeros has no flags and an empty mask; the handler fits.
         unsafe {
             let mut action: libc::sigaction = core::mem::zeroed();
@@ -67,10 +67,14 @@ unsafe extern "C" fn ends(signal: c_int, info: *mut siginfo_t, context: *mut uco
     if code > 0 || signal == ABORTS && code == libc::SI_TKILL {
         note_end(signal, interrupted, pc);
     }
-    // SAFETY: the default action; a fault then comes again, and `abort` goes on.
+    // SAFETY: the default action. A fault then comes again; a signal that was sent is sent again, and comes when this handler has returned.
     unsafe {
         let action: libc::sigaction = core::mem::zeroed();
         libc_real::sigaction(signal, &raw const action, core::ptr::null_mut());
+        if code <= 0 {
+            let (process, thread) = (sys::process_id() as usize, sys::thread_id() as usize);
+            sys::call(libc::SYS_tgkill, [process, thread, signal as usize, 0, 0, 0]);
+        }
     }
 }
 
