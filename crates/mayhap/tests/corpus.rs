@@ -278,7 +278,7 @@ fn what_is_no_trace_by_its_kind_is_a_line_and_links_are_followed() {
     let corpus = Corpus::new();
     let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, corpus.at(name)).unwrap();
     fs::create_dir(corpus.at("odd")).unwrap();
-    link("gone.mhp", "odd/gone.mhp");
+    link("nowhere.mhp", "odd/gone.mhp");
     link("..", "odd/up");
     let pipe = Command::new("mkfifo").arg(corpus.at("odd/pipe.std")).status().unwrap();
     assert!(pipe.success());

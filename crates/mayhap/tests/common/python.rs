@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A Python that has a package: the one that is named, or that of `./test`.
-pub fn with(package: &str) -> Option<PathBuf> {
+pub(crate) fn with(package: &str) -> Option<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/ray/bin/python");
     let python = std::env::var_os("MAYHAP_PYTHON").map_or(own, PathBuf::from);
     let question = format!("import importlib.util as u; assert u.find_spec('{package}')");
