@@ -170,7 +170,8 @@ class Driver:
     """Passes tasks on to Ray, and answers back."""
 
     def __init__(self, opening):
-        # Settings of object stores are in it, and its size decides where the stack of a program begins. Ray adds to it.
+        # Settings of object stores are in it, and its size decides where the stack of a program begins. Ray adds to it, so this comes
+        # before the import.
         environment = dict(os.environ)
         import ray
 
@@ -264,8 +265,6 @@ def main():
     # What Ray prints is not an answer.
     answers, sys.stdout = sys.stdout, sys.stderr
     try:
-        import ray  # noqa: F401
-
         driver = Driver(opening)
         nodes = [node["Resources"] for node in driver.ray.nodes() if node["Alive"]]
         memory = [int(node.get("memory", 0)) for node in nodes]
