@@ -16,13 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CLOCK, DAY, SECONDS, STATUS, PIPE, PAIR, SYSTEM, LIMIT, PROCESS, POLLED, EVENTS, NAME, THREAD, FOLDER, TEXT, CASES };
+enum { CLOCK, DAY, STATUS, PIPE, PAIR, SYSTEM, LIMIT, PROCESS, POLLED, EVENTS, NAME, THREAD, FOLDER, TEXT, CASES };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int data[CASES], ends[2], pair[2], code, event, epoll;
 static struct timespec clock_time;
 static struct timeval day;
-static time_t seconds;
 static struct stat status;
 static struct utsname names;
 static struct rlimit limit;
@@ -39,7 +38,6 @@ static void publish(int i) {
     switch (i) {
     case CLOCK: clock_gettime(CLOCK_REALTIME, &clock_time); break;
     case DAY: gettimeofday(&day, NULL); break;
-    case SECONDS: time(&seconds); break;
     case STATUS: stat("/", &status); break;
     case PIPE: if (pipe(ends)) abort(); break;
     case PAIR: socketpair(AF_UNIX, SOCK_STREAM, 0, pair); break;
@@ -60,7 +58,6 @@ static int is_published(int i) {
     switch (i) {
     case CLOCK: return clock_time.tv_sec != 0;
     case DAY: return day.tv_sec != 0;
-    case SECONDS: return seconds != 0;
     case STATUS: return status.st_mode != 0;
     case PIPE: return ends[1] != 0;
     case PAIR: return pair[1] != 0;
@@ -87,7 +84,6 @@ static void await(int i) {
 static void *writer(void *none) {
     data[CLOCK] = 1, publish(CLOCK);
     data[DAY] = 1, publish(DAY);
-    data[SECONDS] = 1, publish(SECONDS);
     data[STATUS] = 1, publish(STATUS);
     data[PIPE] = 1, publish(PIPE);
     data[PAIR] = 1, publish(PAIR);
@@ -106,7 +102,6 @@ static void *writer(void *none) {
 static void *reader(void *none) {
     await(CLOCK), data[CLOCK]++;
     await(DAY), data[DAY]++;
-    await(SECONDS), data[SECONDS]++;
     await(STATUS), data[STATUS]++;
     await(PIPE), data[PIPE]++;
     await(PAIR), data[PAIR]++;
