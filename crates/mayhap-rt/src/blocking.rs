@@ -12,6 +12,8 @@ use libc::{c_int, c_uint, clockid_t, pid_t, rusage, siginfo_t, sigset_t, timespe
 use mayhap_wire::channel::doubt;
 use mayhap_wire::ring::Tag;
 
+use crate::channels::results::wrote_all;
+use crate::channels::{doubts, errno};
 use crate::hook::{self, Hook};
 use crate::real::real;
 use crate::ring;
@@ -65,7 +67,7 @@ blocking! {
 
 /// The same for functions that also wait for another process.
 macro_rules! waiting {
-    ($($name:ident => $inner:ident($($arg:ident: $type:ty),*) -> $ret:ty;)*) => {
+    ($($name:ident => $inner:ident($($arg:ident: $type:ty),*) -> $ret:ty $({ $place:ident })?;)*) => {
         mod libc_wait {
             use super::*;
             real! { $(fn $name($($arg: $type),*) -> $ret;)* }
@@ -79,6 +81,10 @@ macro_rules! waiting {
                 let result = unsafe { libc_wait::$name($($arg),*) };
                 if result != -1 {
                     waited(pc);
+                    $(wrote_all(pc, $place);)?
+                } else if errno() == libc::ECHILD {
+                    // Another thread has waited for it.
+                    doubts(pc);
                 }
                 result
             }
@@ -87,10 +93,10 @@ macro_rules! waiting {
 }
 
 waiting! {
-    wait => wait_for_any(s: *mut c_int) -> pid_t;
-    waitpid => wait_for_one(p: pid_t, s: *mut c_int, o: c_int) -> pid_t;
-    wait4 => wait_with_usage(p: pid_t, s: *mut c_int, o: c_int, u: *mut rusage) -> pid_t;
-    waitid => wait_for_event(k: libc::idtype_t, i: libc::id_t, s: *mut siginfo_t, o: c_int) -> c_int;
+    wait => wait_for_any(s: *mut c_int) -> pid_t { s };
+    waitpid => wait_for_one(p: pid_t, s: *mut c_int, o: c_int) -> pid_t { s };
+    wait4 => wait_with_usage(p: pid_t, s: *mut c_int, o: c_int, u: *mut rusage) -> pid_t { s };
+    waitid => wait_for_event(k: libc::idtype_t, i: libc::id_t, s: *mut siginfo_t, o: c_int) -> c_int { s };
     system => run_command(c: *const libc::c_char) -> c_int;
     pclose => close_command(f: *mut libc::FILE) -> c_int;
 }

@@ -12,6 +12,7 @@ use libc::{c_int, c_long, c_uint, c_void, clockid_t, pid_t, size_t, ssize_t, tim
 use mayhap_wire::ring::{Tag, source, state};
 
 use crate::channels::positions::{self, From};
+use crate::channels::results::{wrote, wrote_all};
 use crate::hook::{self, Hook};
 use crate::real::real;
 use crate::tls::{self, exports};
@@ -192,6 +193,7 @@ unsafe extern "C" fn now(place: *mut time_t) -> time_t {
     if let Some(place) = unsafe { place.as_mut() } {
         *place = seconds;
     }
+    wrote_all(pc, place);
     if answered.is_none() {
         keep(source::TIME, pc, seconds, core::ptr::null(), 0);
     }
@@ -203,7 +205,7 @@ unsafe extern "C" fn clock(which: clockid_t, place: *mut timespec) -> c_int {
     tell(state::READS_CLOCK);
     if ahead(which).is_none() || place.is_null() {
         // SAFETY: the caller's own arguments.
-        return ask(
+        let result = ask(
             source::CLOCK,
             state::READS_CLOCK,
             place.cast(),
@@ -211,6 +213,8 @@ unsafe extern "C" fn clock(which: clockid_t, place: *mut timespec) -> c_int {
             |r| r as c_int,
             || unsafe { libc_real::clock_gettime(which, place) },
         );
+        wrote_all(pc, place);
+        return result;
     }
     let mut answer = timespec { tv_sec: 0, tv_nsec: 0 };
     let mut answered = None;
@@ -222,6 +226,7 @@ unsafe extern "C" fn clock(which: clockid_t, place: *mut timespec) -> c_int {
     let time = timespec { tv_sec: nanoseconds / NANOSECONDS, tv_nsec: nanoseconds % NANOSECONDS };
     // SAFETY: the caller's own place.
     unsafe { *place = time };
+    wrote_all(pc, place);
     if answered.is_none() {
         keep(source::CLOCK, pc, 0, (&raw const time).cast(), size_of::<timespec>());
     }
@@ -244,6 +249,7 @@ unsafe extern "C" fn day(place: *mut timeval, zone: *mut c_void) -> c_int {
         answered = unsafe { replay::fed(source::DAY, (&raw mut answer).cast(), size_of::<timeval>()) };
         answered.map(|_| answer.tv_sec.saturating_mul(NANOSECONDS).saturating_add(answer.tv_usec * 1000))
     });
+    wrote_all(pc, place);
     *time = timeval { tv_sec: nanoseconds / NANOSECONDS, tv_usec: nanoseconds % NANOSECONDS / 1000 };
     if answered.is_none() {
         keep(source::DAY, pc, 0, core::ptr::from_ref(time).cast(), size_of::<timeval>());
@@ -256,7 +262,10 @@ unsafe extern "C" fn random_bytes(place: *mut c_void, bytes: size_t, flags: c_ui
         // SAFETY: the caller's own arguments.
         unsafe { libc_real::getrandom(place, bytes, flags) as i64 }
     };
-    ask(source::RANDOM, state::USES_RANDOM, place, bytes, |r| r, call) as ssize_t
+    let pc = tls::caller();
+    let result = ask(source::RANDOM, state::USES_RANDOM, place, bytes, |r| r, call) as ssize_t;
+    wrote(pc, place, result.max(0) as usize);
+    result
 }
 
 unsafe extern "C" fn entropy(place: *mut c_void, bytes: size_t) -> c_int {
@@ -264,7 +273,10 @@ unsafe extern "C" fn entropy(place: *mut c_void, bytes: size_t) -> c_int {
         // SAFETY: the caller's own arguments.
         unsafe { libc_real::getentropy(place, bytes) }
     };
-    ask(source::ENTROPY, state::USES_RANDOM, place, bytes, |r| r as c_int, call)
+    let pc = tls::caller();
+    let result = ask(source::ENTROPY, state::USES_RANDOM, place, bytes, |r| r as c_int, call);
+    wrote(pc, place, bytes);
+    result
 }
 
 unsafe extern "C" fn next_rand() -> c_int {

@@ -25,6 +25,7 @@ mod opening {
     use mayhap_wire::ring::Tag;
 
     use crate::channels::services;
+    use crate::channels::settings::{Setting, sets, settles};
     use crate::hook::{self, Hook};
     use crate::real::real;
     use crate::tls::{self, exports};
@@ -45,9 +46,11 @@ mod opening {
 
     unsafe extern "C-unwind" fn open(path: *const c_char, flags: c_int) -> *mut c_void {
         let pc = tls::caller();
+        let only_asks = flags & libc::RTLD_NOLOAD != 0;
         // Constructors of the library run in there, hooks and all.
         // SAFETY: the caller's own arguments.
-        let module = unsafe { libc_real::dlopen(path, flags) };
+        let module =
+            settles(Setting::Libraries, (!only_asks, only_asks), pc, || unsafe { libc_real::dlopen(path, flags) });
         if let Some(mut hook) = Hook::enter() {
             super::record_all(&mut hook);
             services::loaded(&hook, pc, module);
@@ -58,6 +61,7 @@ mod opening {
 
     unsafe extern "C-unwind" fn close(module: *mut c_void) -> c_int {
         let pc = tls::caller();
+        sets(Setting::Libraries, pc);
         values::forget();
         // SAFETY: the caller's own argument.
         let result = unsafe {

@@ -69,6 +69,8 @@ struct Shape {
     /// The arguments come as a list, in the argument after the format.
     listed: bool,
     buffer: usize,
+    /// Where the place of a new buffer is written.
+    pointer: usize,
     room: usize,
     /// The stream that it is printed to, or read from.
     stream: usize,
@@ -78,7 +80,7 @@ struct Shape {
 
 const NONE: usize = usize::MAX;
 const PRINTS: Shape =
-    Shape { text: NONE, format: 0, listed: false, buffer: NONE, room: NONE, stream: NONE, takes: false };
+    Shape { text: NONE, format: 0, listed: false, buffer: NONE, pointer: NONE, room: NONE, stream: NONE, takes: false };
 const SCANS: Shape = Shape { format: NONE, takes: true, ..PRINTS };
 
 /// Notes what a call reads and writes.
@@ -114,6 +116,9 @@ unsafe fn note_memory(hook: &Hook, shape: &Shape, registers: *const Registers, s
         let general = &(*registers).general;
         if let Some(&text) = general.get(shape.text) {
             read_text(hook, pc, text as *const c_char, usize::MAX);
+        }
+        if let Some(&pointer) = general.get(shape.pointer) {
+            hook.record(Tag::RangeWrite, pc, &[pointer, 8]);
         }
         let Some(&format) = general.get(shape.format) else { return };
         let format = format as *const c_char;
@@ -231,6 +236,8 @@ pass_on! {
     printf find_printf prints!(PRINTS);
     fprintf find_fprintf prints!(Shape { format: 1, stream: 0, ..PRINTS });
     dprintf find_dprintf prints!(Shape { format: 1, ..PRINTS });
+    asprintf find_asprintf prints!(Shape { format: 1, pointer: 0, ..PRINTS });
+    vasprintf find_vasprintf prints!(Shape { format: 1, listed: true, pointer: 0, ..PRINTS });
     vprintf find_vprintf prints!(Shape { listed: true, ..PRINTS });
     vfprintf find_vfprintf prints!(Shape { format: 1, listed: true, stream: 0, ..PRINTS });
     vdprintf find_vdprintf prints!(Shape { format: 1, listed: true, ..PRINTS });

@@ -8,11 +8,14 @@ use libc::{c_int, c_long};
 use crate::channels::connections::*;
 use crate::channels::doubts;
 use crate::channels::file_locks::{control, lock_file};
+use crate::channels::files::*;
 use crate::channels::queues::*;
 use crate::channels::readiness::*;
+use crate::channels::settings::*;
 use crate::channels::signals::{send_to_number, send_to_process};
 use crate::channels::transfers::*;
 use crate::rust::futex;
+use crate::thread_names::control_process;
 use crate::{blocking, sys, tls};
 
 /// The numbers below this one that the runtime looks at, a bit for each.
@@ -99,36 +102,111 @@ modelled! {
     SYS_fcntl => control -> c_int;
     SYS_kill => send_to_process -> c_int;
     SYS_tgkill => send_to_number -> c_int;
+    SYS_open => open_file -> c_int;
+    SYS_openat => open_at -> c_int;
+    SYS_creat => create -> c_int;
+    SYS_mkdir => make_folder -> c_int;
+    SYS_mkdirat => make_folder_at -> c_int;
+    SYS_symlink => make_link -> c_int;
+    SYS_link => add_name -> c_int;
+    SYS_linkat => add_name_at -> c_int;
+    SYS_unlink => remove_name -> c_int;
+    SYS_unlinkat => remove_name_at -> c_int;
+    SYS_rmdir => remove_folder -> c_int;
+    SYS_rename => change_name -> c_int;
+    SYS_renameat => change_name_at -> c_int;
+    SYS_renameat2 => change_name_with -> c_int;
+    SYS_access => find -> c_int;
+    SYS_stat => look -> c_int;
+    SYS_lstat => look_at_link -> c_int;
+    SYS_fstat => look_at_open -> c_int;
+    SYS_newfstatat => look_at -> c_int;
+    SYS_statx => look_closely -> c_int;
+    SYS_truncate => shorten -> c_int;
+    SYS_ftruncate => shorten_open -> c_int;
+    SYS_chmod => change_mode -> c_int;
+    SYS_fchmod => change_mode_of_open -> c_int;
+    SYS_fallocate => reserve -> c_int;
+    SYS_chdir => change_folder -> c_int;
+    SYS_fchdir => change_to_folder -> c_int;
+    SYS_setsockopt => set_option -> c_int;
+    SYS_getsockopt => option -> c_int;
+    SYS_prlimit64 => set_or_get_large_limit -> c_int;
+    SYS_prctl => control_process -> c_int;
 }
 
-/// A number that the crate `libc` does not have.
-const IO_PGETEVENTS: c_long = 333;
-
-/// Calls after which the thread may know what others did, in ways that are not modelled.
-const DOUBTED: &[c_long] = &[
-    libc::SYS_io_getevents,
-    IO_PGETEVENTS,
-    libc::SYS_io_uring_enter,
-    libc::SYS_preadv,
-    libc::SYS_preadv2,
-    libc::SYS_ppoll,
-    libc::SYS_pselect6,
-    libc::SYS_epoll_pwait,
-    libc::SYS_epoll_pwait2,
-    libc::SYS_rt_sigtimedwait,
-    libc::SYS_rt_sigsuspend,
-    libc::SYS_pause,
-    libc::SYS_wait4,
-    libc::SYS_waitid,
-    libc::SYS_futex_waitv,
-    libc::SYS_tkill,
+/// Calls that tell a thread nothing of what others have done, or that must go straight to the kernel. After all others that are not
+/// modelled the thread may know what others did.
+const PLAIN: &[c_long] = &[
+    libc::SYS_arch_prctl,
+    libc::SYS_bpf,
+    libc::SYS_brk,
+    libc::SYS_capget,
+    libc::SYS_clock_getres,
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_clone,
+    libc::SYS_clone3,
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+    libc::SYS_fork,
+    libc::SYS_get_mempolicy,
+    libc::SYS_get_robust_list,
+    libc::SYS_getcpu,
+    libc::SYS_getegid,
+    libc::SYS_geteuid,
+    libc::SYS_getgid,
+    libc::SYS_getpid,
+    libc::SYS_getppid,
+    libc::SYS_getrandom,
+    libc::SYS_gettid,
+    libc::SYS_gettimeofday,
+    libc::SYS_getuid,
+    libc::SYS_io_uring_register,
+    libc::SYS_io_uring_setup,
+    libc::SYS_madvise,
+    libc::SYS_mbind,
+    libc::SYS_membarrier,
+    libc::SYS_memfd_create,
+    libc::SYS_mlock,
+    libc::SYS_mmap,
+    libc::SYS_mprotect,
+    libc::SYS_mremap,
+    libc::SYS_munlock,
+    libc::SYS_munmap,
+    libc::SYS_nanosleep,
+    libc::SYS_perf_event_open,
+    libc::SYS_pidfd_open,
+    libc::SYS_pkey_alloc,
+    libc::SYS_pkey_mprotect,
+    libc::SYS_restart_syscall,
+    libc::SYS_rseq,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_yield,
+    libc::SYS_seccomp,
+    libc::SYS_set_mempolicy,
+    libc::SYS_set_robust_list,
+    libc::SYS_set_tid_address,
+    libc::SYS_sigaltstack,
+    libc::SYS_sysinfo,
+    libc::SYS_time,
+    libc::SYS_times,
+    libc::SYS_uname,
+    libc::SYS_userfaultfd,
+    libc::SYS_vfork,
 ];
 
+/// The calls that the runtime looks at.
 static LOOKED_AT: [u64; NUMBERS / 64] = {
-    let (mut bits, doubted) = (set(MODELLED), set(DOUBTED));
+    let (mut bits, plain, modelled) = ([!0; NUMBERS / 64], set(PLAIN), set(MODELLED));
     let mut at = 0;
     while at < bits.len() {
-        bits[at] |= doubted[at];
+        bits[at] = bits[at] & !plain[at] | modelled[at];
         at += 1;
     }
     bits[libc::SYS_futex as usize / 64] |= 1 << (libc::SYS_futex % 64);

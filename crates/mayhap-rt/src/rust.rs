@@ -361,6 +361,24 @@ fn unpark_futex(address: usize, op: c_int, most: usize) -> usize {
     }
 }
 
+/// The kernel is about to change the second word of a call that wakes, in one step.
+fn changes_word(pc: u64, address: u64, how: u32) {
+    let Some(hook) = Hook::enter_outermost() else { return };
+    // SAFETY: the caller's own word, unless the call fails.
+    let found = unsafe { (*(address as *const AtomicU32)).load(Ordering::Relaxed) };
+    let (operation, number) = (how >> 28, (how >> 12) & 0xfff);
+    let number = if operation & 8 != 0 { 1 << (number & 31) } else { number };
+    let written = match operation & 7 {
+        0 => number,
+        1 => found.wrapping_add(number),
+        2 => found | number,
+        3 => found & !number,
+        _ => found ^ number,
+    };
+    let word = atomic_word(AtomicKind::Update, order::SEQ_CST, 4);
+    hook.record(Tag::Atomic, pc, &[address, word, found.into(), written.into()]);
+}
+
 /// A futex call that the program makes itself.
 pub(crate) unsafe fn futex([a, op, c, d, e, f]: [usize; 6]) -> i64 {
     let waits = matches!(
@@ -392,10 +410,14 @@ pub(crate) unsafe fn futex([a, op, c, d, e, f]: [usize; 6]) -> i64 {
     if wakes {
         services::wakes(pc, a as u64);
     }
+    let changes = op as c_int & libc::FUTEX_CMD_MASK == libc::FUTEX_WAKE_OP;
+    if changes && e != 0 && e.is_multiple_of(4) {
+        changes_word(pc, e as u64, f as u32);
+    }
     let woken = if wakes { unpark_futex(a, op as c_int, c) } else { 0 };
     let result = match parked {
         Some(result) => result,
-        None if woken > 0 && woken >= c => woken as isize,
+        None if woken > 0 && woken >= c && !changes => woken as isize,
         // SAFETY: the caller's own arguments.
         None => unsafe { sys::call(libc::SYS_futex, [a, op, c, d, e, f]) },
     };

@@ -11,6 +11,9 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use libc::{c_int, sigaction as Action, siginfo_t, ucontext_t};
 
+use crate::channels::doubts;
+use crate::channels::results::wrote_all;
+use crate::channels::settings::{Setting, asks, sets};
 use crate::channels::signals as sent;
 use crate::inline_hooks::{self, Registers};
 use crate::real::real;
@@ -102,15 +105,18 @@ fn revealed(signal: c_int, handler: usize) -> usize {
 }
 
 unsafe extern "C-unwind" fn set_action(signal: c_int, action: *const Action, old: *mut Action) -> c_int {
+    let pc = tls::caller();
     // SAFETY: as the caller vouches, both are null or can be used.
     unsafe {
         let Some(action) = action.as_ref() else {
-            let result = libc_real::sigaction(signal, action, old);
+            let result = asks(Setting::Action(signal), pc, || libc_real::sigaction(signal, action, old));
             if let Some(old) = old.as_mut().filter(|_| result == 0) {
                 old.sa_sigaction = revealed(signal, old.sa_sigaction);
+                wrote_all(pc, old);
             }
             return result;
         };
+        sets(Setting::Action(signal), pc);
         set_restarts(signal, action.sa_flags & libc::SA_RESTART != 0);
         let mut before: Action = core::mem::zeroed();
         let mut result = 0;
@@ -121,18 +127,22 @@ unsafe extern "C-unwind" fn set_action(signal: c_int, action: *const Action, old
         });
         if let Some(old) = old.as_mut().filter(|_| result == 0) {
             *old = Action { sa_sigaction: handler, ..before };
+            wrote_all(pc, old);
+            asks(Setting::Action(signal), pc, || ());
         }
         result
     }
 }
 
 unsafe extern "C-unwind" fn set_handler(signal: c_int, handler: usize) -> usize {
+    sets(Setting::Action(signal), tls::caller());
     set_restarts(signal, true);
     // SAFETY: as the caller vouches.
     exchange(signal, handler, |handler| unsafe { libc_real::signal(signal, handler) })
 }
 
 unsafe extern "C-unwind" fn set_handler_once(signal: c_int, handler: usize) -> usize {
+    sets(Setting::Action(signal), tls::caller());
     set_restarts(signal, false);
     // SAFETY: as the caller vouches.
     exchange(signal, handler, |handler| unsafe { libc_real::__sysv_signal(signal, handler) })
@@ -173,6 +183,10 @@ unsafe extern "C-unwind" fn arrive(signal: c_int, info: *mut siginfo_t, context:
     unsafe { handler(signal, info, context) };
     thread.own.handlers.store(handlers, Ordering::Relaxed);
     protocol::handler_ends(words, thread.observed(), pointer, outside);
+    if matches!(signal, libc::SIGSEGV | libc::SIGBUS) {
+        // What the thread tries again may depend on what another one has mapped or allowed meanwhile.
+        doubts(handler as *const () as u64 + 1);
+    }
 }
 
 /// Signals that came while the thread was in a hook.

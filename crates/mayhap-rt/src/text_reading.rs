@@ -2,6 +2,7 @@
 //! environment. What they find may decide what the program does next, so it is recorded that they read.
 
 use libc::{c_char, c_int, c_ulong, size_t};
+use mayhap_wire::channel::doubt;
 use mayhap_wire::ring::{AtomicForm, AtomicKind, Tag, atomic_word, order};
 
 use crate::hook::Hook;
@@ -31,6 +32,10 @@ enum Does {
     Text(usize),
     /// Reads a text of wide characters.
     Wide(usize),
+    /// Reads a text of wide characters, but no more of them than another argument says.
+    WideUpTo(usize, usize),
+    /// Writes the second argument's text of wide characters to where the first one begins or, if it comes `after`, ends.
+    WideCopies { after: bool },
     /// Reads a text to the end of the number that it begins with, in the base that an argument says, or ten.
     Integer(usize, Option<usize>),
     /// Reads a text to the end of the floating-point number that it begins with.
@@ -57,6 +62,10 @@ enum Does {
     Environment,
     /// Changes the environment.
     ChangesEnvironment,
+    /// Replaces the six letters at the end of a text.
+    Template,
+    /// Reads memory in a way that is not modelled.
+    Unmodelled,
 }
 use Does::*;
 
@@ -118,7 +127,15 @@ unsafe fn note_one(hook: &Hook, pc: u64, does: Does, arguments: &[u64; 6]) {
                 range(Tag::RangeRead, text, until);
                 range(Tag::RangeRead, part, part_length);
             }
-            Wide(at) => range(Tag::RangeRead, arguments[at], wide_length(arguments[at])),
+            Wide(at) => range(Tag::RangeRead, arguments[at], wide_length(arguments[at], u64::MAX)),
+            WideUpTo(at, most) => {
+                range(Tag::RangeRead, arguments[at], wide_length(arguments[at], arguments[most].saturating_mul(4)));
+            }
+            WideCopies { after } => {
+                let [to, from, ..] = *arguments;
+                let skipped = if after { wide_length(to, u64::MAX) - 4 } else { 0 };
+                range(Tag::RangeWrite, to + skipped, wide_length(from, u64::MAX));
+            }
             Reads(at, bytes) => range(Tag::RangeRead, arguments[at], bytes),
             Writes(at, bytes) => range(Tag::RangeWrite, arguments[at], bytes),
             ReadsOf(at, count, bytes) => {
@@ -152,6 +169,11 @@ unsafe fn note_one(hook: &Hook, pc: u64, does: Does, arguments: &[u64; 6]) {
             }
             Environment => environment(hook, pc, AtomicKind::Load, order::ACQUIRE),
             ChangesEnvironment => environment(hook, pc, AtomicKind::Update, order::SEQ_CST),
+            Template => {
+                let bytes = length(arguments[0]);
+                range(Tag::RangeWrite, arguments[0] + bytes.saturating_sub(7), bytes.saturating_sub(1).min(6));
+            }
+            Unmodelled => hook.record(Tag::Doubt, pc, &[u64::from(doubt::DESCRIPTOR)]),
         }
     }
 }
@@ -195,17 +217,17 @@ unsafe fn compared(a: u64, b: u64, most: u64) -> u64 {
     (at + 1).min(most)
 }
 
-/// The bytes of a text of wide characters with the zero at its end.
+/// The bytes of a text of wide characters with the zero at its end, but at most so many.
 ///
 /// # Safety
-/// It is null, or such a text.
-unsafe fn wide_length(text: u64) -> u64 {
+/// It is null, or such a text, or as long.
+unsafe fn wide_length(text: u64, most: u64) -> u64 {
     let mut bytes = 0;
     // SAFETY: as the caller vouches.
-    while text != 0 && unsafe { ((text + bytes) as *const u32).read_unaligned() } != 0 {
+    while text != 0 && bytes < most && unsafe { ((text + bytes) as *const u32).read_unaligned() } != 0 {
         bytes += 4;
     }
-    if text == 0 { 0 } else { bytes + 4 }
+    if text == 0 { 0 } else { (bytes + 4).min(most) }
 }
 
 /// Threads that use the environment do so one after the other, as far as the C library knows.
@@ -279,10 +301,142 @@ pass_on! {
     wmemcpy find_wmemcpy does!(ReadsOf(1, 2, 4), WritesOf(0, 2, 4));
     wmemmove find_wmemmove does!(ReadsOf(1, 2, 4), WritesOf(0, 2, 4));
     wmemset find_wmemset does!(WritesOf(0, 2, 4));
+    wcscpy find_wcscpy does!(Wide(1), WideCopies { after: false });
+    wcpcpy find_wcpcpy does!(Wide(1), WideCopies { after: false });
+    wcscat find_wcscat does!(Wide(0), Wide(1), WideCopies { after: true });
+    wcsncpy find_wcsncpy does!(WideUpTo(1, 2), WritesOf(0, 2, 4));
+    wcpncpy find_wcpncpy does!(WideUpTo(1, 2), WritesOf(0, 2, 4));
+    wcsncmp find_wcsncmp does!(WideUpTo(0, 2), WideUpTo(1, 2));
+    wcscasecmp find_wcscasecmp does!(Wide(0), Wide(1));
+    wcsncasecmp find_wcsncasecmp does!(WideUpTo(0, 2), WideUpTo(1, 2));
+    wcsnlen find_wcsnlen does!(WideUpTo(0, 1));
+    wcschr find_wcschr does!(Wide(0));
+    wcschrnul find_wcschrnul does!(Wide(0));
+    wcsrchr find_wcsrchr does!(Wide(0));
+    wcsspn find_wcsspn does!(Wide(0), Wide(1));
+    wcscspn find_wcscspn does!(Wide(0), Wide(1));
+    wcspbrk find_wcspbrk does!(Wide(0), Wide(1));
+    wcscoll find_wcscoll does!(Wide(0), Wide(1));
+    wcsdup find_wcsdup does!(Wide(0));
+    wcstoll find_wcstoll does!(Wide(0), Writes(1, 8));
+    wcstoull find_wcstoull does!(Wide(0), Writes(1, 8));
+    wcstof find_wcstof does!(Wide(0), Writes(1, 8));
+    wcstold find_wcstold does!(Wide(0), Writes(1, 8));
+    wcstoimax find_wcstoimax does!(Wide(0), Writes(1, 8));
+    wcstoumax find_wcstoumax does!(Wide(0), Writes(1, 8));
+    wmempcpy find_wmempcpy does!(ReadsOf(1, 2, 4), WritesOf(0, 2, 4));
+    wcsftime find_wcsftime does!(Wide(2), Reads(3, TM));
+    swscanf find_swscanf does!(Wide(0), Wide(1));
+    vswscanf find_vswscanf does!(Wide(0), Wide(1));
+    strtol_l find_strtol_l does!(Integer(0, Some(2)), Writes(1, 8));
+    strtoul_l find_strtoul_l does!(Integer(0, Some(2)), Writes(1, 8));
+    strtoll_l find_strtoll_l does!(Integer(0, Some(2)), Writes(1, 8));
+    strtoull_l find_strtoull_l does!(Integer(0, Some(2)), Writes(1, 8));
+    strtod_l find_strtod_l does!(Float(0), Writes(1, 8));
+    strtof_l find_strtof_l does!(Float(0), Writes(1, 8));
+    strtold_l find_strtold_l does!(Float(0), Writes(1, 8));
+    strcasecmp_l find_strcasecmp_l does!(Compares(None));
+    strncasecmp_l find_strncasecmp_l does!(Compares(Some(2)));
+    strcoll_l find_strcoll_l does!(Text(0), Text(1));
+    strftime_l find_strftime_l does!(Text(2), Reads(3, TM));
+    strptime_l find_strptime_l does!(Text(0), Text(1));
+    strchrnul find_strchrnul does!(Text(0));
+    rawmemchr find_rawmemchr does!(Unmodelled);
+    memrchr find_memrchr does!(Unmodelled);
+    memccpy find_memccpy does!(Unmodelled);
+    strxfrm find_strxfrm does!(Text(1), Writes(0, 1), Unmodelled);
+    strfry find_strfry does!(Unmodelled);
+    swab find_swab does!(ReadsOf(0, 2, 1), WritesOf(1, 2, 1));
+    a64l find_a64l does!(Unmodelled);
+    basename find_basename does!(Text(0));
+    dirname find_dirname does!(Text(0), Unmodelled);
+    getopt find_getopt does!(Unmodelled);
+    getopt_long find_getopt_long does!(Unmodelled);
+    getsubopt find_getsubopt does!(Unmodelled);
+    argz_add find_argz_add does!(Unmodelled);
+    argz_append find_argz_append does!(Unmodelled);
+    argz_count find_argz_count does!(Unmodelled);
+    argz_next find_argz_next does!(Unmodelled);
+    argz_delete find_argz_delete does!(Unmodelled);
+    envz_add find_envz_add does!(Unmodelled);
+    envz_get find_envz_get does!(Unmodelled);
+    envz_entry find_envz_entry does!(Unmodelled);
+    envz_remove find_envz_remove does!(Unmodelled);
+    lsearch find_lsearch does!(Unmodelled);
+    insque find_insque does!(Unmodelled);
+    remque find_remque does!(Unmodelled);
+    iconv find_iconv does!(Unmodelled);
+    mblen find_mblen does!(Unmodelled);
+    mbrlen find_mbrlen does!(Unmodelled);
+    mbtowc find_mbtowc does!(Unmodelled);
+    mbrtowc find_mbrtowc does!(Unmodelled);
+    mbsinit find_mbsinit does!(Reads(0, 8));
+    mbstowcs find_mbstowcs does!(Text(1), Writes(0, 4), Unmodelled);
+    mbsrtowcs find_mbsrtowcs does!(Unmodelled);
+    wcstombs find_wcstombs does!(Wide(1), Writes(0, 1), Unmodelled);
+    wcsrtombs find_wcsrtombs does!(Unmodelled);
+    wcsxfrm find_wcsxfrm does!(Wide(1), Unmodelled);
+    wcstok find_wcstok does!(Unmodelled);
+    open_memstream find_open_memstream does!(Unmodelled);
+    regcomp find_regcomp does!(Text(1), Writes(0, 64));
+    asctime find_asctime does!(Reads(0, TM));
+    asctime_r find_asctime_r does!(Reads(0, TM), Writes(1, 26));
+    ctime find_ctime does!(Reads(0, 8));
+    ctime_r find_ctime_r does!(Reads(0, 8), Writes(1, 26));
+    gmtime find_gmtime does!(Reads(0, 8));
+    localtime find_localtime does!(Reads(0, 8));
+    uname find_uname does!(Writes(0, 390));
+    getrusage find_getrusage does!(Writes(1, 144));
+    gethostname find_gethostname does!(Writes(0, 1));
+    times find_times does!(Writes(0, 32));
+    sysinfo find_sysinfo does!(Writes(0, 112));
+    inet_ntop find_inet_ntop does!(Writes(2, 1));
+    mkstemp find_mkstemp does!(Text(0), Template);
+    mkostemp find_mkostemp does!(Text(0), Template);
+    mkdtemp find_mkdtemp does!(Text(0), Template);
+    swprintf find_swprintf does!(Wide(2), Writes(0, 4));
+    vswprintf find_vswprintf does!(Wide(2), Writes(0, 4));
+    getsockname find_getsockname does!(Writes(1, 2), Writes(2, 4));
+    getpeername find_getpeername does!(Writes(1, 2), Writes(2, 4));
+    sigemptyset find_sigemptyset does!(Writes(0, 8));
+    sigfillset find_sigfillset does!(Writes(0, 8));
+    sigaddset find_sigaddset does!(Reads(0, 8), Writes(0, 8));
+    sigdelset find_sigdelset does!(Reads(0, 8), Writes(0, 8));
+    sigismember find_sigismember does!(Reads(0, 8));
+    pthread_attr_getstacksize find_getstacksize does!(Unmodelled, Writes(1, 8));
+    pthread_attr_getdetachstate find_getdetachstate does!(Unmodelled, Writes(1, 4));
+    pthread_mutexattr_gettype find_gettype does!(Reads(0, 4), Writes(1, 4));
+    pthread_mutexattr_settype find_settype does!(Writes(0, 4));
     getenv find_getenv does!(Text(0), Environment);
     secure_getenv find_secure_getenv does!(Text(0), Environment);
     setenv find_setenv does!(Text(0), Text(1), ChangesEnvironment);
     unsetenv find_unsetenv does!(Text(0), ChangesEnvironment);
     putenv find_putenv does!(Text(0), ChangesEnvironment);
     clearenv find_clearenv does!(ChangesEnvironment);
+}
+
+// What GNU's C++ library does in its own object code.
+#[cfg(not(feature = "archive"))]
+pass_on! {
+    _ZSt11_Hash_bytesPKvmm find_hash does!(ReadsOf(0, 1, 1));
+    _ZNKSt10filesystem7__cxx114path11parent_pathEv find_cxx_parent does!(Unmodelled);
+    _ZNKSt10filesystem7__cxx114path12has_filenameEv find_cxx_has_name does!(Unmodelled);
+    _ZNKSt10filesystem7__cxx114path13has_root_nameEv find_cxx_has_root_name does!(Unmodelled);
+    _ZNKSt10filesystem7__cxx114path13has_root_pathEv find_cxx_has_root does!(Unmodelled);
+    _ZNKSt10filesystem7__cxx114path13relative_pathEv find_cxx_relative does!(Unmodelled);
+    _ZNKSt10filesystem7__cxx114path14root_directoryEv find_cxx_root_folder does!(Unmodelled);
+    _ZNKSt10filesystem7__cxx114path15has_parent_pathEv find_cxx_has_parent does!(Unmodelled);
+    _ZNKSt10filesystem7__cxx114path16lexically_normalEv find_cxx_normal does!(Unmodelled);
+    _ZNKSt10filesystem7__cxx114path17_M_find_extensionEv find_cxx_extension does!(Unmodelled);
+    _ZNKSt10filesystem7__cxx114path17has_relative_pathEv find_cxx_has_relative does!(Unmodelled);
+    _ZNKSt10filesystem7__cxx114path18has_root_directoryEv find_cxx_has_root_folder does!(Unmodelled);
+    _ZNKSt10filesystem7__cxx114path18lexically_relativeERKS1_ find_cxx_relative_to does!(Unmodelled);
+    _ZNKSt10filesystem7__cxx114path7compareERKS1_ find_cxx_compare does!(Unmodelled);
+    _ZNKSt10filesystem7__cxx114path7compareESt17basic_string_viewIcSt11char_traitsIcEE find_cxx_compare_text does!(Unmodelled);
+    _ZNKSt10filesystem7__cxx114path9root_nameEv find_cxx_root_name does!(Unmodelled);
+    _ZNKSt10filesystem7__cxx114path9root_pathEv find_cxx_root does!(Unmodelled);
+    _ZNKSt6localeeqERKS_ find_cxx_same_locale does!(Unmodelled);
+    _ZSt10from_charsPKcS0_RdSt12chars_format find_cxx_double does!(Unmodelled);
+    _ZSt10from_charsPKcS0_ReSt12chars_format find_cxx_long_double does!(Unmodelled);
+    _ZSt10from_charsPKcS0_RfSt12chars_format find_cxx_float does!(Unmodelled);
 }

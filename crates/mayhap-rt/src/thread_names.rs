@@ -8,10 +8,11 @@ use core::sync::atomic::Ordering;
 use libc::{c_char, c_int, c_ulong, pthread_t};
 use mayhap_wire::ring::Tag;
 
+use crate::channels::settings::{Setting, sets, settles};
 use crate::hook::{self, Hook};
 use crate::real::real;
 use crate::thread::Thread;
-use crate::tls::exports;
+use crate::tls::{self, exports};
 use crate::{replay, ring, threads};
 
 /// Words of a name: the kernel keeps 16 bytes, of which the last one is 0.
@@ -27,10 +28,11 @@ mod libc_real {
 
 exports! {
     pthread_setname_np => set_name;
-    prctl => control;
+    prctl => control_process;
 }
 
 unsafe extern "C" fn set_name(handle: pthread_t, name: *const c_char) -> c_int {
+    sets(Setting::Threads, tls::caller());
     // SAFETY: the caller's own arguments.
     let result = unsafe { libc_real::pthread_setname_np(handle, name) };
     if result == 0 {
@@ -40,9 +42,37 @@ unsafe extern "C" fn set_name(handle: pthread_t, name: *const c_char) -> c_int {
     result
 }
 
-unsafe extern "C" fn control(option: c_int, a: c_ulong, b: c_ulong, c: c_ulong, d: c_ulong) -> c_int {
+/// Options of `prctl` that only ask.
+const GETTERS: [c_int; 14] = [
+    libc::PR_GET_PDEATHSIG,
+    libc::PR_GET_DUMPABLE,
+    libc::PR_GET_KEEPCAPS,
+    libc::PR_GET_TIMING,
+    libc::PR_GET_NAME,
+    libc::PR_GET_SECCOMP,
+    libc::PR_CAPBSET_READ,
+    libc::PR_GET_TSC,
+    libc::PR_GET_SECUREBITS,
+    libc::PR_GET_TIMERSLACK,
+    libc::PR_GET_CHILD_SUBREAPER,
+    libc::PR_GET_NO_NEW_PRIVS,
+    libc::PR_GET_TID_ADDRESS,
+    libc::PR_GET_THP_DISABLE,
+];
+
+pub(crate) unsafe extern "C" fn control_process(
+    option: c_int,
+    a: c_ulong,
+    b: c_ulong,
+    c: c_ulong,
+    d: c_ulong,
+) -> c_int {
+    let what =
+        if matches!(option, libc::PR_SET_NAME | libc::PR_GET_NAME) { Setting::Threads } else { Setting::Process };
+    let only_asks = GETTERS.contains(&option);
     // SAFETY: the caller's own arguments; those that it did not pass are ignored for its option.
-    let result = unsafe { libc_real::prctl(option, a, b, c, d) };
+    let call = || unsafe { libc_real::prctl(option, a, b, c, d) };
+    let result = settles(what, (!only_asks, option != libc::PR_SET_NAME), tls::caller(), call);
     if result == 0 && option == libc::PR_SET_NAME {
         // SAFETY: the kernel has just read the name.
         note(unsafe { CStr::from_ptr(a as *const c_char) }, |hook| Some(hook.thread()));

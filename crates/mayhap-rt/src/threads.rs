@@ -9,6 +9,7 @@ use libc::{c_int, c_void, pthread_attr_t, pthread_t, timespec};
 use mayhap_wire::channel::{flag, orphan};
 use mayhap_wire::ring::{Tag, state};
 
+use crate::channels::results::wrote_all;
 use crate::hook::{self, Hook};
 use crate::inputs::Deadline;
 use crate::real::real;
@@ -271,6 +272,7 @@ unsafe extern "C-unwind" fn create(
         openmp::starts_thread(pc);
         pc
     });
+    wrote_all(pc, handle);
     let hook = Hook::enter_for(Tag::Fork, pc, 0).map(|(hook, _)| hook);
     let child = hook.as_ref().and_then(|_| new_record());
     let (Some(mut hook), Some(child)) = (hook, child) else {

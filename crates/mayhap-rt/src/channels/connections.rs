@@ -5,6 +5,8 @@ use mayhap_wire::channel::{self, key};
 use mayhap_wire::ring::Tag;
 
 use super::descriptors::{self, Descriptor, address_number, listener_key};
+use super::results::wrote;
+use super::settings::{self, Setting};
 use super::{Channel, Form, announce, errno, file_locks, lives, pairs, put, readiness};
 use crate::blocking::leave;
 use crate::hook::Hook;
@@ -84,14 +86,24 @@ fn made_pipe(ends: *const c_int) -> impl FnOnce(&Hook, u64, c_int) {
     }
 }
 
+/// A call that returned this has filled a pair of descriptors, unless it failed.
+fn wrote_pair(pc: u64, result: c_int, ends: *const c_int) -> c_int {
+    wrote(pc, ends, if result == 0 { 2 * size_of::<c_int>() } else { 0 });
+    result
+}
+
 pub(crate) unsafe extern "C-unwind" fn make_pipe(ends: *mut c_int) -> c_int {
+    let pc = tls::caller();
     // SAFETY: the caller's own arguments.
-    makes(|| unsafe { libc_::pipe(ends) }, made_pipe(ends))
+    let result = makes(|| unsafe { libc_::pipe(ends) }, made_pipe(ends));
+    wrote_pair(pc, result, ends)
 }
 
 pub(crate) unsafe extern "C-unwind" fn make_pipe_with(ends: *mut c_int, flags: c_int) -> c_int {
+    let pc = tls::caller();
     // SAFETY: the caller's own arguments.
-    makes(|| unsafe { libc_::pipe2(ends, flags) }, made_pipe(ends))
+    let result = makes(|| unsafe { libc_::pipe2(ends, flags) }, made_pipe(ends));
+    wrote_pair(pc, result, ends)
 }
 
 pub(crate) unsafe extern "C-unwind" fn make_pair(
@@ -100,7 +112,8 @@ pub(crate) unsafe extern "C-unwind" fn make_pair(
     protocol: c_int,
     ends: *mut c_int,
 ) -> c_int {
-    makes(
+    let pc = tls::caller();
+    let result = makes(
         // SAFETY: the caller's own arguments.
         || unsafe { libc_::socketpair(domain, kind, protocol, ends) },
         |hook, pc, _| {
@@ -115,7 +128,8 @@ pub(crate) unsafe extern "C-unwind" fn make_pair(
                 announce(hook, pc, key(channel::SOCKET, end, 0), channel::SOCKET);
             }
         },
-    )
+    );
+    wrote_pair(pc, result, ends)
 }
 
 pub(crate) unsafe extern "C-unwind" fn make_event(count: c_uint, flags: c_int) -> c_int {
@@ -217,6 +231,7 @@ pub(crate) unsafe extern "C-unwind" fn connect_to(s: c_int, a: *const sockaddr, 
     }
     put(&hook, pc, Channel { key: listener, form: Form::Messages }, 1);
     let result = hook.exposed(call);
+    settings::finds(&hook, Setting::Addresses, pc);
     let goes_on = result == 0 || errno() == libc::EINPROGRESS;
     if !goes_on {
         hook.record(Tag::SendEnd, pc, &[listener, 1, 0]);
@@ -279,8 +294,9 @@ pub(crate) unsafe extern "C-unwind" fn accept_with(s: c_int, a: *mut sockaddr, n
 }
 
 pub(crate) unsafe extern "C-unwind" fn bind_to(s: c_int, a: *const sockaddr, n: socklen_t) -> c_int {
+    let pc = tls::caller();
     // SAFETY: the caller's own arguments.
-    let result = unsafe { libc_::bind(s, a, n) };
+    let result = settings::settles(Setting::Addresses, (true, true), pc, || unsafe { libc_::bind(s, a, n) });
     if let Descriptor::Socket(inode) = Descriptor::of(s) {
         descriptors::forget(inode);
     }
@@ -288,6 +304,7 @@ pub(crate) unsafe extern "C-unwind" fn bind_to(s: c_int, a: *const sockaddr, n: 
 }
 
 pub(crate) unsafe extern "C-unwind" fn listen_at(s: c_int, n: c_int) -> c_int {
+    settings::sets(Setting::Addresses, tls::caller());
     makes(
         // SAFETY: the caller's own arguments.
         || unsafe { libc_::listen(s, n) },

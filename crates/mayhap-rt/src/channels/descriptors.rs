@@ -67,8 +67,28 @@ fn inode_number(status: &libc::stat) -> u64 {
     key(0, status.st_ino, status.st_dev)
 }
 
+/// The file system in which the kernel tells about processes.
+static PROCESSES: AtomicU64 = AtomicU64::new(0);
+
+/// What the kernel makes up about the processes is read there.
+pub(crate) fn is_made_up(fd: c_int) -> bool {
+    status(fd).is_some_and(|status| is_about_processes(&status))
+}
+
+fn is_about_processes(status: &libc::stat) -> bool {
+    status.st_dev == PROCESSES.load(Ordering::Relaxed)
+}
+
 /// Notes what the program was given when it was started.
 pub(crate) fn inherit() {
+    // SAFETY: plain data, which the kernel fills.
+    unsafe {
+        let mut status: libc::stat = core::mem::zeroed();
+        let arguments = [c"/proc".as_ptr() as usize, (&raw mut status) as usize, 0, 0, 0, 0];
+        if sys::call(libc::SYS_stat, arguments) == 0 {
+            PROCESSES.store(status.st_dev, Ordering::Relaxed);
+        }
+    }
     for status in (0..AT_START).filter_map(status) {
         if matches!(status.st_mode & libc::S_IFMT, libc::S_IFIFO | libc::S_IFSOCK) {
             INHERITED.entry(inode_number(&status));
@@ -114,7 +134,7 @@ impl Descriptor {
             libc::S_IFSOCK => Descriptor::Socket(status.st_ino),
             // Message queues are regular files of a file system of their own.
             kind @ (0 | libc::S_IFREG) => match numbered(fd, status.st_ino, kind == 0) {
-                Descriptor::Other if kind == 0 => Descriptor::Unmodelled,
+                Descriptor::Other if kind == 0 || is_about_processes(&status) => Descriptor::Unmodelled,
                 Descriptor::Other if fd > 2 => Descriptor::File(key(channel::FILE, status.st_ino, status.st_dev)),
                 known => known,
             },

@@ -10,6 +10,7 @@ use libc::{EAGAIN, EINTR, EWOULDBLOCK, FILE, c_int, off_t};
 use mayhap_wire::channel::{self, key};
 use mayhap_wire::ring::Tag;
 
+use super::settings::{self, Setting, asks, settles};
 use super::{connections, descriptors, errno, fails};
 use crate::blocking::leave;
 use crate::hook::Hook;
@@ -233,8 +234,18 @@ pub(crate) unsafe extern "C-unwind" fn control(f: c_int, c: c_int, a: usize) -> 
             let attempt = || unsafe { libc_::fcntl(f, libc::F_OFD_SETLK, a) };
             for_description(f, file_key(f, range), mode, attempt, (c == libc::F_OFD_SETLKW).then_some(call))
         }
-        _ => call(),
+        _ => match settings::of_command(c) {
+            (false, true) => asks_for_descriptor(f, call),
+            does => settles(Setting::Options, does, tls::caller(), call),
+        },
     }
+}
+
+/// A call that asks how a descriptor is set, and so whether there is one.
+fn asks_for_descriptor(f: c_int, call: impl FnOnce() -> c_int) -> c_int {
+    let pc = tls::caller();
+    let result = asks(Setting::Number(f), pc, call);
+    asks(Setting::Options, pc, || result)
 }
 
 fn stream_key(stream: *mut FILE) -> u64 {

@@ -1,26 +1,25 @@
 //! Files: threads also meet at what files hold and at their names. A file that can be made only once is a lock, and a thread may wait
 //! until another one has written a file, renamed it or removed it.
 //!
-//! Each file stands for a word of [`WORDS`] that counts its changes, and each name for another one. Who reads a file or looks a name up reads the
+//! Each file stands for a word ([`super::words`]) that counts its changes, and each name for another one. Who reads a file or looks a name up reads the
 //! word, who writes the file writes it, and who makes or removes a name updates it: atomic accesses, which order threads where one saw
 //! what the other had done. So threads that only write to one file are not ordered.
 //!
 //! A change is recorded before the call, since others can see it before the call returns. What was found is recorded after.
 
-use core::sync::atomic::{AtomicU64, Ordering};
-
 use libc::{FILE, c_char, c_int, c_uint, c_void, mode_t, off_t};
 use mayhap_wire::channel::{self, key};
-use mayhap_wire::ring::{AtomicKind, Tag, atomic_word, order};
+use mayhap_wire::ring::AtomicKind;
 
 use super::descriptors::{self, Descriptor};
 use super::lives;
-use super::pairs::{self, Table};
-use crate::file_words::{CONTENTS, FOLDERS, NAMES, PARTS, POSITIONS, WORDS};
+use super::pairs;
+use super::results::{self, wrote};
+use super::words::Word;
 use crate::hook::Hook;
 use crate::real::real;
 use crate::tls::{self, exports};
-use crate::{replay, sys};
+use crate::{sys, threads};
 
 mod libc_real {
     use super::*;
@@ -54,6 +53,15 @@ mod libc_real {
         fn posix_openpt(f: c_int) -> c_int;
         fn chmod(p: *const c_char, m: mode_t) -> c_int;
         fn fchmod(f: c_int, m: mode_t) -> c_int;
+        fn fchmodat(d: c_int, p: *const c_char, m: mode_t, f: c_int) -> c_int;
+        fn chown(p: *const c_char, u: c_uint, g: c_uint) -> c_int;
+        fn fchown(f: c_int, u: c_uint, g: c_uint) -> c_int;
+        fn utime(p: *const c_char, t: *const c_void) -> c_int;
+        fn utimes(p: *const c_char, t: *const c_void) -> c_int;
+        fn utimensat(d: c_int, p: *const c_char, t: *const c_void, f: c_int) -> c_int;
+        fn futimens(f: c_int, t: *const c_void) -> c_int;
+        fn futimes(f: c_int, t: *const c_void) -> c_int;
+        fn readdir(d: *mut c_void) -> *mut c_void;
         fn copy_file_range(i: c_int, p: *mut i64, o: c_int, q: *mut i64, n: usize, f: c_uint) -> isize;
         fn fallocate(f: c_int, m: c_int, o: off_t, n: off_t) -> c_int;
         fn posix_fallocate(f: c_int, o: off_t, n: off_t) -> c_int;
@@ -101,106 +109,21 @@ exports! {
     posix_openpt => open_terminal;
     chmod => change_mode;
     fchmod => change_mode_of_open;
+    fchmodat => change_mode_at;
+    chown => change_owner;
+    fchown => change_owner_of_open;
+    utime => change_time;
+    utimes => change_times;
+    utimensat => change_times_at;
+    futimens => change_times_of_open;
+    futimes => change_both_times_of_open;
+    readdir => next_in_list;
+    readdir64 => next_in_list;
     copy_file_range => copy_part;
     fallocate => reserve;
     fallocate64 => reserve;
     posix_fallocate => reserve_simply;
     posix_fallocate64 => reserve_simply;
-}
-
-/// The word of each file, by its key.
-static NUMBERS: Table<2> = Table::new();
-static NEXT: AtomicU64 = AtomicU64::new(0);
-/// The word of each position, by the key of what it is a position in.
-static POSITIONS_OF: Table<2> = Table::new();
-static NEXT_POSITION: AtomicU64 = AtomicU64::new(0);
-/// The order of all accesses to the words, as compilers number it.
-const STRONGEST: u8 = 5;
-
-/// The word of something that threads meet at in the file system.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Word(usize);
-
-impl Word {
-    fn parts(self) -> &'static [AtomicU64] {
-        &WORDS[self.0 * PARTS..(self.0 + 1) * PARTS]
-    }
-
-    fn address(self) -> u64 {
-        self.parts().as_ptr() as u64
-    }
-
-    /// The word of a path's last part, which names the same file from every folder.
-    unsafe fn of_name(path: *const c_char) -> Word {
-        let (mut sum, mut last) = (0u64, 0u64);
-        if !path.is_null() {
-            // SAFETY: the caller vouches that a zero ends the path.
-            for byte in (0..).map(|at| unsafe { *path.add(at) } as u8).take_while(|byte| *byte != 0) {
-                if byte == b'/' {
-                    (last, sum) = (if sum == 0 { last } else { sum }, 0);
-                } else {
-                    sum = key(0, sum, byte.into());
-                }
-            }
-        }
-        Word(1 + (if sum == 0 { last } else { sum }) as usize % NAMES)
-    }
-
-    /// The word of what a file holds.
-    fn of_file(file: u64) -> Word {
-        let number = &NUMBERS.entry(file)[1];
-        if number.load(Ordering::Relaxed) == 0 {
-            number.store(1 + NEXT.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
-        }
-        Word(1 + NAMES + number.load(Ordering::Relaxed) as usize % CONTENTS)
-    }
-
-    /// The word of what is taken next from something that has this key.
-    pub(super) fn of_position(key: u64) -> Word {
-        let number = &POSITIONS_OF.entry(key)[1];
-        if number.load(Ordering::Relaxed) == 0 {
-            number.store(1 + NEXT_POSITION.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
-        }
-        Word(1 + NAMES + CONTENTS + number.load(Ordering::Relaxed) as usize % POSITIONS)
-    }
-
-    pub(super) fn record(self, hook: &Hook, pc: u64, kind: AtomicKind) {
-        self.operate(hook, pc, kind, STRONGEST);
-        hook.sync_point();
-    }
-
-    /// Records an operation of this memory order: a load of all parts, a store to the thread's own part, or an update of the first part.
-    pub(super) fn operate(self, hook: &Hook, pc: u64, kind: AtomicKind, order: u8) {
-        let at = if kind == AtomicKind::Store {
-            hook.thread().identity.owner.load(Ordering::Relaxed) as usize % PARTS
-        } else {
-            0
-        };
-        let part = &self.parts()[at];
-        let found = match kind {
-            AtomicKind::Load => self.parts().iter().map(|part| part.load(Ordering::Relaxed)).sum(),
-            _ => part.load(Ordering::Relaxed),
-        };
-        let (written, size) = if kind == AtomicKind::Load { (found, PARTS * 8) } else { (found + 1, 8) };
-        if kind != AtomicKind::Load {
-            part.store(written, Ordering::Relaxed);
-        }
-        let place = core::ptr::from_ref(part) as u64;
-        hook.record(Tag::Atomic, pc, &[place, atomic_word(kind, order, size as u8), found, written]);
-    }
-
-    /// Records that what was counted before does not matter any more.
-    pub(super) fn replace(self, hook: &Hook, pc: u64) {
-        for part in self.parts() {
-            part.fetch_add(1, Ordering::Relaxed);
-        }
-        let word = atomic_word(AtomicKind::Store, order::RELEASE, (PARTS * 8) as u8);
-        hook.record(Tag::Atomic, pc, &[self.address(), word, 0, 0]);
-    }
-
-    fn hold_back(self, hook: &Hook, pc: u64) {
-        replay::hold_back(hook.token(), hook.thread(), Tag::Atomic as u8, pc, self.address());
-    }
 }
 
 /// An ordinary file: what the kernel knows it by.
@@ -245,6 +168,8 @@ pub(super) fn of_stream(stream: *mut FILE) -> Option<u64> {
 enum Name {
     /// Looks for it.
     Finds,
+    /// Looks for it, and gives its file another name.
+    Links,
     /// Makes it if there is none.
     Makes,
     /// Removes it, or has it mean something else.
@@ -257,6 +182,16 @@ unsafe fn exists(folder: c_int, path: *const c_char) -> bool {
     unsafe { sys::call(libc::SYS_faccessat, [folder as usize, path as usize, libc::F_OK as usize, 0, 0, 0]) == 0 }
 }
 
+/// Device, inode and type of what a path below a folder names.
+unsafe fn status_at(folder: c_int, path: *const c_char) -> Option<libc::stat> {
+    // SAFETY: the caller vouches for the path; plain data that the kernel fills.
+    unsafe {
+        let mut status: libc::stat = core::mem::zeroed();
+        let arguments = [folder as usize, path as usize, (&raw mut status) as usize, 0, 0, 0];
+        (sys::call(libc::SYS_newfstatat, arguments) == 0).then_some(status)
+    }
+}
+
 /// A call that looks for names, makes or changes them; `failed` says of its result whether it did not.
 unsafe fn named<const N: usize, R: Copy>(
     names: [(c_int, *const c_char, Name); N],
@@ -267,12 +202,19 @@ unsafe fn named<const N: usize, R: Copy>(
     let Some(mut hook) = Hook::enter_outermost() else { return call() };
     // SAFETY: the caller vouches for the paths.
     let words = names.map(|(folder, path, name)| unsafe {
+        results::read_text(&hook, pc, path);
         let changes = name == Name::Changes || name == Name::Makes && !exists(folder, path);
+        if matches!(name, Name::Changes | Name::Links)
+            && let Some(file) = status_at(folder, path).as_ref().and_then(file_of)
+        {
+            // How many names it has is part of what can be asked about a file.
+            Word::of_file(file).record(&hook, pc, AtomicKind::Store);
+        }
         (Word::of_name(path), changes)
     });
     for (word, _) in words.iter().filter(|(_, changes)| *changes) {
         word.record(&hook, pc, AtomicKind::Update);
-        Word(FOLDERS).record(&hook, pc, AtomicKind::Store);
+        Word::of_folders().record(&hook, pc, AtomicKind::Store);
     }
     if let Some((word, _)) = words.iter().find(|(_, changes)| !changes) {
         word.hold_back(&hook, pc);
@@ -329,17 +271,17 @@ unsafe fn opening(folder: c_int, path: *const c_char, flags: c_int, call: impl F
     lives::begins(fd, pc)
 }
 
-unsafe extern "C-unwind" fn open_file(p: *const c_char, f: c_int, m: mode_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn open_file(p: *const c_char, f: c_int, m: mode_t) -> c_int {
     // SAFETY: the caller's own arguments; the mode is looked at only where there is one.
     unsafe { opening(libc::AT_FDCWD, p, f, || libc_::open(p, f, m)) }
 }
 
-unsafe extern "C-unwind" fn open_at(d: c_int, p: *const c_char, f: c_int, m: mode_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn open_at(d: c_int, p: *const c_char, f: c_int, m: mode_t) -> c_int {
     // SAFETY: as above.
     unsafe { opening(d, p, f, || libc_::openat(d, p, f, m)) }
 }
 
-unsafe extern "C-unwind" fn create(p: *const c_char, m: mode_t) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn create(p: *const c_char, m: mode_t) -> c_int {
     // SAFETY: the caller's own arguments.
     unsafe { opening(libc::AT_FDCWD, p, libc::O_CREAT | libc::O_TRUNC, || libc_::creat(p, m)) }
 }
@@ -371,17 +313,36 @@ unsafe extern "C-unwind" fn list(p: *const c_char) -> *mut c_void {
     let pc = tls::caller();
     // SAFETY: the caller's own path.
     let folder = unsafe { named([(libc::AT_FDCWD, p, Name::Finds)], || libc_::opendir(p), |folder| folder.is_null()) };
-    if let Some(hook) = Hook::enter_outermost() {
-        Word(FOLDERS).record(&hook, pc, AtomicKind::Load);
-    }
+    lists(folder, pc);
     folder
+}
+
+/// The thread looks at what is in a folder.
+fn lists(folder: *mut c_void, pc: u64) {
+    if let Some(hook) = Hook::enter_outermost() {
+        Word::of_folders().record(&hook, pc, AtomicKind::Load);
+    }
+    // SAFETY: the caller's own folder, if there is one.
+    if !folder.is_null() && descriptors::is_made_up(unsafe { libc::dirfd(folder.cast()) }) {
+        super::doubts(pc);
+    }
+}
+
+unsafe extern "C-unwind" fn next_in_list(d: *mut c_void) -> *mut c_void {
+    let pc = tls::caller();
+    // SAFETY: the caller's own argument.
+    let next = unsafe { libc_::readdir(d) };
+    if threads::were_others() {
+        lists(d, pc);
+    }
+    next
 }
 
 /// Calls that have one name, or two.
 macro_rules! names {
     ($($inner:ident $real:ident($($arg:ident: $type:ty),*) [$($folder:expr, $path:ident, $name:ident);*];)*) => {
         $(
-            unsafe extern "C-unwind" fn $inner($($arg: $type),*) -> c_int {
+            pub(crate) unsafe extern "C-unwind" fn $inner($($arg: $type),*) -> c_int {
                 // SAFETY: the caller's own arguments.
                 unsafe { named([$(($folder, $path, Name::$name)),*], || libc_::$real($($arg),*), |result| result < 0) }
             }
@@ -393,8 +354,8 @@ names! {
     make_folder mkdir(p: *const c_char, m: mode_t) [libc::AT_FDCWD, p, Makes];
     make_folder_at mkdirat(d: c_int, p: *const c_char, m: mode_t) [d, p, Makes];
     make_link symlink(o: *const c_char, p: *const c_char) [libc::AT_FDCWD, p, Makes];
-    add_name link(o: *const c_char, p: *const c_char) [libc::AT_FDCWD, o, Finds; libc::AT_FDCWD, p, Makes];
-    add_name_at linkat(d: c_int, o: *const c_char, e: c_int, p: *const c_char, f: c_int) [d, o, Finds; e, p, Makes];
+    add_name link(o: *const c_char, p: *const c_char) [libc::AT_FDCWD, o, Links; libc::AT_FDCWD, p, Makes];
+    add_name_at linkat(d: c_int, o: *const c_char, e: c_int, p: *const c_char, f: c_int) [d, o, Links; e, p, Makes];
     remove_name unlink(p: *const c_char) [libc::AT_FDCWD, p, Changes];
     remove_name_at unlinkat(d: c_int, p: *const c_char, f: c_int) [d, p, Changes];
     remove_any remove(p: *const c_char) [libc::AT_FDCWD, p, Changes];
@@ -412,6 +373,7 @@ unsafe fn looked(result: c_int, status: *const libc::stat) -> c_int {
     let pc = tls::caller();
     // SAFETY: a call that succeeded has filled it.
     let file = if result == 0 { file_of(unsafe { &*status }) } else { None };
+    wrote(pc, status, if result == 0 { size_of::<libc::stat>() } else { 0 });
     if let Some(file) = file
         && let Some(hook) = Hook::enter_outermost()
     {
@@ -420,27 +382,27 @@ unsafe fn looked(result: c_int, status: *const libc::stat) -> c_int {
     result
 }
 
-unsafe extern "C-unwind" fn look(p: *const c_char, s: *mut libc::stat) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn look(p: *const c_char, s: *mut libc::stat) -> c_int {
     // SAFETY: the caller's own arguments.
     unsafe { looked(one(libc::AT_FDCWD, p, Name::Finds, || libc_::stat(p, s)), s) }
 }
 
-unsafe extern "C-unwind" fn look_at_link(p: *const c_char, s: *mut libc::stat) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn look_at_link(p: *const c_char, s: *mut libc::stat) -> c_int {
     // SAFETY: the caller's own arguments.
     unsafe { looked(one(libc::AT_FDCWD, p, Name::Finds, || libc_::lstat(p, s)), s) }
 }
 
-unsafe extern "C-unwind" fn look_at_open(f: c_int, s: *mut libc::stat) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn look_at_open(f: c_int, s: *mut libc::stat) -> c_int {
     // SAFETY: the caller's own arguments.
     unsafe { looked(libc_::fstat(f, s), s) }
 }
 
-unsafe extern "C-unwind" fn look_at(d: c_int, p: *const c_char, s: *mut libc::stat, f: c_int) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn look_at(d: c_int, p: *const c_char, s: *mut libc::stat, f: c_int) -> c_int {
     // SAFETY: the caller's own arguments.
     unsafe { looked(one(d, p, Name::Finds, || libc_::fstatat(d, p, s, f)), s) }
 }
 
-unsafe extern "C-unwind" fn look_closely(
+pub(crate) unsafe extern "C-unwind" fn look_closely(
     d: c_int,
     p: *const c_char,
     f: c_int,
@@ -464,13 +426,15 @@ unsafe extern "C-unwind" fn look_closely(
 
 /// A file is about to be changed that a path names.
 unsafe fn changes_named(p: *const c_char) {
+    // SAFETY: the caller's own path.
+    unsafe { changes_at(libc::AT_FDCWD, p) }
+}
+
+/// A file is about to be changed that a path below a folder names.
+unsafe fn changes_at(d: c_int, p: *const c_char) {
     let pc = tls::caller();
-    // SAFETY: the caller's own path; plain data that the kernel fills.
-    let status = unsafe {
-        let mut status: libc::stat = core::mem::zeroed();
-        let arguments = [p as usize, (&raw mut status) as usize, 0, 0, 0, 0];
-        (sys::call(libc::SYS_stat, arguments) == 0).then_some(status)
-    };
+    // SAFETY: the caller's own path.
+    let status = unsafe { status_at(d, p) };
     if let Some(file) = status.as_ref().and_then(file_of)
         && let Some(hook) = Hook::enter_outermost()
     {
@@ -490,13 +454,13 @@ fn changes_open(f: c_int) {
 
 /// Calls that change a file, which is found as `found` says.
 macro_rules! changing {
-    ($($inner:ident $real:ident($($arg:ident: $type:ty),*) $found:ident($which:ident);)*) => {
+    ($($inner:ident $real:ident($($arg:ident: $type:ty),*) $found:ident($($which:ident),+);)*) => {
         $(
-            unsafe extern "C-unwind" fn $inner($($arg: $type),*) -> c_int {
+            pub(crate) unsafe extern "C-unwind" fn $inner($($arg: $type),*) -> c_int {
                 // SAFETY: the caller's own arguments.
                 #[allow(unused_unsafe, reason = "an open file is found without")]
                 unsafe {
-                    $found($which);
+                    $found($($which),+);
                     libc_::$real($($arg),*)
                 }
             }
@@ -509,6 +473,14 @@ changing! {
     shorten_open ftruncate(f: c_int, n: off_t) changes_open(f);
     change_mode chmod(p: *const c_char, m: mode_t) changes_named(p);
     change_mode_of_open fchmod(f: c_int, m: mode_t) changes_open(f);
+    change_mode_at fchmodat(d: c_int, p: *const c_char, m: mode_t, f: c_int) changes_at(d, p);
+    change_owner chown(p: *const c_char, u: c_uint, g: c_uint) changes_named(p);
+    change_owner_of_open fchown(f: c_int, u: c_uint, g: c_uint) changes_open(f);
+    change_time utime(p: *const c_char, t: *const c_void) changes_named(p);
+    change_times utimes(p: *const c_char, t: *const c_void) changes_named(p);
+    change_times_at utimensat(d: c_int, p: *const c_char, t: *const c_void, f: c_int) changes_at(d, p);
+    change_times_of_open futimens(f: c_int, t: *const c_void) changes_open(f);
+    change_both_times_of_open futimes(f: c_int, t: *const c_void) changes_open(f);
     reserve fallocate(f: c_int, m: c_int, o: off_t, n: off_t) changes_open(f);
     reserve_simply posix_fallocate(f: c_int, o: off_t, n: off_t) changes_open(f);
 }

@@ -9,6 +9,7 @@ use mayhap_wire::channel::{self, key};
 use mayhap_wire::ring::Tag;
 
 use super::descriptors;
+use super::settings::{Setting, sets_in};
 use crate::blocking::leave;
 use crate::hook::Hook;
 use crate::real::real;
@@ -72,6 +73,9 @@ pub(super) fn ends(fd: c_int, pc: u64) {
 /// [`ends`] within a hook.
 pub(super) fn ends_in(hook: &Hook, fd: c_int, pc: u64) {
     // Closing what is not there ends nothing. A replay may have come here after another thread has closed it.
+    if fd >= 0 {
+        sets_in(hook, Setting::Number(fd), pc);
+    }
     if fd >= 0 && threads::were_others() && (judge::is_descriptor(fd) || judge::is_active()) {
         hook.record(Tag::Close, pc, &[object(fd), fd as u64]);
     }
@@ -88,6 +92,7 @@ pub(super) fn begins(fd: c_int, pc: u64) -> c_int {
 /// [`begins`] within a hook.
 pub(super) fn begins_in(hook: &Hook, fd: c_int, pc: u64) {
     if fd >= 0 {
+        sets_in(hook, Setting::Number(fd), pc);
         hook.record(Tag::Open, pc, &[object(fd), fd as u64]);
     }
 }

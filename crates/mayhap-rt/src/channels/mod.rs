@@ -19,11 +19,14 @@ mod pairs;
 pub(crate) mod positions;
 pub(crate) mod queues;
 pub(crate) mod readiness;
+pub(crate) mod results;
 pub(crate) mod services;
+pub(crate) mod settings;
 pub(crate) mod signals;
 pub(crate) mod streams;
 pub(crate) mod transfers;
 mod unmodelled;
+mod words;
 
 use core::sync::atomic::{AtomicBool, Ordering};
 

@@ -9,8 +9,9 @@ use mayhap_wire::channel::key;
 use mayhap_wire::ring::{AtomicKind, order};
 
 use super::descriptors::{self, Descriptor};
-use super::files::{self, Word};
+use super::files;
 use super::lives;
+use super::words::Word;
 use crate::hook::Hook;
 use crate::real::real;
 use crate::threads;
@@ -106,6 +107,9 @@ mod libc_real {
         fn fseek(f: *mut FILE, offset: c_long, from: c_int) -> c_int;
         fn ftell(f: *mut FILE) -> c_long;
         fn rewind(f: *mut FILE);
+        fn feof(f: *mut FILE) -> c_int;
+        fn ferror(f: *mut FILE) -> c_int;
+        fn clearerr(f: *mut FILE);
         fn fgetpos(f: *mut FILE, p: *mut fpos_t) -> c_int;
         fn fsetpos(f: *mut FILE, p: *const fpos_t) -> c_int;
     }
@@ -122,6 +126,9 @@ exports! {
     ftello => tell;
     ftello64 => tell;
     rewind => start_again;
+    feof => is_at_end;
+    ferror => has_failed;
+    clearerr => forget_end;
     fgetpos => keep_place;
     fgetpos64 => keep_place;
     fsetpos => go_back;
@@ -186,4 +193,27 @@ unsafe extern "C-unwind" fn go_back(f: *mut FILE, p: *const fpos_t) -> c_int {
     let (pc, file) = (tls::caller(), files::of_stream(f));
     // SAFETY: the caller's own arguments.
     seeks(From::stream(f), (0, libc::SEEK_SET), file, pc, || unsafe { libc_::fsetpos(f, p) })
+}
+
+/// Whether a stream has ended is known once something was to be taken from it.
+unsafe extern "C-unwind" fn is_at_end(f: *mut FILE) -> c_int {
+    let pc = tls::caller();
+    // SAFETY: the caller's own argument.
+    let result = unsafe { libc_::feof(f) };
+    finds(From::stream(f), pc);
+    result
+}
+
+unsafe extern "C-unwind" fn has_failed(f: *mut FILE) -> c_int {
+    let pc = tls::caller();
+    // SAFETY: the caller's own argument.
+    let result = unsafe { libc_::ferror(f) };
+    finds(From::stream(f), pc);
+    result
+}
+
+unsafe extern "C-unwind" fn forget_end(f: *mut FILE) {
+    takes(From::stream(f), tls::caller());
+    // SAFETY: the caller's own argument.
+    unsafe { libc_::clearerr(f) }
 }

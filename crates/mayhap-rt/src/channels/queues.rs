@@ -330,7 +330,11 @@ unsafe extern "C-unwind" fn control(s: c_int, n: c_int, c: c_int, a: usize) -> c
     // SAFETY: the caller's own arguments; what is no argument is not looked at.
     let call = || unsafe { libc_::semctl(s, n, c, a) };
     if !matches!(c, SETVAL | SETALL) {
-        return call();
+        let result = call();
+        if c != libc::IPC_RMID && c != libc::IPC_SET {
+            super::doubts(pc);
+        }
+        return result;
     }
     let Some(mut hook) = Hook::enter_outermost() else { return call() };
     let set = |number: u64, value: u64| hook.record(Tag::Send, pc, &[semaphore(s, number), value, 0, flag::SET]);

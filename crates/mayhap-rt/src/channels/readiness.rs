@@ -9,6 +9,7 @@ use mayhap_wire::channel::{self, doubt, flag, key};
 use mayhap_wire::ring::{MAX_FOLLOWING, Tag};
 
 use super::descriptors::{self, Descriptor};
+use super::results::{wrote, wrote_all};
 use super::{Channel, Form, Wait, errno, fails, own, wait_until_ready};
 use super::{lives, signals};
 use crate::blocking::leave;
@@ -79,7 +80,7 @@ impl Found {
         }
         let has = |bits: i16| events & c_int::from(bits) != 0;
         self.signals |= what == Descriptor::Signals;
-        self.unmodelled |= what == Descriptor::Unmodelled;
+        self.unmodelled |= matches!(what, Descriptor::Unmodelled | Descriptor::Poll(_));
         if has(libc::POLLIN | libc::POLLPRI | libc::POLLRDNORM) {
             self.add(what.receives(), waited);
         }
@@ -174,8 +175,11 @@ fn look_at_polled(list: *const pollfd, count: nfds_t) -> impl FnOnce(&mut Found,
 
 pub(crate) unsafe extern "C-unwind" fn wait_poll(p: *mut pollfd, n: nfds_t, t: c_int) -> c_int {
     uses_polled(p, n);
+    let pc = tls::caller();
     // SAFETY: the caller's own arguments.
-    waits(t == 0, || unsafe { libc_::poll(p, n, t) }, look_at_polled(p, n))
+    let result = waits(t == 0, || unsafe { libc_::poll(p, n, t) }, look_at_polled(p, n));
+    wrote_polled(pc, p, if result < 0 { 0 } else { n });
+    result
 }
 
 /// A time that is over at once.
@@ -186,8 +190,19 @@ unsafe fn is_zero(time: *const timespec) -> bool {
 
 unsafe extern "C-unwind" fn wait_ppoll(p: *mut pollfd, n: nfds_t, t: *const timespec, s: *const sigset_t) -> c_int {
     uses_polled(p, n);
+    let pc = tls::caller();
     // SAFETY: the caller's own arguments.
-    waits(unsafe { is_zero(t) }, || unsafe { libc_::ppoll(p, n, t, s) }, look_at_polled(p, n))
+    let result = waits(unsafe { is_zero(t) }, || unsafe { libc_::ppoll(p, n, t, s) }, look_at_polled(p, n));
+    wrote_polled(pc, p, if result < 0 { 0 } else { n });
+    result
+}
+
+/// What descriptors were found to be ready for was written.
+fn wrote_polled(pc: u64, polled: *const pollfd, count: nfds_t) {
+    for nth in (0..count as usize).take(lives::LISTED) {
+        // SAFETY: the caller of `poll` has so many.
+        wrote_all(pc, unsafe { &raw const (*polled.add(nth)).revents });
+    }
 }
 
 /// The descriptors of the sets are about to be looked at.
@@ -363,7 +378,9 @@ fn waits_for_events(e: c_int, v: *const epoll_event, at_once: bool, call: impl F
     };
     let error = errno();
     lives::uses(e, tls::caller());
+    let pc = tls::caller();
     let result = waits(at_once, counted, look_at_events(e, v, || count.get()));
+    wrote(pc, v, count.get() * size_of::<epoll_event>());
     if result >= 0 {
         // SAFETY: the thread's own; looking at descriptors leaves no trace.
         unsafe { *libc::__errno_location() = error };

@@ -44,6 +44,8 @@ exports! {
 /// What all threads of the C library wait for.
 const KEY: u64 = key(channel::SERVICE, 0, 0);
 static ASKED: AtomicBool = AtomicBool::new(false);
+/// The library may start threads when messages come.
+static NOTIFIES: AtomicBool = AtomicBool::new(false);
 
 /// Signals of timers, by the timer.
 static TIMERS: Table<2> = Table::new();
@@ -60,6 +62,10 @@ pub(crate) fn asks(pc: u64) {
 pub(crate) fn begins(hook: &Hook) {
     if ASKED.load(Ordering::Relaxed) {
         hook.record(Tag::Ready, 0, &[KEY, 0]);
+        if NOTIFIES.load(Ordering::Relaxed) {
+            // Whose message it is about is not known.
+            hook.record(Tag::Doubt, 0, &[u64::from(doubt::DESCRIPTOR)]);
+        }
     } else if is_foreign(hook) {
         hook.record(Tag::Doubt, 0, &[u64::from(doubt::THREAD)]);
     }
@@ -122,6 +128,7 @@ unsafe extern "C-unwind" fn many_later(m: c_int, l: *const *mut c_void, n: c_int
 }
 
 unsafe extern "C-unwind" fn notify_later(q: c_int, e: *const sigevent) -> c_int {
+    NOTIFIES.store(true, Ordering::Relaxed);
     // SAFETY: the caller's own arguments.
     asking(|| unsafe { libc_::mq_notify(q, e) })
 }

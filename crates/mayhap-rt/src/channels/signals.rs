@@ -5,7 +5,7 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use libc::{c_int, c_uint, c_void, iovec, itimerspec, pid_t, pthread_t, siginfo_t, sigset_t, timer_t, timespec};
-use mayhap_wire::channel::PROCESS;
+use mayhap_wire::channel::{PROCESS, doubt};
 use mayhap_wire::ring::Tag;
 
 use crate::blocking::leave;
@@ -119,8 +119,14 @@ pub(crate) fn taken_from_descriptor(pc: u64, buffers: &[iovec], bytes: usize) {
 }
 
 unsafe extern "C-unwind" fn send_to_thread(t: pthread_t, s: c_int) -> c_int {
+    let pc = tls::caller();
     // SAFETY: the caller's own arguments.
-    sends(s, number(threads::by_handle(t)), || unsafe { libc_::pthread_kill(t, s) })
+    let result = sends(s, number(threads::by_handle(t)), || unsafe { libc_::pthread_kill(t, s) });
+    if result != 0 {
+        // The thread has ended: the caller comes after all that it did.
+        super::doubts(pc);
+    }
+    result
 }
 
 unsafe extern "C-unwind" fn queue_to_thread(t: pthread_t, s: c_int, v: Value) -> c_int {
@@ -137,7 +143,19 @@ pub(crate) unsafe extern "C-unwind" fn send_to_process(p: pid_t, s: c_int) -> c_
     let p = inputs::meant_process(p);
     // SAFETY: the caller's own arguments.
     let call = || unsafe { libc_::kill(p, s) };
-    if is_here(p) { sends(s, PROCESS, call) } else { call() }
+    if is_here(p) {
+        return sends(s, PROCESS, call);
+    }
+    let pc = tls::caller();
+    if s != 0 {
+        reaches_process(pc);
+    }
+    let result = call();
+    if result != 0 {
+        // There is no such process any more: a thread may have waited for it.
+        super::doubts(pc);
+    }
+    result
 }
 
 /// A signal to a thread by the kernel's number for it.
@@ -168,7 +186,18 @@ unsafe extern "C-unwind" fn queue_to_process(p: pid_t, s: c_int, v: Value) -> c_
     let p = inputs::meant_process(p);
     // SAFETY: the caller's own arguments.
     let call = || unsafe { libc_::sigqueue(p, s, v) };
-    if is_here(p) { sends(s, PROCESS, call) } else { call() }
+    if is_here(p) {
+        return sends(s, PROCESS, call);
+    }
+    reaches_process(tls::caller());
+    call()
+}
+
+/// What the calling thread has done may reach other threads through another process.
+fn reaches_process(pc: u64) {
+    if let Some(hook) = Hook::enter_outermost() {
+        hook.record(Tag::Doubt, pc, &[u64::from(doubt::PROCESS), doubt::RELEASES]);
+    }
 }
 
 unsafe extern "C-unwind" fn set_alarm(s: c_uint) -> c_uint {

@@ -9,6 +9,7 @@ use mayhap_wire::ring::{Tag, source};
 
 use super::descriptors::{self, Descriptor};
 use super::positions::{self, From};
+use super::settings::{self, Setting};
 use super::{Channel, Form, Wait, fails, files, lives, own, pairs, signals, wait_until_ready};
 use crate::blocking::leave;
 use crate::hook::Hook;
@@ -257,7 +258,12 @@ fn sends(
             if flags != AT_PLACE {
                 positions::writes(&hook, From::Descriptor(fd), pc);
             }
-            return hook.exposed(call);
+            let result = hook.exposed(call);
+            if result < 0 {
+                // Another thread may have forbidden it.
+                settings::finds(&hook, Setting::Options, pc);
+            }
+            return result;
         }
         drop(hook);
         leave();
