@@ -67,7 +67,7 @@ fn sees(trace: &Trace, read: &Side, write: Option<&Side>) -> bool {
         event.op.word() == "w" && trace.tables().object(event.op, event.object) == read.object.as_str()
     };
     let is_read = |id: &EventId| trace.event(*id).thread.index() == thread && is_side(trace, *id, read);
-    all().filter(is_read).any(|id| match (all().take(id.index()).filter(is_write).last(), write) {
+    all().filter(is_read).any(|id| match (all().take(id.index()).rfind(is_write), write) {
         (Some(seen), Some(write)) => is_side(trace, seen, write),
         (seen, write) => seen.is_none() && write.is_none(),
     })
