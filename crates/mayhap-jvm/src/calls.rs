@@ -85,20 +85,7 @@ impl Here {
                 pending.found = self.atomic_value(object);
                 pending.object = self.jni.global(object);
             }
-            Kind::Plain => {
-                let advances = library::advances(self.site.method_class(), name, self.takes_nothing());
-                let is_view = whole(block) != block;
-                self.contents(block, self.only_reads() && (is_view || !advances));
-                if advances && is_view {
-                    self.touch(block, false, 0);
-                    self.touch(block, true, WRITE);
-                }
-                if self.site.method_class().starts_with("java/util/stream/") && self.is_parallel(object) {
-                    pending.word = anything(self) + ORDER;
-                    pending.kind = Kind::Ordered;
-                    self.order(pending.word);
-                }
-            }
+            Kind::Plain => self.before_plain(&mut pending, object),
             Kind::Synchronized => {
                 let lock = self.lock_of(object, block);
                 self.enter(lock);
@@ -133,6 +120,23 @@ impl Here {
         position::goes_outside();
         if !keeps_turn {
             (self.runtime.outside)();
+        }
+    }
+
+    /// A call of an object whose contents are one variable.
+    fn before_plain(self, pending: &mut Pending, object: Ref) {
+        let block = pending.block;
+        let advances = library::advances(self.site.method_class(), pending.name, self.takes_nothing());
+        let is_view = whole(block) != block;
+        self.contents(block, self.only_reads() && (is_view || !advances));
+        if advances && is_view {
+            self.touch(block, false, 0);
+            self.touch(block, true, WRITE);
+        }
+        if self.site.method_class().starts_with("java/util/stream/") && self.is_parallel(object) {
+            pending.word = anything(self) + ORDER;
+            pending.kind = Kind::Ordered;
+            self.order(pending.word);
         }
     }
 

@@ -119,14 +119,7 @@ unsafe fn note_one(hook: &Hook, pc: u64, does: Does, arguments: &[u64; 6]) {
                 range(Tag::RangeRead, arguments[0], span as u64 + 1);
                 range(Tag::RangeRead, arguments[1], length(arguments[1]));
             }
-            Finds => {
-                let [text, part, ..] = *arguments;
-                let found = libc_real::strstr(text as *const c_char, part as *const c_char) as u64;
-                let part_length = length(part);
-                let until = if found == 0 { length(text) } else { found - text + part_length - 1 };
-                range(Tag::RangeRead, text, until);
-                range(Tag::RangeRead, part, part_length);
-            }
+            Finds => finds(&range, arguments[0], arguments[1]),
             Wide(at) => range(Tag::RangeRead, arguments[at], wide_length(arguments[at], u64::MAX)),
             WideUpTo(at, most) => {
                 range(Tag::RangeRead, arguments[at], wide_length(arguments[at], arguments[most].saturating_mul(4)));
@@ -151,21 +144,7 @@ unsafe fn note_one(hook: &Hook, pc: u64, does: Does, arguments: &[u64; 6]) {
                 range(Tag::RangeWrite, arguments[at], if arguments[count] > 1 { bytes } else { 0 });
             }
             Cuts { place, text, at } => {
-                let place = arguments[place];
-                let given = text.map_or(0, |text| arguments[text]);
-                if given == 0 {
-                    range(Tag::RangeRead, place, 8);
-                }
-                let from = if given == 0 && place != 0 { (place as *const u64).read() } else { given };
-                if from != 0 {
-                    let of = arguments[at] as *const c_char;
-                    let skipped = if text.is_some() { libc_real::strspn(from as *const c_char, of) } else { 0 };
-                    let begin = from + skipped as u64;
-                    let end = begin + libc_real::strcspn(begin as *const c_char, of) as u64;
-                    range(Tag::RangeRead, from, end - from + 1);
-                    range(Tag::RangeWrite, end, u64::from((end as *const u8).read() != 0));
-                }
-                range(Tag::RangeWrite, place, 8);
+                cuts(&range, arguments[place], text.map_or(0, |text| arguments[text]), text.is_some(), arguments[at])
             }
             Environment => environment(hook, pc, AtomicKind::Load, order::ACQUIRE),
             ChangesEnvironment => environment(hook, pc, AtomicKind::Update, order::SEQ_CST),
@@ -176,6 +155,44 @@ unsafe fn note_one(hook: &Hook, pc: u64, does: Does, arguments: &[u64; 6]) {
             Unmodelled => hook.record(Tag::Doubt, pc, &[u64::from(doubt::DESCRIPTOR)]),
         }
     }
+}
+
+/// A part of a text is looked for.
+///
+/// # Safety
+/// Both are texts.
+unsafe fn finds(range: &dyn Fn(Tag, u64, u64), text: u64, part: u64) {
+    // SAFETY: as the caller vouches.
+    let (found, part_length) =
+        unsafe { (libc_real::strstr(text as *const c_char, part as *const c_char) as u64, length(part)) };
+    // SAFETY: as above.
+    let until = if found == 0 { unsafe { length(text) } } else { found - text + part_length - 1 };
+    range(Tag::RangeRead, text, until);
+    range(Tag::RangeRead, part, part_length);
+}
+
+/// A part is cut off a text, the given one or, if there is none, the one whose rest is noted at a place. `skips`: separators before the
+/// part are left out.
+///
+/// # Safety
+/// The place holds a pointer to a text or null, the separators are a text, and so is what is given unless it is null.
+unsafe fn cuts(range: &dyn Fn(Tag, u64, u64), place: u64, given: u64, skips: bool, separators: u64) {
+    if given == 0 {
+        range(Tag::RangeRead, place, 8);
+    }
+    // SAFETY: as the caller vouches.
+    unsafe {
+        let from = if given == 0 && place != 0 { (place as *const u64).read() } else { given };
+        if from != 0 {
+            let of = separators as *const c_char;
+            let skipped = if skips { libc_real::strspn(from as *const c_char, of) } else { 0 };
+            let begin = from + skipped as u64;
+            let end = begin + libc_real::strcspn(begin as *const c_char, of) as u64;
+            range(Tag::RangeRead, from, end - from + 1);
+            range(Tag::RangeWrite, end, u64::from((end as *const u8).read() != 0));
+        }
+    }
+    range(Tag::RangeWrite, place, 8);
 }
 
 /// The bytes of a text with the zero at its end.

@@ -187,10 +187,7 @@ impl Lowering {
                 let is_stack = matches!(block.kind, BlockKind::Stack(_));
                 match (start..end).contains(&address) {
                     true if !is_stack => self.access_with(site, address, 8, Op::Write, Flags::FREE, None)?,
-                    true if !self.has_left(address) => {
-                        self.doubt_return();
-                        self.access_anyway(site, address, 8, Op::Write, Flags::FREE, None)?;
-                    }
+                    true if !self.has_left(address) => self.end_by_return(site, address)?,
                     _ => {}
                 }
             }

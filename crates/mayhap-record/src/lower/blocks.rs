@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::FixedState;
 use mayhap_symbols::LocalBlock;
-use mayhap_trace::{Flags, NameError, Op, VariableKind};
+use mayhap_trace::{NameError, VariableKind};
 use mayhap_wire::call_frame;
 use mayhap_wire::ring::{SiteKind, Tag};
 
@@ -232,7 +232,6 @@ impl Lowering {
                 self.tables.variable_kinds.set(variable as usize, VariableKind::BlockLocal);
             }
         }
-        self.doubt_return();
-        self.access_anyway(site, granule, 8, Op::Write, Flags::FREE, None)
+        self.end_by_return(site, granule)
     }
 }

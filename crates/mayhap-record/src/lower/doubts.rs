@@ -6,6 +6,7 @@ use std::ops::Range;
 use mayhap_symbols::{Libraries, Place};
 use mayhap_trace::attachments::Doubts;
 use mayhap_trace::attachments::doubts::{At, Role, What};
+use mayhap_trace::{Flags, NameError, Op};
 use mayhap_wire::channel::doubt;
 use mayhap_wire::ring::AtomicKind;
 
@@ -127,8 +128,13 @@ impl Lowering {
 
     /// Something doubtful happens in the current thread.
     pub(super) fn doubt_here(&mut self, what: What, name: &str, role: Role) {
+        self.doubt_after(self.count, what, name, role);
+    }
+
+    /// The same after so many events.
+    fn doubt_after(&mut self, after: u64, what: What, name: &str, role: Role) {
         let Ok(thread) = self.thread_id(self.current) else { return };
-        self.doubts.doubts.add(what, name, At { thread: thread.cell(), after: self.count, role });
+        self.doubts.doubts.add(what, name, At { thread: thread.cell(), after, role });
     }
 
     /// The next event of the current thread is an end that comes with the return of a function. A call of code without hooks may come before
@@ -137,6 +143,16 @@ impl Lowering {
         if self.thread().dirty {
             self.doubt_here(What::Return, "", Role::Decided);
         }
+    }
+
+    /// Variables end with the return of a function, as [`Lowering::doubt_return`] says, all that lie in these eight bytes.
+    pub(super) fn end_by_return(&mut self, site: u32, granule: u64) -> Result<(), NameError> {
+        let (is_decided, first) = (self.thread().dirty, self.count);
+        self.access_anyway(site, granule, 8, Op::Write, Flags::FREE, None)?;
+        for event in (first..self.count).filter(|_| is_decided) {
+            self.doubt_after(event, What::Return, "", Role::Decided);
+        }
+        Ok(())
     }
 
     /// A descriptor is made, or given back. The next one gets the lowest number that is free, and the program may look at it.

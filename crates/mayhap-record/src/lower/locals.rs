@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use mayhap_trace::{Flags, NameError, Op, VariableKind};
+use mayhap_trace::{NameError, VariableKind};
 
 use super::Lowering;
 use super::blocks::Blocks;
@@ -111,8 +111,7 @@ impl Lowering {
         }
         self.leave(site, granule);
         self.stacks.frees(site);
-        self.doubt_return();
-        self.access_anyway(site, granule, 8, Op::Write, Flags::FREE, None)?;
+        self.end_by_return(site, granule)?;
         self.locals.gone.insert(granule);
         // In the next call of the function it is another variable.
         if let Some(block) = self.blocks.containing(granule) {
