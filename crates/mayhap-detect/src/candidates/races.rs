@@ -30,7 +30,7 @@ const _: () = assert!(FEW <= RECENT + 1);
 /// Partners of one thread that are tried with each later access.
 const CLASSES: usize = 256;
 /// Pairs of locations of one variable that are tried. One with more has no lock at thousands of places, which is one bug.
-const GROUPS: usize = 1 << 14;
+const GROUPS: usize = 1 << 18;
 /// For how many classes of a variable the partners are stored, in words of 64; for later classes they are computed each time.
 const WORDS: usize = 16;
 

@@ -134,7 +134,9 @@ impl Descriptor {
             libc::S_IFSOCK => Descriptor::Socket(status.st_ino),
             // Message queues are regular files of a file system of their own.
             kind @ (0 | libc::S_IFREG) => match numbered(fd, status.st_ino, kind == 0) {
-                Descriptor::Other if kind == 0 || is_about_processes(&status) => Descriptor::Unmodelled,
+                Descriptor::Other if kind == 0 || is_about_processes(&status) && !tells_nothing(fd) => {
+                    Descriptor::Unmodelled
+                }
                 Descriptor::Other if fd > 2 => Descriptor::File(key(channel::FILE, status.st_ino, status.st_dev)),
                 known => known,
             },
@@ -198,9 +200,9 @@ fn numbered(fd: c_int, inode: u64, may_be_event: bool) -> Descriptor {
     }
 }
 
-/// The kernel's number of an eventfd that was not seen to be made here: it came over a socket, or a library made it.
-fn event_number(fd: c_int) -> Option<u64> {
-    let mut path = *b"/proc/self/fdinfo/\0\0\0\0\0\0\0\0\0\0\0\0";
+/// The path of a descriptor in a folder of the kernel's, with a zero at its end.
+fn numbered_path(folder: &[u8], fd: c_int) -> Option<[u8; 32]> {
+    let mut path = [0u8; 32];
     let (mut digits, mut rest) = ([0u8; 10], u32::try_from(fd).ok()?);
     let mut count = 0;
     while count == 0 || rest > 0 {
@@ -208,9 +210,28 @@ fn event_number(fd: c_int) -> Option<u64> {
         rest /= 10;
         count += 1;
     }
-    for (to, from) in path[18..].iter_mut().zip(digits[..count].iter().rev()) {
+    for (to, from) in path.iter_mut().zip(folder.iter().chain(digits[..count].iter().rev())) {
         *to = *from;
     }
+    Some(path)
+}
+
+/// What the kernel tells in this file does not depend on what threads of this process do.
+fn tells_nothing(fd: c_int) -> bool {
+    const FIXED: [&[u8]; 4] = [b"/cgroup", b"/cpuinfo", b"/auxv", b"/version"];
+    let Some(path) = numbered_path(b"/proc/self/fd/", fd) else { return false };
+    let mut name = [0u8; 64];
+    // SAFETY: the path ends in zero, and the kernel writes at most the buffer's length.
+    let length = unsafe {
+        sys::call(libc::SYS_readlink, [path.as_ptr() as usize, name.as_mut_ptr() as usize, name.len(), 0, 0, 0])
+    };
+    let name = usize::try_from(length).ok().and_then(|length| name.get(..length)).unwrap_or_default();
+    name.starts_with(b"/proc/") && FIXED.iter().any(|fixed| name.ends_with(fixed))
+}
+
+/// The kernel's number of an eventfd that was not seen to be made here: it came over a socket, or a library made it.
+fn event_number(fd: c_int) -> Option<u64> {
+    let path = numbered_path(b"/proc/self/fdinfo/", fd)?;
     let mut text = [0u8; 512];
     // SAFETY: the path ends in zero, and the kernel writes at most the buffer's length.
     let length = unsafe {
