@@ -257,7 +257,7 @@ public class Further {
             }
         }, () -> {
             for (int i = 0; i < 10; i++) { l.readLock().lock(); m.get("a"); l.readLock().unlock(); }
-        }, () -> { for (int i = 0; i < 10; i++) if (l.writeLock().tryLock()) { try { m.put("b", i); } finally { l.writeLock().unlock(); } } });
+        });
     }
 
     // double-checked, volatile
