@@ -1,4 +1,4 @@
-// A function returns, and its variable ends, only if the thread that writes the variable is done: else the C library ends the program.
+// A function returns, and its variable ends, only if the thread that writes the variable is done: else the C library ends the program with 1.
 // doubt: may not return for another value
 #include <error.h>
 #include <pthread.h>
