@@ -22,6 +22,8 @@
 //! since the last wait. A failed lock attempt falls into a section of its lock; a failed attempt at a semaphore or token
 //! comes where there is nothing to take.
 //!
+//! Where many ways were tried, the states that can be reached are searched instead ([`crate::states`]), if they are few enough.
+//!
 //! Cost: one solve a repair, so exponential in the events that are decided, bounded by the budget.
 
 use mayhap_trace::{ConditionKind, EventId, Op, ThreadId, VarId};
@@ -34,6 +36,7 @@ use crate::judge::Judge;
 use crate::problem::{Problem, Repair, Supplier};
 use crate::slice::Query;
 use crate::solver::{Solved, Solver};
+use crate::states::{Reached, States};
 use crate::verdict::{Refutation, Rung};
 
 /// Repairs that are tried before it is asked which of them refutations use: most searches end before.
@@ -42,6 +45,8 @@ const EASY: u64 = 8;
 const ATTEMPTS: u32 = 24;
 /// Decisions that such a question may take.
 const LITTLE: u64 = 50;
+/// Events that a search over states runs for what a node costs.
+const STEPS: u64 = 4;
 
 /// The repairs that are left to try at one event.
 struct Level {
@@ -132,9 +137,48 @@ impl Solver<'_, '_> {
             };
             problem.repairs.push(repair);
             tried += 1;
+            if tried == self.ways
+                && let Some(solved) = self.search_states(query, model, remaining, judge)
+            {
+                return solved;
+            }
             if let Err(spent) = remaining.pay_for(1 + self.graph.len() as u64) {
                 return Solved::Spent(spent);
             }
+        }
+    }
+
+    /// Searches over the states that can be reached instead; `None` if there are too many.
+    fn search_states(
+        &mut self,
+        query: &Query,
+        model: Model,
+        remaining: &mut Remaining,
+        judge: &mut dyn Judge,
+    ) -> Option<Solved> {
+        if self.states.as_ref().is_none_or(|states| states.model() != model) {
+            self.states = States::new(self.context, model).map(Box::new);
+        }
+        let states = self.states.as_mut()?;
+        let before = states.steps;
+        let reached = states.search(query, judge);
+        let cost = (states.steps - before) / STEPS;
+        self.counts.work += cost;
+        // With nothing left, the search goes on to its end at the next repair.
+        let _ = remaining.pay_for(cost);
+        match reached {
+            Reached::Schedule(schedule) => Some(Solved::Schedule(schedule, Rung::Search)),
+            Reached::Nothing(states) => {
+                let reason = format!("none of the {states} states that the threads can reach is the target's");
+                Some(Solved::Refuted(Refutation {
+                    rung: Rung::Search,
+                    reason,
+                    cycle: Vec::new(),
+                    premises: Vec::new(),
+                }))
+            }
+            Reached::NothingButAttempts => Some(Solved::Spent(Spent::Attempt)),
+            Reached::Open => None,
         }
     }
 

@@ -39,6 +39,12 @@ impl<'c, 'a> Auto<'c, 'a> {
         self.solver.small = events;
         self
     }
+
+    /// Searches over states once so many ways to serve events were tried. A matter of speed alone; tests take few.
+    pub fn searching_states_after(mut self, ways: u64) -> Self {
+        self.solver.ways = ways;
+        self
+    }
 }
 
 /// What must-order and locksets say against a race.

@@ -34,6 +34,7 @@ use crate::problem::Problem;
 use crate::reorderable::Reorderable;
 use crate::sections::Section;
 use crate::slice::{Clash, Overrun, Query, Slice, in_observed_order};
+use crate::states::States;
 use crate::verdict::{Budget, Refutation, Rung, Step, Why};
 
 /// The answer to a [`Query`].
@@ -58,6 +59,8 @@ pub(crate) enum Solved {
 
 /// The largest region that is searched at once, by default.
 const SMALL: u32 = 2_048;
+/// Ways to serve events that are tried before states are searched, by default.
+const WAYS: u64 = 32;
 /// Decisions that an attempt to get by without the outer search may take.
 const ATTEMPT: u64 = 16;
 
@@ -107,6 +110,10 @@ pub struct Solver<'c, 'a> {
     pub(crate) counts: Counts,
     /// The largest region that is searched at once, without looking for a contradiction near the target first.
     pub(crate) small: u32,
+    /// The search over states, once a question needed it.
+    pub(crate) states: Option<Box<States<'c, 'a>>>,
+    /// After so many ways to serve events, the search over states is tried.
+    pub(crate) ways: u64,
 }
 
 /// What the solver counted over all questions.
@@ -138,6 +145,8 @@ impl<'c, 'a> Solver<'c, 'a> {
             guide: None,
             counts: Counts::default(),
             small: SMALL,
+            states: None,
+            ways: WAYS,
         }
     }
 

@@ -14,6 +14,7 @@ fn complete_engines_agree_with_the_oracle() {
             |context| Box::new(Exact::new(context)),
             |context| Box::new(Auto::new(context)),
             |context| Box::new(Auto::new(context).refuting_nearby(2)),
+            |context| Box::new(Auto::new(context).searching_states_after(1)),
             |context| Box::new(PolygraphEngine::new(context)),
         ],
     );

@@ -142,6 +142,7 @@ fn no_engine_disagrees_with_the_oracle() {
     let complete: &[common::MakeEngine] = &[
         |context| Box::new(Exact::new(context)),
         |context| Box::new(Auto::new(context)),
+        |context| Box::new(Auto::new(context).searching_states_after(1)),
         |context| Box::new(PolygraphEngine::new(context)),
     ];
     let published: &[common::MakeEngine] = &[

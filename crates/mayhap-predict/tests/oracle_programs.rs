@@ -122,9 +122,12 @@ impl Case {
         let judge = judge.of_trace(&lowered);
         let execution = Execution::derive(&lowered.trace).expect("recorded runs are well-formed");
         let context = Context::new(&execution);
-        // Most questions go to the default engine, some to the one that it ends in.
-        let mut engine: Box<dyn Engine + '_> =
-            if self.seed % 4 == 3 { Box::new(Exact::new(&context)) } else { Box::new(Auto::new(&context)) };
+        // Most questions go to the default engine, some to the ones that it ends in.
+        let mut engine: Box<dyn Engine + '_> = match self.seed % 4 {
+            3 => Box::new(Exact::new(&context)),
+            2 => Box::new(Auto::new(&context).searching_states_after(1)),
+            _ => Box::new(Auto::new(&context)),
+        };
         let mut found: [Bugs; MODELS.len()] = Default::default();
         for target in targets(&execution, &mut Random::new(self.seed)) {
             for (place, model) in MODELS.into_iter().enumerate() {

@@ -7,7 +7,7 @@
 //!
 //! Cost: a step forth or back O(1); a target O(its events), but for races by happens-before O(the schedule).
 
-use mayhap_trace::{EventId, Execution, Op, ThreadId};
+use mayhap_trace::{ConditionKind, Event, EventId, Execution, Op, ThreadId, VarId};
 
 use crate::check::reached;
 use crate::state::{LastWrite, Rules, State};
@@ -76,6 +76,54 @@ impl<'a> IncrementalChecker<'a> {
     /// The thread has read, or been forked or joined with, something that may differ from the observed run.
     pub fn is_changed(&self, thread: ThreadId) -> bool {
         self.state.changed[thread.index()].is_some()
+    }
+
+    /// How many events of a thread have run.
+    pub fn count(&self, thread: ThreadId) -> u32 {
+        self.state.done[thread.index()]
+    }
+
+    /// What a thread runs next; `None` if it has finished, or was not forked yet.
+    pub fn next_of(&self, thread: ThreadId) -> Option<EventId> {
+        let next = self.rules.next(&self.state, thread)?;
+        let waits_for_fork =
+            self.state.done[thread.index()] == 0 && self.rules.unstarted(&self.state, thread).is_some();
+        (!waits_for_fork).then_some(next)
+    }
+
+    /// The event that must run next because it is joined to the last one.
+    pub fn joined(&self) -> Option<EventId> {
+        self.state.joined
+    }
+
+    /// The last write of a variable (`None` is the initial value) if it is clean, else `None`.
+    pub fn last_clean_write(&self, variable: VarId) -> Option<Option<EventId>> {
+        let last = self.rules.last_write(&self.state, variable.index());
+        last.is_clean().then(|| last.event())
+    }
+
+    /// Adds what decides which waits can be served, as far as it does not follow from how far the threads have run: of tokens
+    /// whether they are set, of condition variables the notifies that the threads which wait for them now may take.
+    pub fn describe_conditions(&self, words: &mut Vec<u32>) {
+        let mut waiting: Vec<(u32, u32)> = Vec::new();
+        for thread in (0..self.state.done.len()).map(ThreadId::at) {
+            let next = self.next_of(thread).map(|next| self.rules.trace.event(next));
+            let waits = |event: &Event| event.op == Op::Wait && self.rules.kind(event) == ConditionKind::Condition;
+            waiting.extend(next.filter(waits).map(|event| (event.object, self.state.began[thread.index()])));
+        }
+        for (number, condition) in self.state.conditions.iter().enumerate() {
+            match self.rules.trace.tables().condition_kinds.get(number) {
+                ConditionKind::Token => words.push(condition.count as u32),
+                ConditionKind::Condition => {
+                    let began = || waiting.iter().filter(|w| w.0 as usize == number).map(|w| w.1 as usize);
+                    let Some(first) = began().min() else { continue };
+                    let usable = |from: usize| condition.notifies[from..].iter().filter(|n| n.all || !n.used);
+                    words.extend(usable(first).map(|n| u32::from(n.all)));
+                    words.extend(began().map(|from| 2 + usable(from).count() as u32));
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Goes back to the state after the first `keep` steps.

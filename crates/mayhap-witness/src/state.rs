@@ -55,6 +55,10 @@ impl LastWrite {
     fn is_observed(self) -> bool {
         self.write == NONE && !self.clean
     }
+
+    pub(crate) fn is_clean(self) -> bool {
+        self.clean
+    }
 }
 
 /// A notify of a condition variable.
@@ -62,7 +66,7 @@ impl LastWrite {
 pub(crate) struct Notify {
     event: EventId,
     /// It wakes any number of waits.
-    all: bool,
+    pub(crate) all: bool,
     pub(crate) used: bool,
 }
 
@@ -382,7 +386,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    fn kind(&self, event: &Event) -> ConditionKind {
+    pub(crate) fn kind(&self, event: &Event) -> ConditionKind {
         self.trace.tables().condition_kinds.get(event.object as usize)
     }
 
