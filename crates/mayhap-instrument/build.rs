@@ -22,7 +22,9 @@ fn main() {
     let agent = build(crates, &out, "mayhap-jvm", "cdylib", &[], "libmayhap_jvm.so");
     // Two thirds of the archive are debug information of the standard library, which it works without.
     let _ = Command::new("strip").arg("--strip-debug").arg(&archive).status();
-    println!("cargo:rustc-env=MAYHAP_RUNTIME_DIGEST={:016x}", digest(&[&library, &archive, &agent]));
+    let header = manifest.join("src/headers/bits/c++config.h");
+    println!("cargo:rerun-if-changed={}", header.display());
+    println!("cargo:rustc-env=MAYHAP_RUNTIME_DIGEST={:016x}", digest(&[&library, &archive, &agent, &header]));
     println!("cargo:rustc-env=MAYHAP_RUNTIME={}", pack(&library).display());
     println!("cargo:rustc-env=MAYHAP_RUNTIME_ARCHIVE={}", pack(&archive).display());
     println!("cargo:rustc-env=MAYHAP_RUNTIME_AGENT={}", pack(&agent).display());
@@ -41,7 +43,7 @@ fn pack(file: &Path) -> PathBuf {
 fn digest(files: &[&Path]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for file in files {
-        hasher.write(&std::fs::read(file).expect("the runtime library was built"));
+        hasher.write(&std::fs::read(file).expect("it was built, or is a source"));
     }
     hasher.finish()
 }

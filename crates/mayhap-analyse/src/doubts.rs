@@ -3,6 +3,7 @@
 //! Something unseen, say a call of a library with locks of its own, may have made its thread wait for what other threads had done
 //! before in the same library. A schedule depends on it if it lets the call return although one of those has not happened. The call
 //! begins at its place in the run and ends at its thread's next event, so another call that began before then may have been waited for.
+//! Of some calls nothing is known: a schedule depends on such a one if it moves anything from one side of it to the other.
 //!
 //! A race by happens-before has an order that is kept: there, a call between the two accesses may have let one thread know of the other.
 
@@ -120,7 +121,7 @@ fn knows_of(calls: &[Call], Steps(steps): &Steps, relations: &Relations, [a, b]:
         is_between
             && match call.role {
                 Role::Releases | Role::Decided | Role::Takes | Role::GivesBack => false,
-                Role::WaitsForAll => true,
+                Role::WaitsForAll | Role::OrdersAll => true,
                 Role::Both | Role::Waits => is_published,
             }
     })
@@ -147,13 +148,28 @@ fn latest(calls: &[Call], roles: &[Role]) -> Vec<[(u64, u32); 2]> {
     all
 }
 
+/// What `join` makes of the first 0, 1, 2 … values.
+fn scan(values: impl Iterator<Item = u64>, first: u64, join: fn(u64, u64) -> u64) -> Vec<u64> {
+    let joined = values.scan(first, |last, value| {
+        *last = join(*last, value);
+        Some(*last)
+    });
+    std::iter::once(first).chain(joined).collect()
+}
+
 /// Whether a call ends in the schedule before something that it may have waited for, or that may have led to what it gave.
 fn is_broken(mut calls: Vec<Call>, Steps(steps): &Steps) -> bool {
     calls.sort_by_key(|call| call.begin);
     let releases = latest(&calls, &[Role::Both, Role::Releases]);
     let takes = latest(&calls, &[Role::Takes]);
     let moves = latest(&calls, &[Role::Takes, Role::GivesBack]);
+    let latest_before = scan(steps.iter().copied(), 0, u64::max);
+    let mut earliest_after = scan(steps.iter().rev().copied(), NEVER, u64::min);
+    earliest_after.reverse();
     calls.iter().any(|call| {
+        if call.role == Role::OrdersAll && earliest_after[call.begin] < call.from {
+            return true;
+        }
         let Some(to) = call.to else { return false };
         let before = calls.partition_point(|other| other.begin <= call.end);
         let has_later = |all: &[[(u64, u32); 2]]| {
@@ -162,7 +178,7 @@ fn is_broken(mut calls: Vec<Call>, Steps(steps): &Steps) -> bool {
         };
         match call.role {
             Role::Releases | Role::Decided => false,
-            Role::WaitsForAll => steps[..call.begin].iter().any(|&step| step > to),
+            Role::WaitsForAll | Role::OrdersAll => latest_before[call.begin] > to,
             Role::Both | Role::Waits => has_later(&releases),
             Role::Takes => has_later(&moves),
             Role::GivesBack => has_later(&takes),

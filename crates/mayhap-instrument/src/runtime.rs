@@ -36,6 +36,11 @@ pub const WRAPS_NAME: &str = "wraps";
 pub const SPECS_NAME: &str = "static.specs";
 const SPECS: &str = "*cc1_options:\n+ -fsanitize=thread -fsanitize-coverage=trace-pc\n\n";
 
+/// Headers that stand in front of the C++ library's.
+pub const HEADERS_NAME: &str = "include";
+const HEADER_NAME: &str = "bits/c++config.h";
+const HEADER: &str = include_str!("headers/bits/c++config.h");
+
 /// Names that gcc's link step and programs built with plain `gcc -fsanitize=thread` look for.
 const STAND_IN_FOR: [&str; 3] = ["libtsan.so", "libtsan.so.0", "libtsan.so.2"];
 
@@ -93,6 +98,9 @@ fn install(folder: &Path) -> io::Result<()> {
     write(folder, ARCHIVE_NAME, &archive)?;
     write(folder, WRAPS_NAME, wraps(&archive)?.as_bytes())?;
     write(folder, SPECS_NAME, SPECS.as_bytes())?;
+    let headers = folder.join(HEADERS_NAME);
+    fs::create_dir_all(headers.join("bits"))?;
+    write(&headers, HEADER_NAME, HEADER.as_bytes())?;
     write(folder, AGENT_NAME, &unpack(AGENT)?)?;
     write(folder, NAME, &unpack(LIBRARY)?)
 }

@@ -24,17 +24,20 @@ pub(crate) fn prepare() {
     }
 }
 
-/// Where the state of a stream lies that all its parts share: the distance stands before the table that its first word points to.
+/// Where the part of a stream lies that all its other parts share: the distance stands before the table that its first word points to.
 ///
 /// # Safety
 /// It is a stream.
-unsafe fn state(stream: u64) -> u64 {
+unsafe fn shared_part(stream: u64) -> u64 {
     // SAFETY: as the caller vouches.
     unsafe {
         let table = (stream as *const u64).read();
         stream.wrapping_add(((table - 24) as *const u64).read())
     }
 }
+
+/// Where in the shared part stands whether the last operation succeeded, and of what size that is.
+const STATE: (u64, u8) = (32, 4);
 
 /// Notes an operation on the stream that an argument is.
 fn note(registers: *const Registers, argument: usize, pc: u64, kind: AtomicKind) {
@@ -44,12 +47,30 @@ fn note(registers: *const Registers, argument: usize, pc: u64, kind: AtomicKind)
     if STANDARD.iter().any(|standard| standard.load(Ordering::Relaxed) == stream) {
         return;
     }
+    // SAFETY: the argument is a stream.
+    note_state(unsafe { shared_part(stream) }, pc, kind);
+}
+
+/// Notes that the stream whose shared part the first argument is was asked whether its last operation succeeded.
+fn note_question(registers: *const Registers, pc: u64) {
+    // SAFETY: the registers of a call, which its caller put there.
+    let shared = unsafe { (*registers).general[0] };
+    let is_standard = |standard: &AtomicU64| {
+        let stream = standard.load(Ordering::Relaxed);
+        // SAFETY: a standard stream. Where no part of the program uses them, they are not made, and their memory is zero.
+        unsafe { stream != 0 && (stream as *const u64).read() != 0 && shared_part(stream) == shared }
+    };
+    if !STANDARD.iter().any(is_standard) {
+        note_state(shared, pc, AtomicKind::Load);
+    }
+}
+
+fn note_state(shared: u64, pc: u64, kind: AtomicKind) {
     let Some(mut hook) = Hook::enter_outermost() else { return };
     hook.announces();
-    // SAFETY: the argument is a stream.
-    let address = unsafe { state(stream) };
+    let address = shared + STATE.0;
     replay::check_atomic(hook.thread(), kind as u8, pc, address);
-    hook.record(Tag::Atomic, pc, &[address, AtomicForm::Plain.in_word(atomic_word(kind, order::RELAXED, 8))]);
+    hook.record(Tag::Atomic, pc, &[address, AtomicForm::Plain.in_word(atomic_word(kind, order::RELAXED, STATE.1))]);
 }
 
 #[allow(non_snake_case, reason = "names that C++ gives")]
@@ -70,5 +91,12 @@ mod named {
             |registers, _, pc| note(registers, 1, pc, AtomicKind::Load);
         _ZNKSt7__cxx1119basic_ostringstreamIcSt11char_traitsIcESaIcEE4viewEv find_text_6
             |registers, _, pc| note(registers, 0, pc, AtomicKind::Load);
+        _ZNKSt9basic_iosIcSt11char_traitsIcEE3badEv find_question_1 |registers, _, pc| note_question(registers, pc);
+        _ZNKSt9basic_iosIcSt11char_traitsIcEE3eofEv find_question_2 |registers, _, pc| note_question(registers, pc);
+        _ZNKSt9basic_iosIcSt11char_traitsIcEE4failEv find_question_3 |registers, _, pc| note_question(registers, pc);
+        _ZNKSt9basic_iosIcSt11char_traitsIcEE4goodEv find_question_4 |registers, _, pc| note_question(registers, pc);
+        _ZNKSt9basic_iosIcSt11char_traitsIcEE7rdstateEv find_question_5 |registers, _, pc| note_question(registers, pc);
+        _ZNKSt9basic_iosIcSt11char_traitsIcEEcvbEv find_question_6 |registers, _, pc| note_question(registers, pc);
+        _ZNKSt9basic_iosIcSt11char_traitsIcEEntEv find_question_7 |registers, _, pc| note_question(registers, pc);
     }
 }

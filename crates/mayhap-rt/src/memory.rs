@@ -61,7 +61,9 @@ exports! {
     strdup => text_double;
     strndup => text_double_bounded;
     strchr => text_find;
+    index => text_find;
     strrchr => text_find_last;
+    rindex => text_find_last;
 }
 
 /// What a function does to memory, before it does it.

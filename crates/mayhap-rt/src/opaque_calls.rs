@@ -10,9 +10,12 @@ use mayhap_wire::channel::doubt;
 use mayhap_wire::ring::Tag;
 
 use crate::hook::Hook;
+use crate::threads;
 
 /// Some loaded library has no hooks and is not one whose doings are known.
 pub(crate) static ANY: AtomicU8 = AtomicU8::new(0);
+/// Calls of functions that nothing is known of are always looked at.
+pub(crate) static ALWAYS: AtomicU8 = AtomicU8::new(1);
 
 /// Beginnings of the names of libraries that are known: what they do is interposed, or orders nothing.
 const KNOWN: [&[u8]; 20] = [
@@ -114,6 +117,21 @@ pub(crate) fn calls(pc: u64) {
         && let Some(hook) = Hook::enter_outermost()
     {
         hook.record(Tag::Doubt, pc, &[u64::from(doubt::LIBRARY), callee]);
+    }
+}
+
+/// The calling thread is about to run the call that the code at `pc` is, of a function that may be one of the system's libraries that nothing
+/// is known of.
+pub(crate) fn calls_unseen(pc: u64) {
+    // SAFETY: as in `calls`.
+    let Some(callee) = (unsafe { callee(pc) }) else { return };
+    if find(callee).is_some_and(|module| module.kind.load(Ordering::Relaxed) != OTHER) {
+        calls(pc);
+    }
+    if threads::were_others()
+        && let Some(hook) = Hook::enter_outermost()
+    {
+        hook.record(Tag::Doubt, pc, &[u64::from(doubt::FUNCTION), callee]);
     }
 }
 

@@ -469,10 +469,13 @@ unsafe extern "C" fn __mayhap_entered() {
 }
 
 /// The thread leaves instrumented code, and everything that it announced is done: any thread may take the token. Every register
-/// stays as it is; the functions that are called are not compiled to use more of them than are saved.
+/// stays as it is; the functions that are called are not compiled to use more of them than are saved. `$watched` says whether the
+/// call is to be looked at.
+macro_rules! leaving {
+    ($name:ident, $watched:path, $give_up:path) => {
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __mayhap_leaving() {
+unsafe extern "C" fn $name() {
     core::arch::naked_asm!(
         "push rax",
         "push rcx",
@@ -494,7 +497,7 @@ unsafe extern "C" fn __mayhap_leaving() {
         "mov qword ptr [rdx + {fast_path_owner}], 0",
         "4: pop rdx",
         "mov dword ptr [rax + {outside}], 1",
-        "cmp byte ptr [rip + {opaque}], 0",
+        "cmp byte ptr [rip + {watched}], 0",
         "jne 3f",
         "cmp dword ptr [rip + {waiting}], 0",
         "je 2f",
@@ -545,16 +548,33 @@ unsafe extern "C" fn __mayhap_leaving() {
         owner = sym sched::OWNER,
         waiting = sym sched::WAITING,
         apart = sym APART,
-        opaque = sym opaque_calls::ANY,
-        give_up = sym give_up,
+        watched = sym $watched,
+        give_up = sym $give_up,
     )
 }
+    };
+}
+
+leaving!(__mayhap_leaving, opaque_calls::ANY, give_up);
+// The call is of a function that may be one of the system's libraries that nothing is known of.
+leaving!(__mayhap_leaving_unseen, opaque_calls::ALWAYS, give_up_before_unseen);
 
 /// Records the call at `pc` that follows, if it may order threads, and gives the token to a thread that waits for it.
 unsafe extern "C" fn give_up(pc: u64) {
     if opaque_calls::ANY.load(Ordering::Relaxed) != 0 {
         opaque_calls::calls(pc);
     }
+    give_token();
+}
+
+/// The same before a call of a function that nothing is known of.
+unsafe extern "C" fn give_up_before_unseen(pc: u64) {
+    opaque_calls::calls_unseen(pc);
+    give_token();
+}
+
+/// Gives the token to a thread that waits for it.
+fn give_token() {
     if let Some(thread) = tls::active()
         && sched::WAITING.load(Ordering::Relaxed) != 0
         && sched::OWNER.load(Ordering::Relaxed) == thread.identity.owner.load(Ordering::Relaxed)

@@ -10,7 +10,12 @@ const ENTERED: &str = "__mayhap_entered";
 
 /// Whether a hook of this name changes no register: the one at basic blocks, and the one before calls of code without hooks.
 pub(crate) fn is_harmless(name: &str) -> bool {
-    name == ENTERED || name == "__mayhap_leaving"
+    name == ENTERED || is_before_leaving(name)
+}
+
+/// Whether a hook of this name stands before calls of code without hooks.
+pub(crate) fn is_before_leaving(name: &str) -> bool {
+    matches!(name, "__mayhap_leaving" | "__mayhap_leaving_unseen")
 }
 
 /// Whether a hook of this name says that a basic block was entered.

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use iced_x86::{Decoder, DecoderOptions, Mnemonic, OpKind};
 use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget, SectionKind, SymbolKind};
 
+use crate::machine_code::is_before_leaving;
 use crate::symbols::Symbols;
 
 /// Beginnings of the names of libraries that the runtime knows: it stands in front of what they do.
@@ -78,6 +79,21 @@ impl Libraries {
         let definer = (0..count).find(|&other| self.file(symbols, other).defines.contains(&function))?;
         let file = self.file(symbols, definer);
         file.orders_threads().then(|| file.name.clone())
+    }
+
+    /// The name of the function that a call to this address goes to, if one of the system's libraries defines it. The address may be that of a
+    /// slot, as in [`Libraries::called`].
+    pub fn called_in_system(&mut self, symbols: &Symbols, address: u64) -> Option<String> {
+        let (number, module) = symbols.module_at(address)?;
+        let place = address - module.base;
+        let file = self.file(symbols, number);
+        let Some(function) = file.slots.get(&place).cloned() else {
+            return file.is_known().then(|| function_at(&file.bytes, place)).flatten();
+        };
+        let count = symbols.modules().count();
+        let definer = (0..count).find(|&other| self.file(symbols, other).defines.contains(&function))?;
+        let name = || crate::archive::demangled(&String::from_utf8_lossy(&function));
+        self.file(symbols, definer).is_known().then(name)
     }
 
     /// The name of a loaded file, if it has no hooks and synchronises on its own.
@@ -163,10 +179,25 @@ fn has_hooks_but_not_all(read: &File, body: &[u8], address: u64) -> bool {
 }
 
 impl File {
-    fn orders_threads(&self) -> bool {
-        let is_known = KNOWN.iter().any(|begin| self.name.starts_with(begin)) || !self.name.contains(".so");
-        !is_known && !self.hooked && *self.synchronises.get_or_init(|| synchronises(&self.bytes))
+    /// It is a library of the system, which the runtime knows.
+    fn is_known(&self) -> bool {
+        KNOWN.iter().any(|begin| self.name.starts_with(begin))
     }
+
+    fn orders_threads(&self) -> bool {
+        let is_library = self.name.contains(".so") && !self.is_known();
+        is_library && !self.hooked && *self.synchronises.get_or_init(|| synchronises(&self.bytes))
+    }
+}
+
+/// The name of the function that a library exports there. Of several, the shortest is what programs know it by.
+fn function_at(bytes: &[u8], address: u64) -> Option<String> {
+    let file = object::File::parse(bytes).ok()?;
+    let is_there = |symbol: &object::Symbol<'_, '_>| {
+        !symbol.is_undefined() && (symbol.address()..symbol.address() + symbol.size().max(1)).contains(&address)
+    };
+    let names = file.dynamic_symbols().filter(is_there).filter_map(|symbol| symbol.name().ok());
+    names.min_by_key(|name| (name.starts_with('_'), name.len(), *name)).map(crate::archive::demangled)
 }
 
 fn parse(bytes: Vec<u8>) -> File {
@@ -176,7 +207,7 @@ fn parse(bytes: Vec<u8>) -> File {
             let name = symbol.name_bytes().unwrap_or_default();
             if symbol.is_undefined() {
                 read.hooked |= name.starts_with(b"__tsan_");
-                read.tells_calls |= name == b"__mayhap_leaving";
+                read.tells_calls |= std::str::from_utf8(name).is_ok_and(is_before_leaving);
             } else {
                 read.defines.insert(name.to_vec());
             }

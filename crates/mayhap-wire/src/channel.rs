@@ -102,6 +102,8 @@ pub mod doubt {
     pub const SHARED: u8 = 5;
     /// Something came from a descriptor of a kind that is not modelled.
     pub const DESCRIPTOR: u8 = 6;
+    /// A call of a function that may belong to one of the system's libraries and is not known; its address follows.
+    pub const FUNCTION: u8 = 7;
 }
 
 #[cfg(test)]

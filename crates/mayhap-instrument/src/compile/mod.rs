@@ -123,6 +123,9 @@ pub fn translate(
         all.extend(call_memory_functions().map(OsString::from));
     }
     all.extend(assembler.map(|folder| joined("-B", &folder.join(""))));
+    if survey.has_source {
+        all.extend(["-isystem".into(), folder.join(runtime::HEADERS_NAME).into_os_string()]);
+    }
     all.extend(kept);
     if family == Family::Gcc {
         all.extend(LAST.map(OsString::from));
@@ -442,8 +445,20 @@ mod tests {
         }
     }
 
+    /// The arguments without the folder of headers, which all calls that compile get.
     fn text(call: &Call) -> String {
-        call.arguments.join(OsStr::new(" ")).into_string().unwrap()
+        call.arguments.join(OsStr::new(" ")).into_string().unwrap().replace("-isystem /rt/include ", "")
+    }
+
+    #[test]
+    fn what_is_compiled_gets_the_headers_before_those_of_the_c_plus_plus_library() {
+        let has_headers = |line, family| {
+            call(line, family).arguments.windows(2).any(|two| two[0] == "-isystem" && two[1] == "/rt/include")
+        };
+        for family in [Family::Gcc, Family::Clang] {
+            assert!(["-c a.cpp", "-E a.cc", "a.cpp -o a"].into_iter().all(|line| has_headers(line, family)));
+            assert!(!["a.o -o a", "--version"].into_iter().any(|line| has_headers(line, family)));
+        }
     }
 
     /// What gcc gets before the user's arguments.

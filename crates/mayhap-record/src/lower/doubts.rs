@@ -39,6 +39,8 @@ pub(super) struct Unseen {
     libraries: Libraries,
     /// What calls at these places go to.
     called: HashMap<u64, Option<String>>,
+    /// Which functions of the system's libraries they go to.
+    functions: HashMap<u64, Option<String>>,
     /// Where the modules begin that are known.
     modules: HashSet<u64>,
     /// The modules that the program began with are known.
@@ -179,6 +181,15 @@ impl Lowering {
                 let library = called.entry(address).or_insert_with(|| libraries.called(symbols, address)).clone();
                 if let Some(library) = library {
                     self.doubt_here(What::Library, &library, Role::Both);
+                }
+            }
+            doubt::FUNCTION => {
+                let Lowering { doubts, symbols, .. } = self;
+                let Unseen { libraries, functions, .. } = doubts;
+                let called = || libraries.called_in_system(symbols, address);
+                let function = functions.entry(address).or_insert_with(called).clone();
+                if let Some(function) = function {
+                    self.doubt_here(What::Function, &function, Role::OrdersAll);
                 }
             }
             doubt::SHARED => {

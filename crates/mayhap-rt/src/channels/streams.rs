@@ -35,20 +35,32 @@ use libc_real as libc_;
 
 exports! {
     fread => fill_block;
+    fread_unlocked => fill_block;
     fgets => fill_line;
+    fgets_unlocked => fill_line;
     fgetc => take_byte;
+    fgetc_unlocked => take_byte;
     getc => take_byte;
+    getc_unlocked => take_byte;
     _IO_getc => take_byte;
     getchar => take_standard_byte;
+    getchar_unlocked => take_standard_byte;
     getline => take_line;
     getdelim => take_until;
     __getdelim => take_until;
     fwrite => put_block;
+    fwrite_unlocked => put_block;
     fputs => put_text;
+    fputs_unlocked => put_text;
     fputc => put_byte;
+    fputc_unlocked => put_byte;
     putc => put_byte;
+    putc_unlocked => put_byte;
     _IO_putc => put_byte;
+    putchar => put_standard_byte;
+    putchar_unlocked => put_standard_byte;
     fflush => flush;
+    fflush_unlocked => flush;
     fclose => close;
 }
 
@@ -164,6 +176,15 @@ pub(crate) fn standard_input() -> *mut FILE {
     unsafe { stdin }
 }
 
+/// The stream that is standard output.
+fn standard_output() -> *mut FILE {
+    unsafe extern "C" {
+        static stdout: *mut FILE;
+    }
+    // SAFETY: the C library's own variable.
+    unsafe { stdout }
+}
+
 /// Something is about to be put into a stream by a call that has other arguments, too.
 pub(crate) fn announces(hook: &Hook, stream: *mut FILE, pc: u64) -> bool {
     if let Some(fd) = used(stream, pc) {
@@ -274,6 +295,11 @@ unsafe extern "C-unwind" fn put_text(p: *const c_char, f: *mut FILE) -> c_int {
 unsafe extern "C-unwind" fn put_byte(c: c_int, f: *mut FILE) -> c_int {
     // SAFETY: the caller's own arguments.
     puts(f, core::ptr::null(), 0, || unsafe { libc_::fputc(c, f) })
+}
+
+unsafe extern "C-unwind" fn put_standard_byte(c: c_int) -> c_int {
+    // SAFETY: standard output is a stream.
+    unsafe { put_byte(c, standard_output()) }
 }
 
 unsafe extern "C-unwind" fn flush(f: *mut FILE) -> c_int {

@@ -19,6 +19,8 @@ use crate::format::native;
 pub enum What {
     /// Calls of a library without hooks that synchronises on its own.
     Library,
+    /// A call of a function of the system's libraries that nothing is known of.
+    Function,
     /// Inline assembly that could not be read.
     Assembly,
     /// A thread that no thread was seen to start.
@@ -74,6 +76,8 @@ pub enum Role {
     Waits,
     /// It may have waited for anything that had happened.
     WaitsForAll,
+    /// The same, and anything that happened after it may have waited for it.
+    OrdersAll,
     /// Whether the event after it happens may depend on values that the thread has read. It orders no others.
     Decided,
     /// What it gave depends on what others of its kind had taken and given back before.
@@ -99,6 +103,7 @@ impl Doubt {
         let name = &self.name;
         match self.what {
             What::Library => format!("{name}, a library without hooks that synchronises on its own,"),
+            What::Function => format!("{name}, a function of the system's libraries that is not recorded,"),
             What::Assembly => format!("inline assembly that could not be read ({name})"),
             What::Thread => format!("whatever started {name}, which was not recorded,"),
             What::Dropped => format!("{name} that broke a rule and {} left out", was(name)),
@@ -130,9 +135,13 @@ impl Doubt {
             What::Dropped => "record again without repairing, or confirm the finding by a replay",
             What::LeftOut => "record without leaving accesses out, or confirm the finding by a replay",
             What::Beginning => "record the whole run, or confirm the finding by a replay",
-            What::Process | What::Descriptor | What::Alias | What::Return | What::Number | What::Java => {
-                "confirm the finding by a replay"
-            }
+            What::Function
+            | What::Process
+            | What::Descriptor
+            | What::Alias
+            | What::Return
+            | What::Number
+            | What::Java => "confirm the finding by a replay",
             What::Atomic => "use fetch_update instead, or confirm the finding by a replay",
             What::OpenMp => "link the OpenMP library dynamically, or confirm the finding by a replay",
         }

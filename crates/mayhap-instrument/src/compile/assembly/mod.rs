@@ -44,7 +44,7 @@ use inline_hooks::InlineHook;
 use instruction::{RDI, Registers};
 use loops::Loops;
 use mayhap_wire::inline_assembly::Does;
-use uninstrumented_calls::UninstrumentedCalls;
+use uninstrumented_calls::{Call, UninstrumentedCalls};
 
 /// What is known about how control came to a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -332,16 +332,16 @@ impl<'a> Writer<'a> {
 
     /// What comes before a jump.
     fn jump(&mut self, operand: &str) {
-        let leaves = self.uninstrumented.leaves(function(operand));
+        let call = self.uninstrumented.call(function(operand));
         let may_be_inside = operand.starts_with('*') || THUNKS.iter().any(|thunk| operand.starts_with(thunk));
-        if may_be_inside && (leaves || self.behind == Behind::Block) {
+        if may_be_inside && (call != Call::Stays || self.behind == Behind::Block) {
             self.line("\tleaq\t-128(%rsp), %rsp");
             self.mark_entered();
-            self.leave(leaves);
+            self.leave(call);
             self.line("\tleaq\t128(%rsp), %rsp");
         } else if !may_be_inside && !operand.starts_with(".L") {
             self.mark_entered();
-            self.leave(leaves);
+            self.leave(call);
         }
     }
 
@@ -376,7 +376,7 @@ impl<'a> Writer<'a> {
         // What functions are entered and left is no decision.
         if !matches!(name, "__tsan_func_entry" | "__tsan_func_exit" | "__tsan_init" | "__tls_get_addr") {
             self.mark_entered();
-            self.leave(self.uninstrumented.leaves(name));
+            self.leave(self.uninstrumented.call(name));
             self.behind = Behind::Call;
         }
         self.line(line);
@@ -389,9 +389,11 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn leave(&mut self, leaves: bool) {
-        if leaves {
-            self.line("\tcall\t*__mayhap_leaving@GOTPCREL(%rip)");
+    fn leave(&mut self, call: Call) {
+        match call {
+            Call::Stays => {}
+            Call::Leaves => self.line("\tcall\t*__mayhap_leaving@GOTPCREL(%rip)"),
+            Call::Unseen => self.line("\tcall\t*__mayhap_leaving_unseen@GOTPCREL(%rip)"),
         }
     }
 }
