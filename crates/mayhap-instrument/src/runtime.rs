@@ -38,8 +38,10 @@ const SPECS: &str = "*cc1_options:\n+ -fsanitize=thread -fsanitize-coverage=trac
 
 /// Headers that stand in front of the C++ library's.
 pub const HEADERS_NAME: &str = "include";
-const HEADER_NAME: &str = "bits/c++config.h";
-const HEADER: &str = include_str!("headers/bits/c++config.h");
+const HEADERS: [(&str, &str); 2] = [
+    ("bits/c++config.h", include_str!("headers/bits/c++config.h")),
+    ("string", include_str!("headers/string")),
+];
 
 /// Names that gcc's link step and programs built with plain `gcc -fsanitize=thread` look for.
 const STAND_IN_FOR: [&str; 3] = ["libtsan.so", "libtsan.so.0", "libtsan.so.2"];
@@ -100,7 +102,9 @@ fn install(folder: &Path) -> io::Result<()> {
     write(folder, SPECS_NAME, SPECS.as_bytes())?;
     let headers = folder.join(HEADERS_NAME);
     fs::create_dir_all(headers.join("bits"))?;
-    write(&headers, HEADER_NAME, HEADER.as_bytes())?;
+    for (name, text) in HEADERS {
+        write(&headers, name, text.as_bytes())?;
+    }
     write(folder, AGENT_NAME, &unpack(AGENT)?)?;
     write(folder, NAME, &unpack(LIBRARY)?)
 }

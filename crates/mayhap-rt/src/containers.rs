@@ -38,6 +38,8 @@ core::arch::global_asm!(
     ".weak __real__ZNSt8__detail15_List_node_base7_M_hookEPS0_",
     ".weak __real__ZNSt8__detail15_List_node_base9_M_unhookEv",
     ".weak __real__ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_",
+    ".weak __real__ZNSt8__detail15_List_node_base10_M_reverseEv",
+    ".weak __real__ZNSt8__detail15_List_node_base4swapERS0_S1_",
 );
 
 #[expect(non_snake_case, reason = "the names that C++ gives them")]
@@ -55,6 +57,8 @@ mod libc_real {
         fn _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(
             node: *mut c_void, first: *mut c_void, last: *mut c_void
         ) -> ();
+        fn _ZNSt8__detail15_List_node_base10_M_reverseEv(node: *mut c_void) -> ();
+        fn _ZNSt8__detail15_List_node_base4swapERS0_S1_(one: *mut c_void, other: *mut c_void) -> ();
     }
 }
 
@@ -64,6 +68,8 @@ exports! {
     _ZNSt8__detail15_List_node_base7_M_hookEPS0_ => list_hook;
     _ZNSt8__detail15_List_node_base9_M_unhookEv => list_unhook;
     _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_ => list_transfer;
+    _ZNSt8__detail15_List_node_base10_M_reverseEv => list_reverse;
+    _ZNSt8__detail15_List_node_base4swapERS0_S1_ => list_swap;
 }
 
 /// Records nodes as written.
@@ -165,5 +171,32 @@ unsafe extern "C" fn list_transfer(node: *mut Link, first: *mut Link, last: *mut
             nodes.write(end);
         }
         libc_real::_ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(node.cast(), first.cast(), last.cast());
+    }
+}
+
+unsafe extern "C" fn list_reverse(node: *mut Link) {
+    let nodes = Nodes::begin();
+    // SAFETY: the caller's own list, a ring; without hooks nothing is done with what it holds.
+    unsafe {
+        nodes.write(node);
+        let mut at = (*node).next;
+        while at != node && nodes.0.is_some() {
+            nodes.write(at);
+            at = (*at).next;
+        }
+        libc_real::_ZNSt8__detail15_List_node_base10_M_reverseEv(node.cast());
+    }
+}
+
+unsafe extern "C" fn list_swap(one: *mut Link, other: *mut Link) {
+    let nodes = Nodes::begin();
+    // SAFETY: the caller's own lists.
+    unsafe {
+        for end in [one, other] {
+            nodes.write((*end).previous);
+            nodes.write((*end).next);
+            nodes.write(end);
+        }
+        libc_real::_ZNSt8__detail15_List_node_base4swapERS0_S1_(one.cast(), other.cast());
     }
 }

@@ -6,6 +6,7 @@
 //! - `// deadlock: A B`: a deadlock of these is an error
 //! - `// hangs: WHY`: the library that it uses can make it hang, which is no mistake of the program
 //! - `// doubt: TEXT`: a finding is suspected, and its reason has this in it
+//! - `// needs: libc++`: without LLVM's C++ library it is skipped, but not where `CI` is set
 //! - `// compiler: clang`, `// standard: c++20`, `// flags: …`: how it is compiled
 //!
 //! Every ninth program is run, all of them with `MAYHAP_CASES=N`, which then replays each finding N times. `MAYHAP_PROGRAM=NAME` takes those
@@ -119,10 +120,20 @@ fn is_about(finding: &Value, object: &str) -> bool {
         || finding["title"].as_str().unwrap_or_default().contains(&format!("`{object}"))
 }
 
+/// Whether clang finds LLVM's C++ library.
+fn has_llvm_library() -> bool {
+    let mut command = Command::new("clang++");
+    command.args(["-stdlib=libc++", "-x", "c++", "-include", "__config", "-fsyntax-only", "/dev/null"]);
+    command.output().is_ok_and(|output| output.status.success())
+}
+
 /// Holds a program to what it says; returns a line for a table.
 fn check(file: &Path) -> Result<String, String> {
     let folder = tempfile::tempdir().unwrap();
     let text = std::fs::read_to_string(file).unwrap();
+    if facts(&text, "needs").contains(&"libc++") && std::env::var_os("CI").is_none() && !has_llvm_library() {
+        return Ok(format!("| {} | | skipped: libc++ is missing (package libc++-dev) |", stem(file)));
+    }
     compile(file, &text, folder.path())?;
     let mut found = findings(folder.path(), stem(file).ends_with("_norace"))?;
     if !facts(&text, "hangs").is_empty() {
