@@ -24,7 +24,10 @@ fn main() {
     let _ = Command::new("strip").arg("--strip-debug").arg(&archive).status();
     let headers = ["bits/c++config.h", "string"].map(|name| manifest.join("src/headers").join(name));
     println!("cargo:rerun-if-changed={}", manifest.join("src/headers").display());
-    println!("cargo:rustc-env=MAYHAP_RUNTIME_DIGEST={:016x}", digest(&[&library, &archive, &agent, &headers[0], &headers[1]]));
+    println!(
+        "cargo:rustc-env=MAYHAP_RUNTIME_DIGEST={:016x}",
+        digest(&[&library, &archive, &agent, &headers[0], &headers[1]])
+    );
     println!("cargo:rustc-env=MAYHAP_RUNTIME={}", pack(&library).display());
     println!("cargo:rustc-env=MAYHAP_RUNTIME_ARCHIVE={}", pack(&archive).display());
     println!("cargo:rustc-env=MAYHAP_RUNTIME_AGENT={}", pack(&agent).display());

@@ -38,10 +38,8 @@ const SPECS: &str = "*cc1_options:\n+ -fsanitize=thread -fsanitize-coverage=trac
 
 /// Headers that stand in front of the C++ library's.
 pub const HEADERS_NAME: &str = "include";
-const HEADERS: [(&str, &str); 2] = [
-    ("bits/c++config.h", include_str!("headers/bits/c++config.h")),
-    ("string", include_str!("headers/string")),
-];
+const HEADERS: [(&str, &str); 2] =
+    [("bits/c++config.h", include_str!("headers/bits/c++config.h")), ("string", include_str!("headers/string"))];
 
 /// Names that gcc's link step and programs built with plain `gcc -fsanitize=thread` look for.
 const STAND_IN_FOR: [&str; 3] = ["libtsan.so", "libtsan.so.0", "libtsan.so.2"];
