@@ -1,7 +1,7 @@
 //! One missing lock is one bug, however many accesses it races with.
 //!
 //! A line that takes no lock and races with several lines of one function that take none either is one finding, too, on whatever objects:
-//! the two pieces of code run at the same time. So are two functions, with what they call, that race on the same object at several lines.
+//! the two pieces of code run at the same time. Locks that both hold only for reading count as none. So are two functions, with what they call, that race on the same object at several lines.
 //!
 //! If an access without a lock races with several accesses that all hold a common lock, the lock is missing in one place. So it is if
 //! they hold locks of several objects that the same line takes, or that are the same member of these objects: the same code runs for each
@@ -117,8 +117,8 @@ fn member(object: &str) -> Option<String> {
 /// object in the same functions: the other side of `other`.
 fn bare_partner<'f>(first: &Finding, other: &'f Finding) -> Option<&'f Side> {
     let is_bare = |finding: &Finding| {
-        let locks = finding.events.iter().any(|side| !side.locks.is_empty());
-        finding.kind == Kind::Race && finding.verdict.is_certain() && finding.is_shown() && !locks
+        let bare = finding.events.iter().all(has_no_lock);
+        finding.kind == Kind::Race && finding.verdict.is_certain() && finding.is_shown() && bare
     };
     let ([a, b], [c, d]) = (first.events.as_slice(), other.events.as_slice()) else { return None };
     if !is_bare(first) || !is_bare(other) {
@@ -129,6 +129,11 @@ fn bare_partner<'f>(first: &Finding, other: &'f Finding) -> Option<&'f Side> {
     let is_alike = |a, b, c, d| is_there(a, c) && is_function(b, d) || is_same_object(a, c) && same_code(a, b, c, d);
     let alike = pairs.into_iter().find(|(a, b, c, d)| is_alike(a, b, c, d))?;
     Some(alike.3)
+}
+
+/// The thread holds no lock, or holds locks only for reading, which keeps no other reader away.
+pub(crate) fn has_no_lock(side: &Side) -> bool {
+    side.locks.iter().all(|lock| lock.shared)
 }
 
 /// Both objects are parts of the same variable, or of memory that was allocated alike.
@@ -151,14 +156,14 @@ fn class_of(location: &str) -> Option<String> {
 }
 
 /// The second one is in the function that the first one is in, or in one that this function has called.
-fn is_within(outer: &Side, inner: &Side) -> bool {
+pub(crate) fn is_within(outer: &Side, inner: &Side) -> bool {
     let name = |source: &Source| Some((source.file.clone()?, places::function_name(source.function.as_deref()?)));
     let function = outer.source.as_ref().and_then(name);
     function.is_some() && (is_function(outer, inner) || inner.stack.iter().any(|frame| name(frame) == function))
 }
 
 /// Both are at the same line of the program's own code.
-fn is_there(a: &Side, b: &Side) -> bool {
+pub(crate) fn is_there(a: &Side, b: &Side) -> bool {
     let line = |side: &Side| side.source.as_ref().and_then(|source| Some((source.file.clone()?, source.line?)));
     line(a).is_some_and(|at| line(b) == Some(at))
 }

@@ -30,6 +30,7 @@ pub mod prediction;
 mod refutation;
 mod renumber;
 pub mod rules;
+mod same_bug;
 pub mod sarif;
 mod schedules;
 mod sources;

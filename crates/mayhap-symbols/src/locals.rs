@@ -65,6 +65,8 @@ pub(crate) struct Function {
     members: Members,
     /// Its lines, if it has variables in blocks.
     code: Code,
+    /// It is Rust, whose variables are said to exist only once they have their first value.
+    is_rust: bool,
 }
 
 /// Bytes of a frame that are looked at together, of which each may be another variable's.
@@ -87,7 +89,8 @@ impl Function {
 
     /// What lies at `address` while the function is at `pc` with this stack pointer.
     pub(crate) fn name(&self, pc: u64, stack_pointer: u64, address: u64) -> Option<String> {
-        let (local, offset) = self.local(pc, stack_pointer, address)?;
+        let local = self.local(pc, stack_pointer, address);
+        let (local, offset) = local.or_else(|| self.local_to_be(pc, stack_pointer, address))?;
         let mut name = format!("{}::{}", local.function, local.name);
         self.members.part(&mut name, local.kind, (offset - local.offset) as u64)?;
         Some(name)
@@ -99,6 +102,17 @@ impl Function {
         let exists = |local: &&Local| local.scopes.iter().all(|ranges| is_in(ranges, pc));
         let here = self.locals.iter().filter(|local| self.bytes(local).contains(&offset)).filter(exists);
         here.max_by_key(|local| local.scopes.len()).map(|local| (local, offset))
+    }
+
+    /// The variable of a Rust function that gets its first value there. The debug information lets it exist only after that. No other one
+    /// ever lies in that place.
+    fn local_to_be(&self, pc: u64, stack_pointer: u64, address: u64) -> Option<(&Local, i64)> {
+        let offset = address.wrapping_sub(stack_pointer) as i64 - self.base.filter(|_| self.is_rust)?;
+        let mut here = self.locals.iter().filter(|local| self.bytes(local).contains(&offset));
+        let local = here.next().filter(|_| here.next().is_none())?;
+        let (own, around) = local.scopes.split_last()?;
+        let begins_later = own.iter().all(|range| pc < range.begin);
+        (begins_later && around.iter().all(|ranges| is_in(ranges, pc))).then_some((local, offset))
     }
 
     /// Where a variable lies, from the frame base.
@@ -223,7 +237,16 @@ fn read_function<'a>(
     let Found { locals, pointers, inlined } = found;
     let has_blocks = locals.iter().any(|local| local.block.is_some());
     let code = has_blocks.then(|| Code::read(reader.dwarf, unit, &ranges, inlined)).flatten().unwrap_or_default();
-    Some(Function { pointers, ranges, base, locals, members: reader.members, code })
+    let is_rust = is_rust(unit);
+    Some(Function { pointers, ranges, base, locals, members: reader.members, code, is_rust })
+}
+
+/// The unit was compiled from Rust.
+fn is_rust(unit: &Unit<Slice<'_>>) -> bool {
+    let mut entries = unit.entries();
+    let root = entries.next_dfs().ok().flatten();
+    let language = root.and_then(|root| root.attr_value(gimli::DW_AT_language));
+    language == Some(AttributeValue::Language(gimli::DW_LANG_Rust))
 }
 
 /// A block or function around an entry.

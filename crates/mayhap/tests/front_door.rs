@@ -318,3 +318,42 @@ return seen != 7; }\n";
     let run = mayhap_in(folder.path(), &["run", "--explore", "0", "once.c"]);
     assert!(run.code == Some(0) && !run.stdout.contains("Not implied by this run:"), "{}", run.stdout);
 }
+
+/// Whether lines are the expected ones, of which `…` stands for any number.
+fn is_as_shown(expected: &[&str], lines: &[&str]) -> bool {
+    match expected.split_first() {
+        None => lines.is_empty(),
+        Some((&"…", rest)) => (0..=lines.len()).any(|skipped| is_as_shown(rest, &lines[skipped..])),
+        Some((first, rest)) => {
+            lines.split_first().is_some_and(|(line, lines)| line == first && is_as_shown(rest, lines))
+        }
+    }
+}
+
+#[test]
+fn the_first_day_is_as_its_page_says() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    for file in fs::read_dir(docs.join("examples/first-day")).unwrap().map(|file| file.unwrap()) {
+        fs::copy(file.path(), here.join(file.file_name())).unwrap();
+    }
+    let plain = Command::new("cc").args(["-pthread", "race.c", "-o", "plain"]).current_dir(here).status().unwrap();
+    assert!(plain.success());
+    let page = fs::read_to_string(docs.join("first-day.md")).unwrap();
+    let blocks: Vec<&str> =
+        page.split("```console\n").skip(1).map(|rest| rest.split("\n```").next().unwrap()).collect();
+    assert!(blocks.len() >= 20, "{} blocks", blocks.len());
+    for block in blocks {
+        let (command, rest) = block.split_once('\n').unwrap();
+        let (expected, code) = rest.split_once("\n$ echo $?\n").expect(command);
+        let arguments: Vec<&str> = command.strip_prefix("$ mayhap ").unwrap().split(' ').collect();
+        let run = mayhap_in(here, &arguments);
+        let shown = if run.stdout.is_empty() { &run.stderr } else { &run.stdout };
+        // What the program says stands on standard error, too.
+        let lines: Vec<&str> = shown.lines().filter(|line| !line.starts_with("server: ")).collect();
+        let expected: Vec<&str> = expected.lines().collect();
+        assert!(is_as_shown(&expected, &lines), "{command}:\n{shown}\n{}", run.stderr);
+        assert_eq!(run.code.map(|code| code.to_string()).as_deref(), Some(code), "{command}");
+    }
+}

@@ -5,6 +5,7 @@
 //! - `// kind: use-after-free|double-free|null-dereference|heap-overflow|uninitialised|mismatched-free`: the kind of the finding
 //! - `// effect: …`: how the effect of its replays begins
 //! - `// bug: …` or `// clean: …`: what is wrong, or why nothing is
+//! - `// findings: N`: the bug is that many findings at most
 //! - `// explored: …`: the bug is found by running the program under other schedules
 //! - `// library: …`: with `-DPLUGIN` the same file is a library, which the program finds at `LIBRARY`
 //!
@@ -22,7 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::Value;
 
 /// The programs that are always run.
-const ALWAYS: [&str; 25] = [
+const ALWAYS: [&str; 29] = [
     "clean_blocks",
     "clean_blocks_in_turn",
     "clean_descriptors",
@@ -33,10 +34,14 @@ const ALWAYS: [&str; 25] = [
     "clean_objects_on_stack",
     "clean_shared_ptr",
     "connection_teardown",
+    "cxx_handlers_grown",
+    "cxx_shared_lock_grows",
     "cxx_virtual_after_delete",
     "descriptor_closed_writer",
     "descriptor_double_close",
     "double_free_close",
+    "kref_lookup",
+    "library_taken_then_called",
     "mutex_destroyed",
     "mutex_in_freed_block",
     "null_before_set",
@@ -164,6 +169,12 @@ fn check(file: &Path, folder: &Path, replays: usize) -> Result<String, String> {
     let total: u64 = found.iter().map(runs).sum();
     if total > MOST_REPLAYS {
         return Err(format!("{total} replays for one of each finding"));
+    }
+    let most = self::fact(file, "findings")
+        .map_or(Ok(usize::MAX), |most| most.parse())
+        .map_err(|_| "no number of findings")?;
+    if found.len() > most {
+        return Err(format!("{} findings: {}", found.len(), titles(&found)));
     }
     let fixed = findings(&compile(file, folder, true)?, 1)?;
     clean(&fixed).map_err(|found| format!("its fix has {found}"))?;

@@ -133,7 +133,9 @@ fn screen(report: &Report, finding: &Finding, style: &Style) -> Vec<Line> {
         lines.push(Line::new());
     }
     let threads = Threads::of(finding);
-    lines.extend(said("life", &life::words(&finding.life), &threads, style));
+    // A null pointer has none: the title and the verdict say where it is used.
+    let life = if finding.life.len() > 1 { life::words(&finding.life) } else { String::new() };
+    lines.extend(said("life", &life, &threads, style));
     for (heading, moment) in life::stacks(finding) {
         lines.extend(excerpt::stack(Line::of(Paint::Dim, &heading), &moment.stack, style));
     }
@@ -278,13 +280,18 @@ fn explored(exploration: &Exploration, has_failed: bool) -> Vec<String> {
     let loops = if exploration.cut_loops { ", loops that wait followed for a few rounds" } else { "" };
     if exploration.complete {
         let verdict = match exploration.failures {
+            0 if exploration.executions == 1 && has_failed => "which does not fail in another way",
+            0 if exploration.executions == 1 => "which does not fail",
             0 if has_failed => "none fails in another way",
             0 => "none fails",
+            _ if exploration.executions == 1 => "which fails",
             _ => "some fail",
         };
-        lines.push(format!(
-            "all {executions} distinguishable executions of this program on this input explored{loops}, {verdict}"
-        ));
+        let all = match exploration.executions {
+            1 => "the only distinguishable execution".to_string(),
+            _ => format!("all {executions} distinguishable executions"),
+        };
+        lines.push(format!("{all} of this program on this input explored{loops}, {verdict}"));
     } else if exploration.executions > 0 {
         let limits = if exploration.limits.is_empty() {
             String::new()

@@ -53,19 +53,20 @@ unsafe extern "C" fn ends(signal: c_int, info: *mut siginfo_t, context: *mut uco
     } else {
         interrupted
     };
-    // A signal that was sent is about no address.
-    if signal == SIGSEGV && code > 0 {
+    // The thread went to code that is not there, of which nothing can be read.
+    let is_code = is_fault(signal, code) && address == pc;
+    let place = if is_code { pc + 1 } else { after(pc) };
+    if is_fault(signal, code) {
         if let Some(life) = unmapped_life(address) {
-            // The instruction itself is not there.
-            let usage = if address == pc { usage::CODE } else { usage::UNKNOWN };
-            judge(error::USE_AFTER_FREE, usage, (address, 0), life, after(pc));
+            let usage = if is_code { usage::CODE } else { usage::UNKNOWN };
+            judge(error::USE_AFTER_FREE, usage, (address, 0), life, place);
         } else if address < NULL_END {
-            judge(error::NULL, usage::UNKNOWN, (address, 0), Life::default(), after(pc));
+            judge(error::NULL, usage::UNKNOWN, (address, 0), Life::default(), place);
         }
     }
     // Another process, or another thread, can send one too: then this thread is not what ends the program.
     if code > 0 || signal == ABORTS && code == libc::SI_TKILL {
-        note_end(signal, interrupted, pc);
+        note_end(signal, interrupted, place);
     }
     // SAFETY: the default action. A fault then comes again; a signal that was sent is sent again, and comes when this handler has returned.
     unsafe {
@@ -78,8 +79,15 @@ unsafe extern "C" fn ends(signal: c_int, info: *mut siginfo_t, context: *mut uco
     }
 }
 
-/// Describes where the thread is that a signal came to, if it is the first.
-fn note_end(signal: c_int, interrupted: u64, pc: u64) {
+/// Whether the kernel says at which address the thread faulted. It does not of a signal that was sent, and of addresses that no memory can
+/// have, such as the bytes of freed blocks taken for a pointer.
+fn is_fault(signal: c_int, code: c_int) -> bool {
+    const BY_KERNEL: c_int = 0x80;
+    signal == SIGSEGV && code > 0 && code != BY_KERNEL
+}
+
+/// Describes where the thread is that a signal came to, if it is the first: `place` is the address after its instruction.
+fn note_end(signal: c_int, interrupted: u64, place: u64) {
     // SAFETY: the mapping stays.
     let Some(judgement) = (unsafe { PLACE.load(Ordering::Acquire).as_ref() }).filter(|_| is_active()) else { return };
     if judgement.is_ending.swap(1, Ordering::AcqRel) != 0 {
@@ -88,7 +96,7 @@ fn note_end(signal: c_int, interrupted: u64, pc: u64) {
     if signal == ABORTS {
         note_calls(judgement, interrupted);
     } else {
-        blocks::note_stack(&judgement.crashed, after(pc), true);
+        blocks::note_stack(&judgement.crashed, place, true);
     }
     judgement.signal.store(signal as u32, Ordering::Release);
 }

@@ -103,7 +103,7 @@ impl Args {
         let folder = cargo.target_folder()?;
         let mut environment = cargo.environment(&toolchain, &folder)?;
         let is_job = own.output.is_none() && matches!(command.as_str(), "test" | "t" | "run" | "r");
-        let analysis = if is_job { Some(Analysis::prepare(&own)?) } else { None };
+        let analysis = if is_job { Some(Analysis::prepare(&own, &arguments)?) } else { None };
         if let Some(output) = &own.output {
             environment.extend(runner::environment(&command, output, own.per.as_deref(), &own.record, &folder)?);
         } else if let Some(analysis) = &analysis {
@@ -141,14 +141,17 @@ struct Analysis {
     /// Where the jobs put their reports.
     folder: tempfile::TempDir,
     report: ReportArgs,
+    /// Cargo is to run nothing.
+    only_builds: bool,
 }
 
 impl Analysis {
-    fn prepare(own: &Own) -> Result<Analysis, Failure> {
+    fn prepare(own: &Own, arguments: &[OsString]) -> Result<Analysis, Failure> {
         let parsed = Reporting::try_parse_from(&own.report);
         let report = parsed.map_err(|error| Failure::new(error.to_string().trim_start_matches("error: ")))?.report;
         report.prepare(&Environment::read()?)?;
-        Ok(Analysis { folder: temporary_folder()?, report })
+        let only_builds = arguments.iter().any(|argument| argument == "--no-run");
+        Ok(Analysis { folder: temporary_folder()?, report, only_builds })
     }
 
     /// Options that make the jobs show paths from the workspace.
@@ -162,7 +165,8 @@ impl Analysis {
     /// One report of all jobs; cargo ended with `code`.
     fn finish(self, out: &mut dyn Write, code: u8, suite: &str) -> Result<Exit, Failure> {
         let none = std::fs::read_dir(self.folder.path()).is_ok_and(|mut files| files.next().is_none());
-        if none {
+        // Cargo said why it failed. A filter that no test has deserves a report that says so.
+        if none && (code != 0 || self.only_builds) {
             return Ok(Exit::Program(code));
         }
         let whole = collected(self.folder.path(), suite)?;
@@ -196,7 +200,7 @@ fn cargo_command() -> Command {
 /// Separates mayhap's arguments from cargo's.
 fn split(arguments: Vec<OsString>) -> Result<(Own, Vec<OsString>), Failure> {
     let (mut own, mut rest) = (Own::default(), Vec::new());
-    let mut arguments = arguments.into_iter();
+    let mut arguments = arguments.into_iter().peekable();
     while let Some(argument) = arguments.next() {
         let text = argument.to_string_lossy().into_owned();
         if text == "--" {
@@ -209,6 +213,9 @@ fn split(arguments: Vec<OsString>) -> Result<(Own, Vec<OsString>), Failure> {
             _ => (text.as_str(), None),
         };
         if name == "--explore" {
+            // As in `mayhap run --explore 5`. No test is called a number.
+            let mut next = || arguments.next_if(|next| next.to_string_lossy().parse::<f64>().is_ok());
+            let given = given.or_else(|| Some(next()?.to_string_lossy().into_owned()));
             let seconds = given.unwrap_or_else(|| LONG.into());
             if seconds.parse::<f64>().is_err() {
                 return Err(Failure::new(format_args!("--explore=SECONDS must be a number, not `{seconds}`")));
@@ -413,6 +420,8 @@ mod tests {
         assert_eq!(option(&rest, "-p"), Some("one".into()));
         assert_eq!(option(&rest, "--exact"), None);
         assert_eq!(split_words("test --explore --lib").unwrap().0.job, ["--explore", "30"]);
+        let (own, rest) = split_words("test --explore 0 vec").unwrap();
+        assert_eq!((own.job, rest), (vec!["--explore".into(), "0".into()], vec!["test".into(), "vec".into()]));
         assert_eq!(split_words("test --explore=2.5").unwrap().0.job, ["--explore", "2.5"]);
         assert!(split_words("test --explore=long").unwrap_err().contains("a number"));
         assert!(split_words("test --per module").unwrap_err().contains("`test` or `binary`"));

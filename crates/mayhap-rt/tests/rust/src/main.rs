@@ -26,7 +26,7 @@ programs! {
     atomic_relaxed_norace atomic_release_acquire_norace atomic_seqcst_norace atomic_spin_norace atomic_update_norace
     barrier_norace barrier_same_side box_freed channel_norace channel_rendezvous_norace channel_sync_norace
     condvar_all_norace condvar_norace condvar_timeout_norace crossbeam_channel_norace crossbeam_epoch_norace
-    crossbeam_scope_norace executor_norace lazy_lock_norace mutex_contended_norace mutex_forgotten
+    crossbeam_scope_norace executor_norace lazy_lock_norace local_returned mutex_contended_norace mutex_forgotten
     mutex_hidden mutex_leaked mutex_norace mutex_poisoned_norace mutex_try_norace mutex_two_locks name_members once_contended_norace once_lock_norace
     once_norace park_norace park_timeout parking_lot_bump_norace parking_lot_condvar_norace parking_lot_contended_norace parking_lot_empty_norace parking_lot_hidden
     parking_lot_mutex_norace parking_lot_rwlock_norace parking_lot_timed_norace parking_lot_wait_while_norace rwlock_contended_norace rwlock_norace
