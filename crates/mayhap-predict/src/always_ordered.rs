@@ -38,7 +38,7 @@ impl AlwaysOrdered {
             now: vec![ClockArena::ZERO; threads],
             clean: vec![ClockArena::ZERO; threads],
         };
-        trace.events().for_each(|(id, _)| pass.step(id));
+        (0..trace.len()).for_each(|at| pass.step(EventId::at(at)));
         AlwaysOrdered { arena: pass.arena, clock: pass.clock }
     }
 
@@ -63,18 +63,19 @@ struct Pass<'a> {
 
 impl Pass<'_> {
     fn step(&mut self, id: EventId) {
-        let event = self.trace.event(id);
-        let (me, other) = (event.thread.index(), event.object as usize);
+        let (columns, at) = (self.trace.columns(), id.index());
+        let (op, me, other) = (columns.ops[at], usize::from(columns.threads[at]), columns.objects[at] as usize);
         let count = || self.relations.rank(id) as u32 + 1;
         // The access that a question is about may see any write.
         let before = self.now[me];
-        match event.op {
+        match op {
             Op::Read => self.read(id, me),
-            // A constant of the code is clean in any thread, so it says nothing of the reads before it.
-            Op::Write if event.flags.has(Flags::CONSTANT) || event.flags.has(Flags::INDEPENDENT) => {
-                self.source[id.index()] = self.now[me];
+            Op::Write => {
+                // A constant of the code is clean in any thread, so it says nothing of the reads before it.
+                let flags = columns.flags_at(at);
+                let is_clean = flags.has(Flags::CONSTANT) || flags.has(Flags::INDEPENDENT);
+                self.source[at] = if is_clean { self.now[me] } else { self.clean[me] };
             }
-            Op::Write => self.source[id.index()] = self.clean[me],
             Op::Branch => self.now[me] = self.clean[me],
             Op::Fork => {
                 let count = count();
@@ -95,7 +96,7 @@ impl Pass<'_> {
             }
             _ => {}
         }
-        self.clock[id.index()] = if event.op == Op::Read { before } else { self.now[me] };
+        self.clock[at] = if op == Op::Read { before } else { self.now[me] };
     }
 
     fn read(&mut self, read: EventId, me: usize) {

@@ -1,7 +1,8 @@
-//! What all engines share about one trace: sections, accesses, demands. Built once, read by many threads.
+//! What all engines share about one trace: sections, accesses, demands. Each table is built once, when a question first needs it, and read by many
+//! threads.
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use mayhap_trace::{EventId, Execution, Flags, LockId, Mode, Op, Relations, ThreadId, Trace};
 use mayhap_witness::Model;
@@ -22,19 +23,14 @@ pub struct Context<'a> {
     /// What follows from it.
     pub relations: &'a Relations,
     /// Its critical sections.
-    pub sections: Sections,
+    pub sections: OnDemand<'a, Sections>,
     /// Its writes and their readers.
-    pub accesses: Accesses,
-    /// Waits by notify, as pairs sorted by notify.
-    wakes: Vec<(EventId, EventId)>,
+    pub accesses: OnDemand<'a, Accesses>,
+    waits: OnDemand<'a, Waits>,
     /// Ranks of the branches of each thread.
-    branches: Vec<Vec<u32>>,
+    branches: OnDemand<'a, Vec<Vec<u32>>>,
     /// Some event is joined to the one before it.
     pub(crate) has_blocks: bool,
-    /// Some wait could be served by another notify, or must have begun before its notify.
-    has_free_waits: bool,
-    /// Some attempt to take a lock or a semaphore failed.
-    has_failed_attempts: bool,
     values: OnceLock<ValueClasses>,
     /// The waits and notifies of each condition.
     signals: OnceLock<Vec<Vec<EventId>>>,
@@ -46,37 +42,63 @@ pub struct Context<'a> {
     relevant: OnceLock<Vec<Range<usize>>>,
 }
 
-impl<'a> Context<'a> {
-    /// Builds the tables.
-    pub fn new(execution: &'a Execution<'a>) -> Self {
+/// A table that is made when a question first needs it: many traces have no candidates.
+pub type OnDemand<'a, T> = LazyLock<T, Box<dyn FnOnce() -> T + Send + 'a>>;
+
+/// What of waits, and of attempts that fail, could go another way.
+#[derive(Debug, Default)]
+struct Waits {
+    /// Waits by notify, as pairs sorted by notify.
+    wakes: Vec<(EventId, EventId)>,
+    /// Some wait could be served by another notify, or must have begun before its notify.
+    any_free: bool,
+    /// Some attempt to take a lock or a semaphore failed.
+    any_failed: bool,
+}
+
+impl Waits {
+    fn new(execution: &Execution<'_>) -> Self {
         let (trace, relations) = execution.parts();
-        let mut wakes = Vec::new();
-        let mut branches = vec![Vec::new(); relations.threads()];
-        let (mut has_free_waits, mut has_failed_attempts) = (false, false);
-        for (id, event) in trace.events() {
-            match event.op {
-                Op::Wait => {
-                    wakes.extend(relations.notify_of(id).map(|notify| (notify, id)));
-                    has_free_waits |= !trace.tables().condition_kinds.get(event.object as usize).has_fixed_pairs();
-                }
-                Op::Branch => branches[event.thread.index()].push(relations.rank(id) as u32),
-                op if op.is_failed_attempt() => has_failed_attempts = true,
-                _ => {}
+        let mut waits = Waits::default();
+        for (id, event) in trace.events_of(|op| op == Op::Wait || op.is_failed_attempt()) {
+            if event.op == Op::Wait {
+                waits.wakes.extend(relations.notify_of(id).map(|notify| (notify, id)));
+                waits.any_free |= !trace.tables().condition_kinds.get(event.object as usize).has_fixed_pairs();
+            } else {
+                waits.any_failed = true;
             }
         }
-        wakes.sort_unstable();
+        waits.wakes.sort_unstable();
+        waits
+    }
+}
+
+fn branches(execution: &Execution<'_>) -> Vec<Vec<u32>> {
+    let (trace, relations) = execution.parts();
+    let columns = trace.columns();
+    let mut branches = vec![Vec::new(); relations.threads()];
+    for (at, (&op, &thread)) in columns.ops.iter().zip(&columns.threads).enumerate() {
+        if op == Op::Branch {
+            branches[usize::from(thread)].push(relations.rank(EventId::at(at)) as u32);
+        }
+    }
+    branches
+}
+
+impl<'a> Context<'a> {
+    /// A context whose tables are made when they are needed.
+    pub fn new(execution: &'a Execution<'a>) -> Self {
+        let (trace, relations) = execution.parts();
         let joined = Flags::JOINED.bits();
         Context {
             execution,
             trace,
             relations,
-            sections: Sections::new(execution),
-            accesses: Accesses::new(execution),
-            wakes,
-            branches,
+            sections: LazyLock::new(Box::new(move || Sections::new(execution))),
+            accesses: LazyLock::new(Box::new(move || Accesses::new(execution))),
+            waits: LazyLock::new(Box::new(move || Waits::new(execution))),
+            branches: LazyLock::new(Box::new(move || branches(execution))),
             has_blocks: trace.columns().flags.iter().any(|flags| flags & joined != 0),
-            has_free_waits,
-            has_failed_attempts,
             values: OnceLock::new(),
             signals: OnceLock::new(),
             demands: Default::default(),
@@ -94,7 +116,7 @@ impl<'a> Context<'a> {
     pub(crate) fn signals_of(&self, condition: usize) -> &[EventId] {
         let signals = self.signals.get_or_init(|| {
             let mut signals = vec![Vec::new(); self.trace.tables().conditions.len()];
-            for (id, event) in self.trace.events().filter(|(_, e)| e.op == Op::Wait || e.op.is_notify()) {
+            for (id, event) in self.trace.events_of(|op| op == Op::Wait || op.is_notify()) {
                 signals[event.object as usize].push(id);
             }
             signals
@@ -105,8 +127,8 @@ impl<'a> Context<'a> {
     /// In this model, something in the trace could be served by something else than in the observed run, so that there is
     /// more to search than an order.
     pub(crate) fn has_alternatives(&self, model: Model) -> bool {
-        self.has_free_waits
-            || (self.has_failed_attempts && model != Model::Sync)
+        self.waits.any_free
+            || (self.waits.any_failed && model != Model::Sync)
             || (model.compares_values() && self.values().any_open())
     }
 
@@ -132,11 +154,11 @@ impl<'a> Context<'a> {
     /// Returns the demand clocks of a model; `None` where must-order is all there is.
     pub(crate) fn demands(&self, model: Model, pairing: Pairing) -> Option<&Demands> {
         let values = model.compares_values() && pairing == Pairing::Open && self.values().any_open();
-        let open = values || (pairing == Pairing::Open && self.has_free_waits);
+        let open = values || (pairing == Pairing::Open && self.waits.any_free);
         let class = match model {
             Model::Data | Model::Value => 0,
             Model::Branch | Model::Causal => 1,
-            Model::Sync if open || !self.has_free_waits => return None,
+            Model::Sync if open || !self.waits.any_free => return None,
             Model::Sync => 2,
         };
         let slot = 3 * class + usize::from(open) + usize::from(values);
@@ -178,8 +200,9 @@ impl<'a> Context<'a> {
 
     /// The waits that a notify woke.
     pub fn woken(&self, notify: EventId) -> impl Iterator<Item = EventId> + '_ {
-        let start = self.wakes.partition_point(|&(n, _)| n < notify);
-        self.wakes[start..].iter().take_while(move |&&(n, _)| n == notify).map(|&(_, wait)| wait)
+        let wakes = &self.waits.wakes;
+        let start = wakes.partition_point(|&(n, _)| n < notify);
+        wakes[start..].iter().take_while(move |&&(n, _)| n == notify).map(|&(_, wait)| wait)
     }
 
     /// How many of the first `cut` events of `thread` come before a branch among them: the part whose reads must see what

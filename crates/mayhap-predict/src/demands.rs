@@ -131,16 +131,18 @@ impl Demands {
 impl Pass<'_> {
     fn run(&mut self) {
         let strict = self.rules.model != Model::Sync;
-        for (id, event) in self.trace.events() {
-            let thread = event.thread.index();
-            match event.op {
+        let columns = self.trace.columns();
+        for at in 0..columns.len() {
+            let (id, thread, object) =
+                (EventId::at(at), usize::from(columns.threads[at]), columns.objects[at] as usize);
+            match columns.ops[at] {
                 Op::Read if strict => {
                     if let Some(write) = self.supplier(id) {
                         self.now[thread] = self.with(self.now[thread], thread, write);
                     }
                 }
-                Op::Fork => self.fork(id, event.object as usize, thread),
-                Op::Join => self.join(ThreadId::at(event.object as usize), thread),
+                Op::Fork => self.fork(id, object, thread),
+                Op::Join => self.join(ThreadId::at(object), thread),
                 Op::Wait => self.wait(id, thread),
                 _ => {}
             }
@@ -150,19 +152,22 @@ impl Pass<'_> {
 
     fn run_with_taint(&mut self) {
         let threads = self.out.threads;
-        for (id, event) in self.trace.events() {
-            let thread = event.thread.index();
-            let special = !self.out.unchanged.is_empty();
-            if special && self.relations.is_relevant(id) && !event.flags.is_joined() {
+        let (columns, special) = (self.trace.columns(), !self.out.unchanged.is_empty());
+        for at in 0..columns.len() {
+            let (id, thread, object) =
+                (EventId::at(at), usize::from(columns.threads[at]), columns.objects[at] as usize);
+            // They matter only where some event is special.
+            let flags = if special { columns.flags_at(at) } else { Flags::NONE };
+            if special && self.relations.is_relevant(id) && !flags.is_joined() {
                 self.before_step[thread] = (self.clean[thread], self.relations.rank(id) as u32);
             }
-            match event.op {
+            match columns.ops[at] {
                 Op::Read => self.read(id, thread),
                 Op::Write => {
                     let rank = self.relations.rank(id) as u32;
-                    let (source, unchanged) = if event.flags.has(Flags::CONSTANT) {
+                    let (source, unchanged) = if flags.has(Flags::CONSTANT) {
                         (self.now[thread], 0)
-                    } else if event.flags.has(Flags::INDEPENDENT) {
+                    } else if flags.has(Flags::INDEPENDENT) {
                         let (before, rank) = self.before_step[thread];
                         (self.out.arena.join(self.now[thread], before), rank)
                     } else {
@@ -175,7 +180,7 @@ impl Pass<'_> {
                 }
                 Op::Branch => self.now[thread] = self.clean[thread],
                 Op::Fork => {
-                    let child = event.object as usize;
+                    let child = object;
                     self.fork(id, child, thread);
                     let rank = self.relations.rank(id) as u32;
                     let clock = self.out.arena.join(self.clean[child], self.clean[thread]);
@@ -183,7 +188,7 @@ impl Pass<'_> {
                     self.clean[child] = self.out.arena.raise(clock, threads + thread, rank);
                 }
                 Op::Join => {
-                    let child = ThreadId::at(event.object as usize);
+                    let child = ThreadId::at(object);
                     self.join(child, thread);
                     let clock = self.out.arena.join(self.clean[thread], self.clean[child.index()]);
                     let events = self.relations.thread_events(child).len() as u32;

@@ -64,8 +64,8 @@ impl Sections {
     pub fn new(execution: &Execution<'_>) -> Self {
         let (trace, relations) = execution.parts();
         let mut all = Vec::new();
-        for (id, event) in trace.events() {
-            if !event.op.is_acquire() || !relations.is_relevant(id) {
+        for (id, event) in trace.events_of(Op::is_acquire) {
+            if !relations.is_relevant(id) {
                 continue;
             }
             let release = relations.matching_release(id);

@@ -4,7 +4,7 @@
 //!
 //! Cost: O(n log n) once for `n` accesses with values; 12 bytes a write with a value, one bit an event.
 
-use mayhap_trace::{EventId, Execution, Op, Trace, ValueId, VarId};
+use mayhap_trace::{EventId, Execution, NONE, Op, Trace, ValueId, VarId};
 use mayhap_witness::KnownValues;
 
 /// The writes of each variable by value.
@@ -26,14 +26,17 @@ impl ValueClasses {
         if !trace.has_values() {
             return classes;
         }
-        let writes = trace.events().filter(|(_, event)| event.op == Op::Write && event.value.is_some());
-        classes.writes = writes.map(|(id, event)| (event.object, event.value_cell(), id)).collect();
+        let columns = trace.columns();
+        let accesses = || columns.ops.iter().zip(&columns.objects).zip(&columns.values).enumerate();
+        let writes = accesses().filter(|(_, ((op, _), value))| **op == Op::Write && **value != NONE);
+        classes.writes = writes.map(|(at, ((_, &object), &value))| (object, value, EventId::at(at))).collect();
         classes.writes.sort_unstable();
-        for (id, event) in trace.events().filter(|(_, event)| event.op == Op::Read) {
+        for (at, ((_, &object), _)) in accesses().filter(|(_, ((op, _), _))| **op == Op::Read) {
+            let id = EventId::at(at);
             let Some(value) = classes.known.returned(execution, id) else { continue };
             let write = relations.read_from(id);
-            let others = classes.writes(event.object, value).iter().any(|&(_, _, w)| Some(w) != write);
-            if others || (write.is_some() && classes.is_initial(trace, event.object, value)) {
+            let others = classes.writes(object, value).iter().any(|&(_, _, w)| Some(w) != write);
+            if others || (write.is_some() && classes.is_initial(trace, object, value)) {
                 classes.open.resize(trace.len().div_ceil(64), 0);
                 classes.open[id.index() / 64] |= 1 << (id.index() % 64);
             }

@@ -17,6 +17,7 @@ use crate::capture::file::{self, Kept, Opened, build_of};
 use crate::capture::process::Start;
 use crate::capture::program::{Monitor, Unwatched, command, drive};
 use crate::capture::recorder::Recorder;
+use crate::capture::repeats;
 use crate::capture::store::Store;
 use crate::limits::Limits;
 use crate::lower::finish::{Finished, Made, make};
@@ -113,7 +114,7 @@ fn capture(
     ahead: Option<Ahead>,
 ) -> Result<Capture, Error> {
     let mut recorder = Recorder::temporary(folder, options.limits.max_size);
-    let mut look = |block: &[u32]| ahead.iter().for_each(|ahead| ahead.take(block));
+    let mut look = |block: &[u32], runs: &[repeats::Run]| ahead.iter().for_each(|ahead| ahead.take(block, runs));
     let (status, ring) = drive(start, options, monitor, &mut |units| recorder.take_and(units, &mut look))?;
     recorder.finish(&mut look);
     let begun = ahead.and_then(Ahead::finish);

@@ -343,7 +343,7 @@ impl NotifyCounts {
             return counts;
         }
         counts.all = vec![0; trace.tables().conditions.len()];
-        for (_, event) in trace.events().filter(|(_, event)| event.op.is_notify()) {
+        for (_, event) in trace.events_of(Op::is_notify) {
             counts.all[event.object as usize] += 1;
             *counts.by_thread.entry((event.object, event.thread.index())).or_default() += 1;
         }

@@ -5,7 +5,7 @@ use crate::error::{Error, Position};
 use crate::event::Event;
 use crate::flags::Attempt;
 use crate::id::{EventId, NONE};
-use crate::names::{Tables, event_id};
+use crate::names::{Names, Tables, event_id};
 use crate::op::Op;
 use crate::source::Source;
 
@@ -48,14 +48,19 @@ impl Trace {
     /// # Panics
     /// If a cell does not index its table.
     pub fn from_parts(columns: Columns, tables: Tables) -> Trace {
-        for event in columns.iter() {
-            assert!(event.thread.index() < tables.threads.len(), "thread cell out of range");
-            assert!(event.location.is_none_or(|l| l.index() < tables.locations.len()), "location cell out of range");
-            assert!(event.value.is_none_or(|v| v.index() < tables.values.len()), "value cell out of range");
-            if let Some(names) = tables.of(event.op.names()) {
-                assert!((event.object as usize) < names.len(), "object cell out of range");
-            }
+        let is_in = |cell: u32, length: usize| cell == NONE || (cell as usize) < length;
+        let mut threads = columns.threads.iter();
+        assert!(threads.all(|&thread| usize::from(thread) < tables.threads.len()), "thread cell out of range");
+        let mut locations = columns.locations.iter();
+        assert!(locations.all(|&location| is_in(location, tables.locations.len())), "location cell out of range");
+        let mut values = columns.values.iter();
+        assert!(values.all(|&value| is_in(value, tables.values.len())), "value cell out of range");
+        let mut lengths = [usize::MAX; Op::ALL.len()];
+        for &op in Op::ALL {
+            lengths[op as usize] = tables.of(op.names()).map_or(usize::MAX, Names::len);
         }
+        let mut objects = columns.ops.iter().zip(&columns.objects);
+        assert!(objects.all(|(&op, &object)| (object as usize) < lengths[op as usize]), "object cell out of range");
         Trace { columns, tables }
     }
 
@@ -108,6 +113,12 @@ impl Trace {
     /// All events in observed order.
     pub fn events(&self) -> impl ExactSizeIterator<Item = (EventId, Event)> + '_ {
         self.columns.iter().enumerate().map(|(i, e)| (EventId::at(i), e))
+    }
+
+    /// The events with such operations, in observed order. Only those are put together from the columns.
+    pub fn events_of<'t>(&'t self, wanted: impl Fn(Op) -> bool + 't) -> impl Iterator<Item = (EventId, Event)> + 't {
+        let found = self.columns.ops.iter().enumerate().filter(move |(_, op)| wanted(**op));
+        found.map(|(i, _)| (EventId::at(i), self.columns.get(i)))
     }
 
     /// Returns the columns.

@@ -14,7 +14,7 @@
 //! Cost: O(acquires) where locks nest in one order; else O(requests × paths through them), times the threads of a cycle.
 
 use hashbrown::HashMap;
-use mayhap_trace::{EventId, Execution, LockId, LocksetId, Mode, Relations, ThreadId, Trace};
+use mayhap_trace::{EventId, Execution, LockId, LocksetId, Mode, Op, Relations, ThreadId, Trace};
 use mayhap_witness::{Kind, Target};
 
 use super::lock_graph::LockGraph;
@@ -75,8 +75,8 @@ pub fn deadlocks(execution: &Execution<'_>, limits: &Limits) -> Candidates {
 fn requests(trace: &Trace, relations: &Relations, graph: &LockGraph) -> Vec<Request> {
     let mut requests: Vec<Request> = Vec::new();
     let mut index: Map<(ThreadId, LockId, bool, LocksetId, u64), usize> = Map::default();
-    for (id, event) in trace.events() {
-        let Some(lock) = event.lock().filter(|_| event.op.is_acquire() && relations.is_relevant(id)) else { continue };
+    for (id, event) in trace.events_of(Op::is_acquire) {
+        let Some(lock) = event.lock().filter(|_| relations.is_relevant(id)) else { continue };
         let held = relations.held(id);
         if trace.only_tries(id) || !relations.locksets().get(held).iter().any(|&(h, _)| graph.on_cycle(h, lock)) {
             continue;

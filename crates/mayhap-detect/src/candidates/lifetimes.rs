@@ -34,12 +34,13 @@ pub fn uses_after_free(execution: &Execution<'_>, limits: &Limits) -> Vec<Group>
     let (accesses, bounds) = shared_accesses(trace);
     let mut groups: Vec<Nearest> = Vec::new();
     let mut by_places: Map<(u64, u64), usize> = Map::default();
+    let mut scratch = Before::default();
     for variable in bounds.windows(2).filter(|w| w[0] < w[1]) {
         let accesses = &accesses[variable[0] as usize..variable[1] as usize];
         for (at, &free) in accesses.iter().enumerate().filter(|(_, access)| frees(trace, **access)) {
-            for used in
-                [before(trace, relations, &accesses[..at], free), after(trace, &accesses[at + 1..], free)].concat()
-            {
+            scratch.before(trace, relations, &accesses[..at], free);
+            let after = after(trace, &accesses[at + 1..], free);
+            for &used in scratch.found.iter().chain(&after) {
                 let group = *by_places.entry((place(trace, free), place(trace, used))).or_insert_with(|| {
                     groups.push(Nearest::default());
                     groups.len() - 1
@@ -52,30 +53,47 @@ pub fn uses_after_free(execution: &Execution<'_>, limits: &Limits) -> Vec<Group>
     groups.into_iter().map(|group| group.into_group(Kind::UseAfterFree, target)).collect()
 }
 
-/// The accesses before the free that could come after it.
-fn before(trace: &Trace, relations: &Relations, accesses: &[EventId], free: EventId) -> Vec<EventId> {
-    let threads = &trace.columns().threads;
-    let mine = threads[free.index()];
-    let mut ordered: Vec<u16> = vec![mine];
-    let mut tried: Map<(u16, u64), u32> = Map::default();
-    let mut found = Vec::new();
-    for &access in accesses.iter().rev() {
-        let thread = threads[access.index()];
-        // The later part of an indivisible step is never next by itself.
-        if ordered.contains(&thread) || trace.columns().flags_at(access.index()).is_joined() || frees(trace, access) {
-            continue;
+/// The accesses before a free that could come after it. Its room is used for one free after the other: a program may free a variable for
+/// each byte.
+#[derive(Default)]
+struct Before {
+    found: Vec<EventId>,
+    ordered: Vec<u16>,
+    tried: Map<(u16, u64), u32>,
+}
+
+impl Before {
+    /// The most entries that are cleared instead of given back.
+    const ROOM: usize = 64;
+
+    fn before(&mut self, trace: &Trace, relations: &Relations, accesses: &[EventId], free: EventId) {
+        let Before { found, ordered, tried } = self;
+        if tried.capacity() > Before::ROOM {
+            *tried = Map::default();
         }
-        if relations.ordered(trace, access, free) {
-            ordered.push(thread);
-            continue;
-        }
-        let tried = tried.entry((thread, place(trace, access))).or_default();
-        *tried += 1;
-        if *tried <= RECENT {
-            found.push(access);
+        tried.clear();
+        found.clear();
+        ordered.clear();
+        let threads = &trace.columns().threads;
+        ordered.push(threads[free.index()]);
+        for &access in accesses.iter().rev() {
+            let thread = threads[access.index()];
+            // The later part of an indivisible step is never next by itself.
+            if ordered.contains(&thread) || trace.columns().flags_at(access.index()).is_joined() || frees(trace, access)
+            {
+                continue;
+            }
+            if relations.ordered(trace, access, free) {
+                ordered.push(thread);
+                continue;
+            }
+            let tried = tried.entry((thread, place(trace, access))).or_default();
+            *tried += 1;
+            if *tried <= RECENT {
+                found.push(access);
+            }
         }
     }
-    found
 }
 
 /// The accesses that the recorded run made after the free. On its own stack a thread has other variables where those of a function or a block were.

@@ -5,7 +5,7 @@
 //!
 //! Cost: O(acquires), and O(locks held) for an acquire whose locks were not released in the order that a stack expects.
 
-use mayhap_trace::{LockId, NONE, Relations, Trace};
+use mayhap_trace::{LockId, NONE, ObjectKind, Relations, Trace};
 
 /// The strongly connected parts of the lock graph.
 pub(super) struct LockGraph {
@@ -32,7 +32,7 @@ impl LockGraph {
 fn edges(trace: &Trace, relations: &Relations) -> Vec<(u32, u32)> {
     let mut stacks: Vec<Vec<LockId>> = vec![Vec::new(); trace.tables().threads.len()];
     let mut edges = Vec::new();
-    for (id, event) in trace.events() {
+    for (id, event) in trace.events_of(|op| op.names() == ObjectKind::Lock) {
         let Some(lock) = event.lock().filter(|_| relations.is_relevant(id)) else { continue };
         let stack = &mut stacks[event.thread.index()];
         if event.op.is_acquire() {

@@ -93,7 +93,7 @@ fn around(trace: &Trace, relations: &Relations, free: EventId) -> Vec<(EventId, 
 
 fn all_reads(trace: &Trace, relations: &Relations) -> Map<u32, Vec<EventId>> {
     let mut reads: Map<u32, Vec<EventId>> = Map::default();
-    for (id, event) in trace.events().filter(|(id, event)| event.op == Op::Read && relations.is_relevant(*id)) {
+    for (id, event) in trace.events_of(|op| op == Op::Read).filter(|(id, _)| relations.is_relevant(*id)) {
         reads.entry(event.object).or_default().push(id);
     }
     reads

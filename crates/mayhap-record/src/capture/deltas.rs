@@ -5,6 +5,8 @@
 
 use mayhap_wire::ring::{MAX_SITE, access_word, split_access, unit};
 
+use crate::capture::repeats::{Last, Period, Repeated, Run, Runs};
+
 /// The words that units are the halves of; half a word at the end is none.
 pub(crate) fn words_of(units: &[u32]) -> impl Iterator<Item = u64> {
     units.as_chunks().0.iter().map(|&[low, high]| u64::from(low) | u64::from(high) << 32)
@@ -19,22 +21,16 @@ pub(crate) struct Lasts {
     before: Vec<u64>,
     /// Units made no sense: nothing after that is read.
     broken: bool,
+    period: Period,
 }
 
 /// Sites whose accesses can be one unit.
 const SITES: usize = unit::MAX_SITE as usize + 1;
 
-#[derive(Clone, Copy, Default)]
-struct Last {
-    address: u64,
-    /// The last stretch that it occurred in.
-    stretch: u64,
-}
-
 impl Lasts {
     pub(crate) fn new() -> Lasts {
         let sites = vec![Last::default(); SITES].into_boxed_slice().try_into().unwrap_or_else(|_| unreachable!());
-        Lasts { sites, stretch: 0, before: Vec::new(), broken: false }
+        Lasts { sites, stretch: 0, before: Vec::new(), broken: false, period: Period::default() }
     }
 
     /// Goes on from what sites accessed last before a stretch, as [`Self::before`] returned it.
@@ -53,22 +49,32 @@ impl Lasts {
     /// Calls `access` with site and address of each access of a stretch, `record` with the words of each record; how many units that
     /// were. Stops before an access or a record that is not all there. Where units make no sense it ends with a record of the word 0,
     /// which is none, and takes no more.
+    ///
+    /// Of the `runs` that the packer found, `repeat` sees the accesses of a period and how often they come; where it returns `false` they
+    /// are read one by one.
     #[inline]
     pub(crate) fn split<T>(
         &mut self,
-        units: &[u32],
+        (units, runs): (&[u32], &[Run]),
         to: &mut T,
         mut access: impl FnMut(&mut T, u32, u64),
         mut record: impl FnMut(&mut T, &[u64]),
+        mut repeat: impl FnMut(&mut T, &[Repeated], u64) -> bool,
     ) -> usize {
         self.stretch += 1;
         self.before.clear();
         if self.broken {
             return units.len();
         }
-        let mut words = Vec::new();
+        let (mut words, mut runs) = (Vec::new(), Runs::new(runs));
         let mut at = 0;
         while let Some(&first) = units.get(at) {
+            if at >= runs.next
+                && let Some(taken) = self.take_run(units, at, &mut runs, &mut |period, times| repeat(to, period, times))
+            {
+                at += taken;
+                continue;
+            }
             if let Some((site, difference)) = unit::split(first) {
                 let number = site & MAX_SITE;
                 let last = &mut self.sites[number as usize % SITES];
@@ -91,6 +97,7 @@ impl Lasts {
             words.extend(words_of(whole));
             match split_access(words[0]) {
                 Some((site, address)) if first == unit::ACCESS => {
+                    runs.is_far();
                     let number = (site & MAX_SITE) as usize;
                     if let Some(last) = self.sites.get_mut(number) {
                         *last = Last { address, stretch: self.stretch };
@@ -110,6 +117,26 @@ impl Lasts {
             return units.len();
         }
         at
+    }
+
+    /// Takes the repetitions of a run as one, if there is one at the unit `at`; how many units these are.
+    fn take_run(
+        &mut self,
+        units: &[u32],
+        at: usize,
+        runs: &mut Runs<'_>,
+        repeat: &mut dyn FnMut(&[Repeated], u64) -> bool,
+    ) -> Option<usize> {
+        let (period, times) = runs.period(units, at)?;
+        runs.leave();
+        if !self.period.read(period, times, &mut self.sites[..]) {
+            return None;
+        }
+        if !repeat(&self.period.accesses, times as u64) {
+            self.period.take_back(times, &mut self.sites[..]);
+            return None;
+        }
+        Some(period.len() * times)
     }
 }
 
@@ -201,7 +228,7 @@ mod tests {
     /// Returns the words of units; those that are not whole are left out.
     fn expand(lasts: &mut Lasts, units: &[u32]) -> Vec<u64> {
         let mut words = Vec::new();
-        lasts.split(units, &mut words, put_access, put_record);
+        lasts.split((units, &[]), &mut words, put_access, put_record, |_, _, _| false);
         words
     }
 
@@ -232,10 +259,10 @@ mod tests {
         while at < units.len() {
             let stretch = &units[at..units.len().min(at + 3000)];
             let (mut once, mut again) = (Vec::new(), Vec::new());
-            let whole = lasts.split(stretch, &mut once, put_access, put_record);
+            let whole = lasts.split((stretch, &[]), &mut once, put_access, put_record, |_, _, _| false);
             let mut others = Lasts::new();
             others.begin(lasts.before());
-            assert_eq!(others.split(stretch, &mut again, put_access, put_record), whole);
+            assert_eq!(others.split((stretch, &[]), &mut again, put_access, put_record, |_, _, _| false), whole);
             assert!(once == again, "from unit {at} on");
             rebuilt.extend(once);
             at += whole;

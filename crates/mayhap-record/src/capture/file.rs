@@ -149,7 +149,7 @@ impl Writer {
         output: &Path,
     ) -> Result<Kept, Error> {
         let failed = |error| Error::at(output, error);
-        self.recorder.finish(&mut |_| {});
+        self.recorder.finish(&mut |_, _| {});
         let ending = Ending::of(status, ring, self.recorder.store());
         let kept = match self.recorder.store().end_in_file() {
             Some(at) => self.write_end(at, &ending, run, limits),

@@ -9,6 +9,7 @@ pub(crate) mod packing;
 pub(crate) mod process;
 pub(crate) mod program;
 pub(crate) mod recorder;
+pub(crate) mod repeats;
 pub(crate) mod ring;
 pub(crate) mod store;
 pub(crate) mod stuck;

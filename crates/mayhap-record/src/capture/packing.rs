@@ -31,6 +31,7 @@ use mayhap_wire::ring::{Tag, split_record, unit};
 
 use crate::capture::compression::{compressed, is_of_machine};
 use crate::capture::deltas::words_of;
+use crate::capture::repeats::Run;
 use crate::memory;
 use mayhap_symbols::Module;
 
@@ -174,6 +175,8 @@ pub(crate) struct Packer {
     began: Box<[u32; BEGINNINGS]>,
     out: Vec<u8>,
     at: usize,
+    /// Long runs of the piece.
+    runs: Vec<Run>,
     /// The files that were loaded so far, and how many locks were taken.
     modules: Vec<Module>,
     in_machine: bool,
@@ -191,6 +194,7 @@ impl Packer {
             began: Box::new([0; BEGINNINGS]),
             out: Vec::new(),
             at: 0,
+            runs: Vec::new(),
             modules: Vec::new(),
             in_machine: false,
             locks_taken: 0,
@@ -212,9 +216,15 @@ impl Packer {
         self.locks_taken
     }
 
+    /// The long runs of the piece that was packed last.
+    pub(crate) fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
     /// Packs a piece of accesses and records, up to one that is not all there; how many units were packed.
     pub(crate) fn pack(&mut self, units: &[u32]) -> (&[u8], usize) {
         let whole = self.part(&units[..units.len().min(MOST)]);
+        self.runs.clear();
         if self.in_machine
             && let Some(compressed) = compressed(&units[..whole])
         {
@@ -239,6 +249,7 @@ impl Packer {
             {
                 let length = GROUP + same(&units[before + GROUP..], &units[i + GROUP..]);
                 self.put_run(i - before, length);
+                self.runs.extend(Some(Run::of(i, i - before, length)).filter(Run::is_long));
                 i += length;
                 continue;
             }

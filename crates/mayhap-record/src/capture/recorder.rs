@@ -8,6 +8,7 @@ use mayhap_symbols::Module;
 
 use crate::capture::compression::TOGETHER;
 use crate::capture::packing::Packer;
+use crate::capture::repeats::Run;
 use crate::capture::store::Store;
 
 /// Units in a block where the store has a limit: it then holds nearly as much as it may.
@@ -39,11 +40,11 @@ impl Recorder {
 
     /// Takes the next units of the run.
     pub(crate) fn take(&mut self, units: &[u32]) {
-        self.take_and(units, &mut |_| {});
+        self.take_and(units, &mut |_, _| {});
     }
 
-    /// Takes the next units of the run; calls `kept` with those of each block that the store keeps.
-    pub(crate) fn take_and(&mut self, units: &[u32], kept: &mut dyn FnMut(&[u32])) {
+    /// Takes the next units of the run; calls `kept` with those of each block that the store keeps, and its long runs.
+    pub(crate) fn take_and(&mut self, units: &[u32], kept: &mut dyn FnMut(&[u32], &[Run])) {
         self.units += units.len() as u64;
         if self.packer.is_in_machine() && !self.store.is_limited() {
             self.carried.extend_from_slice(units);
@@ -60,11 +61,11 @@ impl Recorder {
     }
 
     /// The run is over: packs what was kept to be packed together with more.
-    pub(crate) fn finish(&mut self, kept: &mut dyn FnMut(&[u32])) {
+    pub(crate) fn finish(&mut self, kept: &mut dyn FnMut(&[u32], &[Run])) {
         self.pack_carried(kept);
     }
 
-    fn pack_carried(&mut self, kept: &mut dyn FnMut(&[u32])) {
+    fn pack_carried(&mut self, kept: &mut dyn FnMut(&[u32], &[Run])) {
         let mut all = std::mem::take(&mut self.carried);
         let whole = self.append(&all, kept);
         all.drain(..whole);
@@ -72,7 +73,7 @@ impl Recorder {
     }
 
     /// Appends the accesses and records that are whole; how many units they are.
-    fn append(&mut self, units: &[u32], kept: &mut dyn FnMut(&[u32])) -> usize {
+    fn append(&mut self, units: &[u32], kept: &mut dyn FnMut(&[u32], &[Run])) -> usize {
         let most = if self.store.is_limited() { SMALL_BLOCK } else { usize::MAX };
         let mut done = 0;
         while done < units.len() {
@@ -86,7 +87,7 @@ impl Recorder {
                 break;
             }
             if self.store.put(packed, whole as u64) {
-                kept(&rest[..whole]);
+                kept(&rest[..whole], self.packer.runs());
             }
             done += whole;
         }
@@ -142,8 +143,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut recorder = Recorder::temporary(folder.path(), None);
         let mut seen = 0;
-        units.chunks(1000).for_each(|part| recorder.take_and(part, &mut |block| seen += block.len()));
-        recorder.finish(&mut |block| seen += block.len());
+        units.chunks(1000).for_each(|part| recorder.take_and(part, &mut |block, _| seen += block.len()));
+        recorder.finish(&mut |block, _| seen += block.len());
         assert_eq!((seen, recorder.units()), (units.len(), units.len() as u64));
         recorder.into_store()
     }
@@ -156,7 +157,8 @@ mod tests {
             let (mut all, mut buffer, mut unpacker) = (Vec::new(), Vec::new(), Unpacker::new());
             for block in store.blocks() {
                 let mut part = Vec::new();
-                assert!(unpacker.units(store.get(block, &mut buffer).unwrap(), block.units(), &mut part));
+                let bytes = store.get(block, &mut buffer).unwrap();
+                assert!(unpacker.units(bytes, block.units(), &mut part, &mut Vec::new()));
                 all.extend(part);
             }
             assert!(all == units);

@@ -7,18 +7,21 @@ use crate::capture::deltas::Lasts;
 use crate::capture::packing::{
     BYTES, FIFTEENS, GROUP, Known, LOWS, MIXED, MOST, NIBBLES, PLACES, QUARTERS, RUN, THREES, cell, is_access,
 };
+use crate::capture::repeats::{Repeated, Run};
 
 /// Unpacks pieces of units, which follow one another unless the caller says otherwise.
 pub(crate) struct Unpacker {
     known: Box<Known>,
     main: Vec<u32>,
     units: Vec<u32>,
+    /// Long runs of the units.
+    runs: Vec<Run>,
     lasts: Lasts,
 }
 
 impl Unpacker {
     pub(crate) fn new() -> Unpacker {
-        Unpacker { known: Known::new(), main: Vec::new(), units: Vec::new(), lasts: Lasts::new() }
+        Unpacker { known: Known::new(), main: Vec::new(), units: Vec::new(), runs: Vec::new(), lasts: Lasts::new() }
     }
 
     /// The next piece is one of which [`Lasts::before`] was this.
@@ -26,10 +29,11 @@ impl Unpacker {
         self.lasts.begin(before);
     }
 
-    /// Puts the units of a piece, which has so many, into `units`; `false` where it is none.
-    pub(crate) fn units(&mut self, bytes: &[u8], count: u64, units: &mut Vec<u32>) -> bool {
+    /// Puts the units of a piece, which has so many, into `units`, and its long runs into `runs`; `false` where it is none.
+    pub(crate) fn units(&mut self, bytes: &[u8], count: u64, units: &mut Vec<u32>, runs: &mut Vec<Run>) -> bool {
         let whole = unpack(bytes, count, self).is_some();
         std::mem::swap(&mut self.units, units);
+        std::mem::swap(&mut self.runs, runs);
         whole
     }
 
@@ -37,11 +41,12 @@ impl Unpacker {
     pub(crate) fn words(&mut self, bytes: &[u8], count: u64) -> Option<Vec<u64>> {
         let mut words = Vec::new();
         let access = |words: &mut Vec<u64>, site, address| words.push(access_word(site, address));
-        self.unpack(bytes, count, &mut words, access, |words, record| words.extend_from_slice(record)).then_some(words)
+        let record = |words: &mut Vec<u64>, record: &[u64]| words.extend_from_slice(record);
+        self.unpack(bytes, count, &mut words, access, record, |_, _, _| false).then_some(words)
     }
 
     /// Calls `access` with site and address of each access of a piece of so many units, `record` with the words of each record.
-    /// `false` where the bytes were not packed by [`crate::capture::packing::Packer`].
+    /// `repeat` may take long runs as one ([`Lasts::split`]). `false` where the bytes were not packed by [`crate::capture::packing::Packer`].
     #[inline]
     pub(crate) fn unpack<T>(
         &mut self,
@@ -50,14 +55,17 @@ impl Unpacker {
         to: &mut T,
         access: impl FnMut(&mut T, u32, u64),
         record: impl FnMut(&mut T, &[u64]),
+        repeat: impl FnMut(&mut T, &[Repeated], u64) -> bool,
     ) -> bool {
-        unpack(bytes, count, self).is_some() && self.lasts.split(&self.units, to, access, record) == self.units.len()
+        unpack(bytes, count, self).is_some()
+            && self.lasts.split((&self.units, &self.runs), to, access, record, repeat) == self.units.len()
     }
 }
 
 /// Puts the units of a piece, which has so many, into [`Unpacker::units`]; `None` where the bytes were not packed by [`crate::capture::packing::Packer`].
 fn unpack(bytes: &[u8], count: u64, into: &mut Unpacker) -> Option<()> {
-    let Unpacker { known, main, units: all, .. } = into;
+    let Unpacker { known, main, units: all, runs, .. } = into;
+    runs.clear();
     known.clear();
     main.clear();
     all.clear();
@@ -94,7 +102,7 @@ fn unpack(bytes: &[u8], count: u64, into: &mut Unpacker) -> Option<()> {
                 put_places(places as u64, (places >> 64) as u64, &known.recent, units);
                 rest
             }
-            RUN => repeat(after, count, units)?,
+            RUN => repeat(after, count, units, runs)?,
             _ => take_mixed(tag, after, known, units)?,
         };
         if units.len() > count {
@@ -113,13 +121,14 @@ fn unpack(bytes: &[u8], count: u64, into: &mut Unpacker) -> Option<()> {
 }
 
 /// A run: copies units from before it; what comes after it. No more than `count` units.
-fn repeat<'b>(after: &'b [u8], count: usize, units: &mut Vec<u32>) -> Option<&'b [u8]> {
+fn repeat<'b>(after: &'b [u8], count: usize, units: &mut Vec<u32>, runs: &mut Vec<Run>) -> Option<&'b [u8]> {
     let (numbers, rest) = after.split_first_chunk::<6>()?;
     let [a, b, c, d, e, f] = numbers.map(usize::from);
     let (distance, length) = (a | b << 8 | c << 16, d | e << 8 | f << 16);
     if distance == 0 || distance > units.len() || length > count - units.len() {
         return None;
     }
+    runs.extend(Some(Run::of(units.len(), distance, length)).filter(Run::is_long));
     let from = units.len() - distance;
     let end = units.len() + length;
     // What a run repeats may be a part of it: each copy makes more to copy from.

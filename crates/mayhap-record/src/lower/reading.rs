@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 
 use mayhap_wire::ring::{BRANCHED, MAX_SITE, SiteKind, Tag, access_word, split_record};
 
+use crate::capture::repeats::Repeated;
 use crate::capture::store::Store;
 use crate::capture::unpacking::Unpacker;
 use crate::sharing::digest::{Calls, is_call};
@@ -145,11 +146,12 @@ impl Source {
             calls: Calls::default(),
             latest: [u32::MAX; LATEST],
             next: 0,
+            wanted: Vec::new(),
         };
         let (block, mut buffer) = (&self.store.blocks()[number], Vec::new());
         let bytes = self.store.get(block, &mut buffer)?;
         unpacker.begin(&looked.before);
-        let whole = unpacker.unpack(bytes, block.units(), &mut passed, Passed::access, Passed::record);
+        let whole = unpacker.unpack(bytes, block.units(), &mut passed, Passed::access, Passed::record, Passed::repeat);
         passed.calls.put(&mut passed.to.words);
         if passed.skip > 0 || skip == looked.steps {
             passed.to.before = passed.to.words.len();
@@ -170,6 +172,8 @@ struct Passed<'a> {
     /// The latest accesses that passed, by the low bits of their addresses: values of others do not pass.
     latest: [u32; LATEST],
     next: usize,
+    /// Room for places in a period.
+    wanted: Vec<usize>,
 }
 
 /// How many accesses may come before a value and the access that it is of.
@@ -213,6 +217,44 @@ impl Passed<'_> {
             self.latest[self.next % LATEST] = (address & LOW) as u32;
             self.next += 1;
         }
+    }
+
+    /// Takes a period of accesses that is repeated so often; `false`, and nothing is taken, if they are to be taken one by one.
+    ///
+    /// Where no read came since the last branch, an access that does not touch what is kept leaves nothing behind.
+    fn repeat(&mut self, period: &[Repeated], times: u64) -> bool {
+        let mut wanted = std::mem::take(&mut self.wanted);
+        wanted.clear();
+        let is_call = period.iter().any(|access| is_call(self.filter.sites.kind(access.site & MAX_SITE).0));
+        wanted.extend((0..period.len()).filter(|&place| self.may_pass(&period[place], times)));
+        let is_worth = self.skip == 0 && !is_call && 2 * wanted.len() <= period.len();
+        for repetition in 0..if is_worth { times } else { 0 } {
+            let (mut place, mut next) = (0, wanted.iter().copied().peekable());
+            loop {
+                if !self.dirty {
+                    while next.next_if(|&wanted| wanted < place).is_some() {}
+                    place = next.peek().copied().unwrap_or(period.len());
+                }
+                let Some(access) = period.get(place) else { break };
+                self.access(access.site, access.at(repetition));
+                place += 1;
+            }
+            if wanted.is_empty() && !self.dirty {
+                break;
+            }
+        }
+        self.wanted = wanted;
+        is_worth
+    }
+
+    /// An access may pass in one of so many repetitions, even if no read came since the last branch.
+    fn may_pass(&self, access: &Repeated, times: u64) -> bool {
+        let site = access.site & MAX_SITE;
+        let (kind, size) = self.filter.sites.kind(site);
+        let (first, last) = access.span(times, size.into());
+        site == MAX_SITE
+            || matches!(kind, SiteKind::Read | SiteKind::Write)
+                && (self.filter.in_unloaded.get(site as usize) == Some(&true) || self.filter.kept.any(first, last))
     }
 
     fn record(&mut self, words: &[u64]) {
@@ -332,10 +374,10 @@ mod tests {
             let (ahead, mut seen) = (Ahead::start(), 0);
             let mut recorder = Recorder::temporary(folder.path(), None);
             for part in units.chunks(part) {
-                recorder.take_and(part, &mut |block| {
+                recorder.take_and(part, &mut |block, runs| {
                     seen += 1;
                     if seen <= blocks {
-                        ahead.take(block);
+                        ahead.take(block, runs);
                     }
                 });
             }
@@ -345,7 +387,7 @@ mod tests {
         }
         // A pass over blocks that were given up is made again.
         let ahead = Ahead::start();
-        units.chunks(100).for_each(|part| ahead.take(part));
+        units.chunks(100).for_each(|part| ahead.take(part, &[]));
         let store = || recorded(&units, units.len(), Recorder::temporary(folder.path(), None));
         assert!(read_from(store(), None, ahead.finish()) == read(store(), None));
     }
@@ -380,5 +422,65 @@ mod tests {
             let expected = (!right).then(|| "byte 0: a block of the recording cannot be unpacked".to_string());
             assert_eq!(refused, expected);
         }
+    }
+
+    /// Loops of two threads over memory of their own, which share every seventh place of a third array; steps of all sizes.
+    fn loops(dice: &mut Dice) -> Vec<u64> {
+        let mut words = Vec::new();
+        for (site, kind) in [(1, SiteKind::Read), (2, SiteKind::Read), (3, SiteKind::Write), (4, SiteKind::Branch)] {
+            words.extend([record_word(Tag::Site, 1, site), site_word(0x40_0000 + u64::from(site), kind, 8)]);
+        }
+        words.extend([record_word(Tag::Begin, 4, 0), 0, 0, 1, 0, record_word(Tag::Fork, 1, 1), 1]);
+        for turn in 0..60u32 {
+            words.push(record_word(Tag::Switch, 0, turn % 2));
+            let own = 0x10_0000 * (u64::from(turn % 2) + 1);
+            let (step, times, shared) = (8 * dice.roll(4), dice.roll(400), 0x60_0000 + 8 * dice.roll(9));
+            for outer in 0..dice.roll(5) {
+                for inner in 0..times {
+                    words.push(access_word(1 | BRANCHED * (turn % 3 / 2), own + step * inner));
+                    words.push(access_word(2, own + 0x8000 + 64 * inner));
+                    if turn % 5 == 4 {
+                        words.push(access_word(4, 0x40_0000));
+                    }
+                }
+                words.push(access_word(if turn % 7 < 4 { 3 } else { 2 }, shared + 8 * outer));
+                if turn % 4 == 0 {
+                    words.extend([record_word(Tag::Acquire, 1, 1), 0x70_0000]);
+                }
+            }
+        }
+        words
+    }
+
+    #[test]
+    fn what_is_repeated_is_read_as_if_it_were_read_one_by_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut dice = Dice(23);
+        let mut taken = 0;
+        for _ in 0..40 {
+            let units = units_of(&loops(&mut dice));
+            let store = recorded(&units, units.len(), Recorder::temporary(folder.path(), None));
+            let (_, filter, looked) = first_pass(&store, true, &[], None).unwrap();
+            let read = |repeat: &dyn Fn(&mut Passed<'_>, &[Repeated], u64) -> bool| {
+                let (to, calls) = (Unpacked::default(), Calls::default());
+                let latest = [u32::MAX; LATEST];
+                let mut passed =
+                    Passed { filter: &filter, skip: 0, to, dirty: true, calls, latest, next: 0, wanted: Vec::new() };
+                let (block, mut buffer, mut unpacker) = (&store.blocks()[0], Vec::new(), Unpacker::new());
+                unpacker.begin(&looked[0].before);
+                let bytes = store.get(block, &mut buffer).unwrap();
+                assert!(unpacker.unpack(bytes, block.units(), &mut passed, Passed::access, Passed::record, repeat));
+                (passed.to.words, passed.latest, passed.next, passed.dirty)
+            };
+            let count = std::cell::Cell::new(0);
+            let together = read(&|passed, period, times| {
+                let is_taken = passed.repeat(period, times);
+                count.set(count.get() + u32::from(is_taken));
+                is_taken
+            });
+            assert!(together == read(&|_, _, _| false));
+            taken += count.get();
+        }
+        assert!(taken > 500, "{taken}");
     }
 }

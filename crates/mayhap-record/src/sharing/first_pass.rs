@@ -15,6 +15,7 @@ use mayhap_wire::ring::{
 };
 
 use crate::capture::deltas::Lasts;
+use crate::capture::repeats::{Repeated, Run};
 use crate::capture::store::Store;
 use crate::capture::unpacking::Unpacker;
 use crate::memory::{self, Block, BlockKind, Blocks, Sites};
@@ -30,19 +31,19 @@ use mayhap_symbols::Module;
 pub(crate) type Kept = Box<[(u32, u8)]>;
 
 /// Sites whose last access is at hand: different sites may share one.
-const RECENT: usize = 1 << 8;
+pub(super) const RECENT: usize = 1 << 8;
 
 /// The last access of a site: the site, the stretch of the run between two records, and the granule; and the cuts of all in a row there.
 #[derive(Clone, Copy, Default)]
-struct Recent {
-    place: (u32, u64, u64),
+pub(super) struct Recent {
+    pub(super) place: (u32, u64, u64),
     cuts: u64,
 }
 
 /// What the first pass learns.
-struct FirstPass {
-    sites: Sites,
-    recent: Box<[Recent; RECENT]>,
+pub(super) struct FirstPass {
+    pub(super) sites: Sites,
+    pub(super) recent: Box<[Recent; RECENT]>,
     stretch: u64,
     modules: Vec<Module>,
     /// Program counters of all sites.
@@ -52,12 +53,14 @@ struct FirstPass {
     /// Those where threads wait on conditions.
     waits: HashSet<u64, foldhash::fast::FixedState>,
     blocks: Blocks,
-    owners: Owners,
+    pub(super) owners: Owners,
     kept: Vec<Kept>,
     ever: Granules,
     /// Pages with granules that were kept in any of their lives.
     pages: HashSet<u64, foldhash::fast::FixedState>,
     thread: u16,
+    /// Room for accesses of a period, with their sizes and whether they write.
+    pub(super) repeats: Vec<(Repeated, u64, bool)>,
     atomics: Atomics,
     received: HashSet<u64>,
     found_empty: HashSet<u64>,
@@ -162,31 +165,40 @@ impl Begun {
     }
 
     /// Learns from the units of the next block.
-    pub(crate) fn look(&mut self, units: &[u32], tells_branches: bool) {
+    pub(crate) fn look(&mut self, (units, runs): (&[u32], &[Run]), tells_branches: bool) {
         self.pass.in_library = false;
         self.pass.owners.next_piece();
         self.pass.stretch += 1;
         let mut look = Look::new(&mut self.pass, tells_branches);
-        let whole = self.lasts.split(units, &mut look, Look::access, Look::record) == units.len();
+        let whole = self.lasts.split((units, runs), &mut look, Look::access, Look::record, Look::repeat) == units.len();
         self.is_wrong |= !whole || look.is_broken;
         let (digest, steps) = look.finish();
         let digest = Some(digest).filter(|digest| digest.is_short() && !self.pass.in_library);
         self.looked.push(Looked { digest, before: self.lasts.before().into(), steps });
     }
 
+    /// What was learnt of memory, and how many steps the blocks have.
+    #[cfg(test)]
+    pub(super) fn facts(self) -> (Vec<(u64, u8)>, Vec<Kept>, Vec<u64>, Vec<Vec<u64>>) {
+        let (facts, _) = self.pass.finish(true);
+        let words = |block: &Looked| block.digest.as_ref().map_or(Vec::new(), |digest| digest.words.clone());
+        let steps = self.looked.iter().map(|block| block.steps).collect();
+        (facts.outside, facts.kept, steps, self.looked.iter().map(words).collect())
+    }
+
     /// Goes on with the blocks that it has not looked at, while another thread unpacks the next ones.
     fn go_on(&mut self, store: &Store, tells_branches: bool) -> io::Result<()> {
         let blocks = &store.blocks()[self.looked.len()..];
         std::thread::scope(|scope| {
-            let (send, receive) = sync_channel::<io::Result<Vec<u32>>>(AHEAD);
-            let (give_back, used) = channel::<Vec<u32>>();
+            let (send, receive) = sync_channel::<io::Result<(Vec<u32>, Vec<Run>)>>(AHEAD);
+            let (give_back, used) = channel::<(Vec<u32>, Vec<Run>)>();
             scope.spawn(move || {
                 let (mut unpacker, mut buffer) = (Unpacker::new(), Vec::new());
                 for block in blocks {
-                    let mut units = used.try_recv().unwrap_or_default();
+                    let (mut units, mut runs) = used.try_recv().unwrap_or_default();
                     let unpacked = store.get(block, &mut buffer).and_then(|bytes| {
-                        let is_whole = unpacker.units(bytes, block.units(), &mut units);
-                        if is_whole { Ok(units) } else { Err(block.is_wrong()) }
+                        let is_whole = unpacker.units(bytes, block.units(), &mut units, &mut runs);
+                        if is_whole { Ok((units, runs)) } else { Err(block.is_wrong()) }
                     });
                     let failed = unpacked.is_err();
                     if send.send(unpacked).is_err() || failed {
@@ -195,13 +207,13 @@ impl Begun {
                 }
             });
             for (unpacked, block) in receive.iter().zip(blocks) {
-                let units = unpacked?;
-                self.look(&units, tells_branches);
+                let (units, runs) = unpacked?;
+                self.look((&units, &runs), tells_branches);
                 if self.is_wrong {
                     return Err(block.is_wrong());
                 }
                 // The thread may have unpacked all.
-                let _ = give_back.send(units);
+                let _ = give_back.send((units, runs));
             }
             Ok(())
         })
@@ -260,6 +272,17 @@ impl<'a> Look<'a> {
         }
     }
 
+    /// Takes a period of accesses that is repeated so often; `false` if they are to be taken one by one.
+    fn repeat(&mut self, period: &[Repeated], times: u64) -> bool {
+        // What is wanted of each access is wanted of each repetition.
+        let is_short = self.wants_branch && self.short.len() <= Digest::MOST;
+        if is_short || !self.pass.repeat(period, times) {
+            return false;
+        }
+        self.steps += period.len() as u64 * times;
+        true
+    }
+
     fn record(&mut self, words: &[u64]) {
         let Some((&head, body)) = words.split_first() else { return };
         let Some((tag, _, argument)) = split_record(head) else {
@@ -304,6 +327,7 @@ impl Default for FirstPass {
             ever: Granules::default(),
             pages: HashSet::default(),
             thread: 0,
+            repeats: Vec::new(),
             atomics: Atomics::default(),
             received: HashSet::new(),
             found_empty: HashSet::new(),
@@ -320,28 +344,34 @@ impl Default for FirstPass {
 impl FirstPass {
     /// Takes an access; of what kind it is.
     #[inline]
-    fn access(&mut self, number: u32, address: u64) -> SiteKind {
+    pub(super) fn access(&mut self, number: u32, address: u64) -> SiteKind {
         let (kind, size) = self.sites.kind(number & MAX_SITE);
         if !self.libraries.is_empty() && !is_call(kind) {
             self.runs_at(number & MAX_SITE);
         }
         let writes = kind == SiteKind::Write;
-        if writes || kind == SiteKind::Read {
-            let (from, to) = (address % GRANULE, address % GRANULE + u64::from(size));
-            let cuts = (1 << from | 1 << to) & CUTS;
-            let place = (number & MAX_SITE, self.stretch, address / GRANULE);
-            let recent = &mut self.recent[number as usize % RECENT];
-            // The same site there again, with nothing but accesses of the same thread in between, changes nothing.
-            if recent.place != place || cuts & !recent.cuts != 0 || to > GRANULE {
-                *recent = Recent { place, cuts: if recent.place == place { recent.cuts | cuts } else { cuts } };
-                self.touch(address, u64::from(size), writes);
-            }
+        if (writes || kind == SiteKind::Read) && self.is_new(number, address, size) {
+            self.touch(address, u64::from(size), writes);
         }
         kind
     }
 
+    /// Whether an access may change anything: the same site there again, with nothing but accesses of the same thread in between, does not.
     #[inline]
-    fn touch(&mut self, address: u64, bytes: u64, writes: bool) {
+    pub(super) fn is_new(&mut self, number: u32, address: u64, size: u8) -> bool {
+        let (from, to) = (address % GRANULE, address % GRANULE + u64::from(size));
+        let cuts = (1 << from | 1 << to) & CUTS;
+        let place = (number & MAX_SITE, self.stretch, address / GRANULE);
+        let recent = &mut self.recent[number as usize % RECENT];
+        let is_new = recent.place != place || cuts & !recent.cuts != 0 || to > GRANULE;
+        if is_new {
+            *recent = Recent { place, cuts: if recent.place == place { recent.cuts | cuts } else { cuts } };
+        }
+        is_new
+    }
+
+    #[inline]
+    pub(super) fn touch(&mut self, address: u64, bytes: u64, writes: bool) {
         let from = address % GRANULE;
         if from + bytes <= GRANULE {
             return self.owners.touch(address, writes, from, from + bytes);

@@ -6,5 +6,6 @@ pub(crate) mod first_pass;
 pub(crate) mod frames;
 pub(crate) mod lifetimes;
 pub(crate) mod order;
+mod repeating;
 pub(crate) mod shadow_table;
 pub(crate) mod sharing_state;

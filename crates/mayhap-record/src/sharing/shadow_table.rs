@@ -10,6 +10,7 @@ const CELLS: usize = 1 << (REGION_BITS - 3);
 const REGIONS: usize = 1 << (47 - REGION_BITS);
 /// Cells of a page: what [`Table::each`] skips at a time where nothing was ever set.
 const PAGE: usize = 512;
+const PAGES: usize = CELLS / PAGE;
 
 struct Region {
     cells: Vec<u64>,
@@ -126,11 +127,13 @@ pub(crate) struct Granules {
     /// Index into `regions` plus 1.
     top: Vec<u32>,
     regions: Vec<Vec<u64>>,
+    /// By region: the pages that have some.
+    pages: Vec<[u64; PAGES / 64]>,
 }
 
 impl Default for Granules {
     fn default() -> Self {
-        Granules { top: vec![0; REGIONS], regions: Vec::new() }
+        Granules { top: vec![0; REGIONS], regions: Vec::new(), pages: Vec::new() }
     }
 }
 
@@ -140,9 +143,35 @@ impl Granules {
         let (top, cell) = place(address);
         if self.top[top] == 0 {
             self.regions.push(vec![0; CELLS / 64]);
+            self.pages.push([0; PAGES / 64]);
             self.top[top] = self.regions.len() as u32;
         }
-        self.regions[self.top[top] as usize - 1][cell / 64] |= 1 << (cell % 64);
+        let region = self.top[top] as usize - 1;
+        self.regions[region][cell / 64] |= 1 << (cell % 64);
+        self.pages[region][cell / PAGE / 64] |= 1 << (cell / PAGE % 64);
+    }
+
+    /// Some granule from the one at `first` to the one at `last` is in the set.
+    pub(crate) fn any(&self, first: u64, last: u64) -> bool {
+        let mut at = first / GRANULE * GRANULE;
+        while at <= last {
+            let (top, cell) = place(at);
+            let page = cell / PAGE;
+            let Some(region) = (self.top[top] as usize).checked_sub(1) else {
+                at += (CELLS - cell) as u64 * GRANULE;
+                continue;
+            };
+            if self.pages[region][page / 64] >> (page % 64) & 1 == 0 {
+                at += (PAGE - cell % PAGE) as u64 * GRANULE;
+                continue;
+            }
+            let granules = ((last - at) / GRANULE + 1).min(64 - cell as u64 % 64);
+            if self.regions[region][cell / 64] >> (cell % 64) & (u64::MAX >> (64 - granules)) != 0 {
+                return true;
+            }
+            at += granules * GRANULE;
+        }
+        false
     }
 
     /// The granule at `address` is in the set.
@@ -220,5 +249,7 @@ mod tests {
         set.insert(0x7fff_0000_0010);
         assert!(set.contains(0x7fff_0000_0017));
         assert!(!set.contains(0x7fff_0000_0018) && !set.contains(0x10));
+        assert!(set.any(0x7fff_0000_0017, 0x7fff_0000_0017) && set.any(0x10, 0x7fff_0000_0010));
+        assert!(!set.any(0x7fff_0000_0018, 0x7fff_ffff_ffff) && !set.any(0x10, 0x7fff_0000_000f));
     }
 }

@@ -165,6 +165,15 @@ impl Owners {
         }
     }
 
+    /// The present thread touches a granule so often again as it has just touched it.
+    pub(crate) fn touched_again(&mut self, address: u64, times: u64) {
+        let cell = self.cells.get(address);
+        if cell & KEPT == 0 {
+            let count = ((cell >> 56) + times.min(FEW)).min(FEW) << 56;
+            self.cells.set(address, cell & !COUNT | count);
+        }
+    }
+
     /// The state after an access of the present thread, without cuts.
     #[inline]
     fn next(&mut self, address: u64, cell: u64, writes: bool) -> u64 {
