@@ -160,7 +160,7 @@ fn define_hooks(jni: Jni) -> bool {
 /// All native methods of the class with the hooks. The machine finds them in this library by their names.
 fn natives() -> Vec<(&'static str, &'static str)> {
     let listed = hooks::NATIVES.iter().chain(calls::NATIVES).chain(arguments::NATIVES).chain(handles::NATIVES);
-    let listed = listed.chain(conditions::NATIVES).chain(conditions::TIMED);
+    let listed = listed.chain(conditions::NATIVES).chain(conditions::TIMED).chain(calls::ATTEMPTS);
     let listed = listed.chain(callbacks::NATIVES).chain(callbacks::BRACKETS).chain(callbacks::CAUGHT).copied();
     listed.chain([("out", "()V"), ("aside", "()V")]).collect()
 }

@@ -23,6 +23,7 @@ mod hooks;
 mod jvm;
 mod known;
 mod library;
+mod locks;
 mod objects;
 mod pending;
 mod places;

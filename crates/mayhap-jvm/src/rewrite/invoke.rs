@@ -125,8 +125,10 @@ impl Work<'_, '_, '_> {
     fn watched(&mut self, method: Member, at: usize, is_static: bool) -> Option<Edit> {
         let returns = return_type(&method.descriptor);
         let site = self.place(at, What::Call(method.clone()));
+        let is_attempt = method.name == "tryLock" && !is_static;
         let mut edit = self.library_call(method, at, is_static, Some(site))?;
         edit.after.extend(match returns {
+            'Z' if is_attempt => self.hook(&[], site, "afterTry", "(II)Z")?,
             'V' | 'F' | 'D' => self.hook(&[], site, "after", "(I)V")?,
             'J' => self.hook(&[op::DUP2], site, "afterJ", "(JI)V")?,
             'L' => self.hook(&[op::DUP], site, "afterL", "(Ljava/lang/Object;I)V")?,

@@ -257,7 +257,60 @@ public class Further {
             }
         }, () -> {
             for (int i = 0; i < 10; i++) { l.readLock().lock(); m.get("a"); l.readLock().unlock(); }
-        });
+        }, () -> { for (int i = 0; i < 10; i++) if (l.writeLock().tryLock()) { try { m.put("b", i); } finally { l.writeLock().unlock(); } } });
+    }
+
+    // a thread that has exchanged its write lock for a read lock waits for other readers
+    static void rwExchangedWaits() throws Exception {
+        var l = new ReentrantReadWriteLock();
+        int[] data = new int[2];
+        for (int round = 0; round < 20; round++) {
+            var seen = new CountDownLatch(2);
+            int now = round;
+            all(() -> {
+                l.writeLock().lock();
+                data[0] = now; data[1] = -now;
+                l.readLock().lock(); l.readLock().lock();
+                l.writeLock().unlock();
+                seen.await();
+                check(data[0] == now && data[1] == -now);
+                l.readLock().unlock(); l.readLock().unlock();
+            }, () -> {
+                l.readLock().lock();
+                try { check(data[0] == -data[1]); } finally { l.readLock().unlock(); }
+                seen.countDown();
+            }, () -> {
+                while (!l.readLock().tryLock()) Thread.yield();
+                try { check(data[0] == -data[1]); } finally { l.readLock().unlock(); }
+                seen.countDown();
+            }, () -> {
+                if (l.writeLock().tryLock(1, TimeUnit.MILLISECONDS)) { try { data[0]++; data[1]--; } finally { l.writeLock().unlock(); } }
+            });
+        }
+    }
+
+    // attempts and waits for the same locks
+    static void attempts() throws Exception {
+        var l = new ReentrantLock();
+        var rw = new ReentrantReadWriteLock();
+        int[] data = new int[2];
+        Body tries = () -> {
+            for (int i = 0; i < 100; i++) {
+                if (l.tryLock()) { try { data[0]++; } finally { l.unlock(); } }
+                if (rw.writeLock().tryLock()) { try { data[1]++; } finally { rw.writeLock().unlock(); } }
+                if (rw.readLock().tryLock()) { try { check(data[1] >= 0); } finally { rw.readLock().unlock(); } }
+            }
+        };
+        Body waits = () -> {
+            for (int i = 0; i < 100; i++) {
+                l.lock(); try { data[0]++; } finally { l.unlock(); }
+                rw.writeLock().lock();
+                try { data[1]++; rw.readLock().lock(); } finally { rw.writeLock().unlock(); }
+                try { check(data[1] > 0); } finally { rw.readLock().unlock(); }
+            }
+        };
+        all(tries, waits, tries, waits);
+        check(data[0] >= 200 && data[1] >= 200);
     }
 
     // double-checked, volatile
