@@ -18,6 +18,8 @@ mod class;
 mod classes;
 mod conditions;
 mod descriptors;
+mod fast_hooks;
+mod fast_path;
 mod handles;
 mod hooks;
 mod jvm;

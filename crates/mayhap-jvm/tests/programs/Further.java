@@ -289,6 +289,23 @@ public class Further {
         }
     }
 
+    // what a class says of its fields, copies of objects, and objects that are written out and read again
+    static class Point implements Cloneable, java.io.Serializable { int x, y; Point other; public Point clone() { try { return (Point) super.clone(); } catch (CloneNotSupportedException e) { throw new Error(e); } } }
+    static class Plain implements java.io.Serializable { long id; Plain next; }
+    static void ownCopies() throws Exception {
+        check(Point.class.getDeclaredFields().length == 3 && Plain.class.getDeclaredFields().length == 2);
+        var p = new Point(); p.other = new Point(); p.x = 1; p.other.x = 2;
+        var q = new Plain(); q.next = new Plain(); q.next.id = 7;
+        all(() -> { for (int i = 0; i < 50; i++) { var c = p.clone(); c.x += i; c.other = new Point(); c.other.x = c.x; check(c.x == 1 + i && p.x == 1); } },
+            () -> { for (int i = 0; i < 50; i++) { var c = p.clone(); c.y -= i; c.other.clone().y = i; check(c.y == -i && p.y == 0); } },
+            () -> { for (int i = 0; i < 20; i++) {
+                var out = new java.io.ByteArrayOutputStream();
+                try (var o = new java.io.ObjectOutputStream(out)) { o.writeObject(q); }
+                var r = (Plain) new java.io.ObjectInputStream(new java.io.ByteArrayInputStream(out.toByteArray())).readObject();
+                r.id = i; r.next.id += i; check(q.id == 0 && q.next.id == 7 && r.next.id == 7 + i);
+            } });
+    }
+
     // attempts and waits for the same locks
     static void attempts() throws Exception {
         var l = new ReentrantLock();
