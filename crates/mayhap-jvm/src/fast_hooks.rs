@@ -7,8 +7,9 @@
 //! interpreted. Fences keep the compiler from moving the program's own accesses from one side of a hook to the other; on this processor they are no
 //! instructions.
 //!
-//! What an object's block is, the object itself has in a field that was added to its class; arrays and objects of the library are found by their hash in a
-//! table of references that keep nothing alive.
+//! What an object's block is, the object itself has in a field that was added to its class. Arrays and objects of the library are found in tables of references
+//! that keep nothing alive: by the address at which the program had the reference, and by the place that used the array last. Not by their hash: to ask for that
+//! changes the hashes of other objects, and a replay, which does not ask, would go through the program's maps in another order.
 
 mod access;
 mod tables;
@@ -63,7 +64,9 @@ pub(crate) fn class(natives: &[(&str, &str)], words: &Words) -> Option<Vec<u8>> 
         field(is_static | flag::FINAL, "U", "Ljdk/internal/misc/Unsafe;"),
         field(is_static | flag::FINAL, "KNOWN", ENTRIES),
         field(is_static | flag::FINAL, "CLASSES", ENTRIES),
+        field(is_static | flag::FINAL, "ARRAYS", ENTRIES),
         field(is_static, "misses", "I"),
+        field(is_static, "last", "I"),
         field(flag::PRIVATE | flag::FINAL, "base", "J"),
         field(flag::PRIVATE | flag::FINAL, "length", "I"),
     ];
@@ -91,10 +94,11 @@ pub(crate) fn class(natives: &[(&str, &str)], words: &Words) -> Option<Vec<u8>> 
     own(flag::PRIVATE, "<init>", "(Ljava/lang/Object;JI)V", tables::construct(&mut pool))?;
     own(is_static, "reads", "(JJJ)Z", access::access(&mut pool, words, What::Reads))?;
     own(is_static, "writes", "(JJJ)Z", access::access(&mut pool, words, What::Writes))?;
-    own(is_static, "element", "(Ljava/lang/Object;I)J", tables::element(&mut pool))?;
-    own(is_static, "value", "(Ljava/lang/Object;I)J", tables::value(&mut pool))?;
+    own(is_static, "element", "(Ljava/lang/Object;II)J", tables::element(&mut pool))?;
+    own(is_static, "value", "(Ljava/lang/Object;IJ)J", tables::value(&mut pool))?;
     own(is_static, "missed", "(Ljava/lang/Object;I)V", tables::missed(&mut pool))?;
-    own(is_static, "missedValue", "(Ljava/lang/Object;I)V", tables::missed_value(&mut pool))?;
+    own(is_static, "missedValue", "(Ljava/lang/Object;IJ)V", tables::missed_value(&mut pool))?;
+    own(is_static, "enters", "([Ljava/lang/Mayhap;ILjava/lang/Object;I)V", tables::enters(&mut pool))?;
     of_methods(pool, (HOOKS, REFERENCE), &fields, &methods)
 }
 
@@ -156,10 +160,17 @@ impl Assembler<'_> {
         self.member(op::INVOKESTATIC, HOOKS, name, descriptor);
     }
 
-    /// The index of an object in a table.
-    fn hash(&mut self, object: u8) {
-        self.load('L', object);
-        self.member(op::INVOKESTATIC, "java/lang/System", "identityHashCode", "(Ljava/lang/Object;)I");
+    /// Where the entry of a reference is in a table, by the address at which the program has it.
+    fn index_of(&mut self, address: u8) {
+        self.load('J', address);
+        self.ops(&[op::ICONST_3, op::LUSHR, op::L2I]);
+        self.int(MOST - 1);
+        self.ops(&[op::IAND]);
+    }
+
+    /// Where the entry of a place is in a table.
+    fn index_at(&mut self, site: u8) {
+        self.load('I', site);
         self.int(MOST - 1);
         self.ops(&[op::IAND]);
     }
@@ -219,7 +230,7 @@ fn initialise(pool: &mut Pool<'static>) -> Option<Vec<u8>> {
     let mut code = Assembler::new(pool);
     code.member(op::INVOKESTATIC, UNSAFE, "getUnsafe", "()Ljdk/internal/misc/Unsafe;");
     code.member(op::PUTSTATIC, HOOKS, "U", "Ljdk/internal/misc/Unsafe;");
-    for table in ["KNOWN", "CLASSES"] {
+    for table in ["KNOWN", "CLASSES", "ARRAYS"] {
         code.int(MOST);
         code.class(op::ANEWARRAY, HOOKS);
         code.member(op::PUTSTATIC, HOOKS, table, ENTRIES);
@@ -286,8 +297,10 @@ impl Hook {
         known_of(&mut code, words, self.site, known);
         code.get('I', |code| code.load('J', known));
         code.jump(op::IFEQ, volatile);
+        code.ops(&[op::LCONST_0]);
+        code.store('J', address);
         self.find(&mut code, words, (known, address), slow);
-        self.bits(&mut code);
+        self.bits(&mut code, address);
         code.ops(&[op::DUP2]);
         code.store('J', value);
         if self.kind == 'L' {
@@ -312,7 +325,8 @@ impl Hook {
         if self.kind == 'L' {
             code.load('L', self.value);
             code.load('I', self.site);
-            code.own("missedValue", "(Ljava/lang/Object;I)V");
+            code.load('J', address);
+            code.own("missedValue", "(Ljava/lang/Object;IJ)V");
         }
         self.leave(&mut code);
         // Not known yet, or never.
@@ -349,7 +363,8 @@ impl Hook {
             Where::Element => {
                 code.load('L', self.object);
                 code.load('I', self.index);
-                code.own("element", "(Ljava/lang/Object;I)J");
+                code.load('I', self.site);
+                code.own("element", "(Ljava/lang/Object;II)J");
                 code.ops(&[op::DUP2]);
                 code.store('J', address);
                 code.ops(&[op::LCONST_0, op::LCMP]);
@@ -361,14 +376,15 @@ impl Hook {
     }
 
     /// Puts the value on the stack, as the shadow memory has it.
-    fn bits(&self, code: &mut Assembler<'_>) {
+    fn bits(&self, code: &mut Assembler<'_>, address: u8) {
         code.load(self.kind, self.value);
         match self.kind {
             'J' => {}
             'D' => code.member(op::INVOKESTATIC, "java/lang/Double", "doubleToRawLongBits", "(D)J"),
             'L' => {
                 code.load('I', self.site);
-                code.own("value", "(Ljava/lang/Object;I)J");
+                code.load('J', address);
+                code.own("value", "(Ljava/lang/Object;IJ)J");
             }
             kind => {
                 if kind == 'F' {

@@ -93,6 +93,9 @@ static MACHINE: OnceLock<Machine> = OnceLock::new();
 /// The address of what is known of the first place.
 static SITES: AtomicU64 = AtomicU64::new(0);
 
+/// The number of threads that the path is never open for.
+const NEVER: u64 = u64::MAX;
+
 thread_local! { static NUMBER: Cell<u64> = const { Cell::new(0) }; }
 
 /// Finds everything that hooks use; what this machine does not have leaves the path closed.
@@ -209,6 +212,9 @@ impl Here {
             return;
         }
         let thread = self.thread_number(machine);
+        if thread == NEVER {
+            return;
+        }
         if OPEN.thread.load(Ordering::Relaxed) != thread
             && let Ok(_guard) = OPENING.try_lock()
         {
@@ -269,7 +275,12 @@ impl Here {
     fn thread_number(self, machine: &Machine) -> u64 {
         if NUMBER.get() == 0 {
             let thread = self.thread_object();
-            NUMBER.set(self.jni.long_field(thread, machine.thread_number) as u64);
+            let class = self.jni.class_of(thread);
+            // One that changes its carrier would take the path with it.
+            let is_virtual = self.jvmti.class_name(class).starts_with("java/lang/VirtualThread");
+            let number = self.jni.long_field(thread, machine.thread_number) as u64;
+            NUMBER.set(if is_virtual { NEVER } else { number });
+            self.jni.delete_local(class);
             self.jni.delete_local(thread);
         }
         NUMBER.get()
