@@ -5,14 +5,14 @@ use std::ffi::CString;
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::class::file::{ClassFile, flag, of_natives};
+use crate::class::file::{ClassFile, flag};
 use crate::jvm::{CAPABILITIES, Callbacks, Jni, Jvmti, Ref, event};
 use crate::objects::JVMTI;
 use crate::places::Place;
 use crate::rewrite::{self, HOOKS};
 use crate::runtime;
 use crate::shadow::{self, EXTRA};
-use crate::{arguments, callbacks, calls, classes, conditions, handles, hooks, known, library};
+use crate::{arguments, callbacks, calls, classes, conditions, fast_hooks, fast_path, handles, hooks, known, library};
 
 const JVMTI_VERSION: c_int = 0x3001_0000;
 const OK: c_int = 0;
@@ -148,7 +148,8 @@ extern "C" fn is_prepared(jvmti: Jvmti, jni: Jni, _thread: Ref, class: Ref) {
 }
 
 fn define_hooks(jni: Jni) -> bool {
-    let Some(bytes) = of_natives(HOOKS, &natives()) else { return false };
+    let words = fast_path::prepare(jni);
+    let Some(bytes) = fast_hooks::class(&natives(), &words) else { return false };
     let Ok(name) = CString::new(HOOKS) else { return false };
     let class = jni.define_class(name.as_ptr(), core::ptr::null_mut(), bytes.as_ptr(), bytes.len() as i32);
     if !class.is_null() && REWRITES_ALL.load(Ordering::Relaxed) {
@@ -160,8 +161,9 @@ fn define_hooks(jni: Jni) -> bool {
 /// All native methods of the class with the hooks. The machine finds them in this library by their names.
 fn natives() -> Vec<(&'static str, &'static str)> {
     let listed = hooks::NATIVES.iter().chain(calls::NATIVES).chain(arguments::NATIVES).chain(handles::NATIVES);
-    let listed = listed.chain(conditions::NATIVES).chain(conditions::TIMED);
+    let listed = listed.chain(conditions::NATIVES).chain(conditions::TIMED).chain(calls::ATTEMPTS);
     let listed = listed.chain(callbacks::NATIVES).chain(callbacks::BRACKETS).chain(callbacks::CAUGHT).copied();
+    let listed = listed.chain(fast_path::NATIVES.iter().copied());
     listed.chain([("out", "()V"), ("aside", "()V")]).collect()
 }
 
@@ -197,7 +199,7 @@ extern "C" fn thread_ends(_jvmti: Jvmti, _jni: Jni, _thread: Ref) {
 extern "C" fn loads(
     jvmti: Jvmti,
     _jni: Jni,
-    _changed: Ref,
+    changed: Ref,
     loader: Ref,
     name: *const c_char,
     _domain: Ref,
@@ -216,7 +218,7 @@ extern "C" fn loads(
     if is_library && !library::with_entries().contains(&&*name) {
         return;
     }
-    let rewritten = catch_unwind(|| rewritten(bytes, is_library)).ok().flatten();
+    let rewritten = catch_unwind(|| rewritten(bytes, is_library, changed.is_null())).ok().flatten();
     let Some(rewritten) = rewritten else { return };
     let mut place = core::ptr::null_mut();
     if jvmti.allocate(rewritten.len() as i64, &mut place) == 0 && !place.is_null() {
@@ -230,8 +232,14 @@ extern "C" fn loads(
 }
 
 /// The class with hooks in its code, if it is to have any.
-fn rewritten(bytes: &[u8], is_library: bool) -> Option<Vec<u8>> {
+fn rewritten(bytes: &[u8], is_library: bool, is_new: bool) -> Option<Vec<u8>> {
     let mut file = ClassFile::read(bytes)?;
+    // A class that is changed keeps the fields that it has.
+    let had_field = || classes::named(&file.name).is_some_and(classes::Class::has_hidden);
+    let is_first = !file.is_interface && library::is_library(&file.superclass);
+    if !is_library && is_first && !REWRITES_ALL.load(Ordering::Relaxed) && (is_new || had_field()) {
+        file.add_field(fast_path::FIELD, "J")?;
+    }
     let mut places: Vec<(u32, Place)> = Vec::new();
     let mut number = |place: Place| {
         let number = classes::next_number();

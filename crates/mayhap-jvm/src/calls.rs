@@ -12,7 +12,6 @@ use crate::objects::{Behind, Here};
 use crate::pending::{self, Pending, begin, ended, whole};
 use crate::places::What;
 use crate::position;
-use crate::runtime::how;
 use crate::shadow::{self, EXTRA, FIELDS, ORDER};
 
 type Class = Ref;
@@ -204,115 +203,8 @@ impl Here {
         }
     }
 
-    fn takes_nothing(self) -> bool {
+    pub(crate) fn takes_nothing(self) -> bool {
         matches!(&self.site.what, What::Call(member) if member.descriptor.starts_with("()"))
-    }
-
-    fn before_lock(self, pending: &mut Pending, name: &str, limit: Option<u64>) {
-        let Some(sync) = self.sync_of(pending.object, Kind::Lock) else { return };
-        pending.block = sync;
-        match name {
-            "lock" | "lockInterruptibly" => self.enter(sync),
-            "unlock" => self.exit(sync),
-            "tryLock" => {
-                pending.got = self.try_for(limit, &|| self.try_enter(sync));
-                if !pending.got && !self.takes_nothing() {
-                    (self.runtime.outside)();
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Tries until it works or the time of the call is over: a thread that got the program's lock before its shadow would be in the way of another.
-    fn try_for(self, limit: Option<u64>, attempt: &dyn Fn() -> bool) -> bool {
-        let started = std::time::Instant::now();
-        let mut pause = 200;
-        loop {
-            if attempt() {
-                return true;
-            }
-            if limit.is_none_or(|limit| started.elapsed().as_nanos() >= limit.into()) {
-                return false;
-            }
-            (self.runtime.outside)();
-            std::thread::sleep(std::time::Duration::from_micros(pause));
-            pause = (2 * pause).min(20_000);
-        }
-    }
-
-    fn try_enter(self, block: u64) -> bool {
-        if self.is_owner(block) {
-            self.enter(block);
-            return true;
-        }
-        self.branch();
-        let got = (self.runtime.lock)(self.at(), how::TRY_LOCK, shadow::mutex(block)) == 0;
-        if got {
-            self.owns(block, 1);
-        }
-        got
-    }
-
-    /// Reader-writer locks: their state has a lock of its own after the block's. A thread that has the lock for writing and takes it for reading, too, keeps
-    /// it for writing until it has given up both.
-    fn before_rw(self, pending: &mut Pending, name: &str, limit: Option<u64>) {
-        let Some(sync) = self.sync_of(pending.object, pending.kind) else { return };
-        pending.block = sync;
-        let lock = (sync + FIELDS) as *mut c_void;
-        let (writes, pc) = (pending.kind == Kind::WriteLock, self.at());
-        self.branch();
-        match name {
-            "lock" | "lockInterruptibly" => {
-                self.lock_rw(sync, writes);
-                pending.got = true;
-            }
-            "tryLock" => {
-                let how = if writes { how::TRY_WRITE } else { how::TRY_READ };
-                pending.got = self.again(sync) || self.try_for(limit, &|| (self.runtime.lock)(pc, how, lock) == 0);
-                if pending.got && writes && !self.is_owner(sync) {
-                    self.owns(sync, 1);
-                }
-                if !pending.got && !self.takes_nothing() {
-                    (self.runtime.outside)();
-                }
-            }
-            "unlock" => self.unlock_rw(sync),
-            _ => {}
-        }
-    }
-
-    fn lock_rw(self, sync: u64, writes: bool) {
-        if self.again(sync) {
-            return;
-        }
-        let lock = (sync + FIELDS) as *mut c_void;
-        (self.runtime.lock)(self.at(), if writes { how::WRITE_LOCK } else { how::READ_LOCK }, lock);
-        if writes {
-            self.owns(sync, 1);
-        }
-    }
-
-    fn unlock_rw(self, sync: u64) {
-        let (owner, count) = shadow::owner(sync);
-        if self.is_owner(sync) {
-            let left = count.load(Ordering::Relaxed) - 1;
-            count.store(left, Ordering::Relaxed);
-            if left > 0 {
-                return;
-            }
-            owner.store(0, Ordering::Relaxed);
-        }
-        (self.runtime.lock)(self.at(), how::RW_UNLOCK, (sync + FIELDS) as *mut c_void);
-    }
-
-    /// The thread takes a lock again that it has.
-    fn again(self, block: u64) -> bool {
-        let has = self.is_owner(block);
-        if has {
-            self.enter(block);
-        }
-        has
     }
 
     /// Semaphores: once a thread takes or gives several permits at once, what is done with the semaphore only keeps its order.
@@ -401,7 +293,24 @@ impl Here {
 
     /// The call has returned; `result` is what it returned, if that is a number or a truth value.
     fn after_call(self, result: Option<i64>, returned: Ref) {
-        let Some(pending) = ended(self.at()) else { return };
+        if let Some(pending) = ended(self.at()) {
+            self.after_pending(pending, result, returned);
+        }
+    }
+
+    /// An attempt to take a lock has returned; says what it is to return to the program.
+    fn after_attempt(self, result: bool) -> bool {
+        let Some(pending) = ended(self.at()) else { return result };
+        match pending.kind {
+            Kind::Lock | Kind::ReadLock | Kind::WriteLock => self.after_try(&pending, result),
+            _ => {
+                self.after_pending(pending, Some(result.into()), core::ptr::null_mut());
+                result
+            }
+        }
+    }
+
+    fn after_pending(self, pending: Pending, result: Option<i64>, returned: Ref) {
         self.array_changed(&pending);
         let name = self.site.method();
         let child = shadow::word(pending.block + EXTRA).load(Ordering::Acquire);
@@ -412,8 +321,6 @@ impl Here {
                 "isInterrupted" => self.order(pending.block + ORDER),
                 _ => drop((self.runtime.joined)(self.at(), child as *const c_void)),
             },
-            Kind::Lock if name == "tryLock" => self.after_try(&pending, result),
-            Kind::ReadLock | Kind::WriteLock if name == "tryLock" => self.after_try(&pending, result),
             Kind::Lock | Kind::ReadLock | Kind::WriteLock => drop(self.block(returned)),
             Kind::Own => (self.runtime.returned)(self.at()),
             Kind::Atomic => self.after_atomic(&pending, name, result),
@@ -469,7 +376,12 @@ impl Here {
             Kind::Ordered => self.order(pending.word),
             Kind::Future => self.seen(pending.block),
             Kind::Lock if name.starts_with("lock") || pending.got => self.exit(pending.block),
-            Kind::ReadLock | Kind::WriteLock if pending.got => self.unlock_rw(pending.block),
+            Kind::ReadLock | Kind::WriteLock if pending.got => {
+                self.unlock_rw(pending.block, pending.kind == Kind::WriteLock);
+            }
+            Kind::Lock | Kind::ReadLock | Kind::WriteLock if name == "tryLock" => {
+                self.jni.delete_global(pending.object);
+            }
             Kind::Semaphore if name == "acquire" || pending.got => {
                 (self.runtime.semaphore)(self.at(), 3, (pending.block + FIELDS) as *mut c_void, 0);
             }
@@ -545,17 +457,6 @@ impl Here {
         }
     }
 
-    fn after_try(self, pending: &Pending, result: Option<i64>) {
-        match (pending.got, result) {
-            // It waited for the lock and got it.
-            (false, Some(1)) if pending.kind == Kind::Lock => self.enter(pending.block),
-            (false, Some(1)) => self.lock_rw(pending.block, pending.kind == Kind::WriteLock),
-            (true, Some(0)) if pending.kind == Kind::Lock => self.exit(pending.block),
-            (true, Some(0)) => self.unlock_rw(pending.block),
-            _ => {}
-        }
-    }
-
     fn after_atomic(self, pending: &Pending, name: &str, result: Option<i64>) {
         let address = pending.block + FIELDS;
         let written = self.atomic_value(pending.object);
@@ -583,3 +484,12 @@ natives! { NATIVES:
     after_long "afterJ" "(JI)V" (result: i64, site: i32), site, |here| here.after_call(Some(result), core::ptr::null_mut());
     after_object "afterL" "(Ljava/lang/Object;I)V" (result: Ref, site: i32), site, |here| here.after_call(None, result);
 }
+
+#[unsafe(export_name = "Java_java_lang_Mayhap_afterTry")]
+extern "C" fn after_try(jni: Jni, _class: Class, result: i32, site: i32) -> u8 {
+    let Some(here) = here(jni, site) else { return (result != 0).into() };
+    here.after_attempt(result != 0).into()
+}
+
+/// The native method that may change what an attempt returns.
+pub(crate) static ATTEMPTS: &[(&str, &str)] = &[("afterTry", "(II)Z")];

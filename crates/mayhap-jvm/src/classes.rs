@@ -10,6 +10,7 @@ use std::sync::{LazyLock, OnceLock, RwLock};
 
 use crate::class::file::{ClassFile, flag};
 use crate::class::pool::Member;
+use crate::fast_path::{self, Known};
 use crate::jvm::Ref;
 use crate::library;
 use crate::places::{Place, What, simple};
@@ -52,6 +53,12 @@ pub(crate) struct Class {
     mirror: AtomicPtr<c_void>,
     /// Bytes of fields that superclasses have.
     inherited: OnceLock<u64>,
+    /// Its objects have their block in a field of this class.
+    has_hidden: bool,
+    /// Where that field is, and the machine's number of it, once they were asked for; nothing if it is not there.
+    pub(crate) hidden: OnceLock<Option<(u64, u64)>>,
+    /// There is another class of this name.
+    is_ambiguous: AtomicBool,
 }
 
 /// What an access to a field comes to.
@@ -80,7 +87,11 @@ pub(crate) struct Site {
     pub(crate) is_super: bool,
     pub(crate) branched: bool,
     pub(crate) class: &'static Class,
+    /// What hooks that are Java code know of it.
+    pub(crate) known: Option<&'static Known>,
     pub(crate) what: What,
+    /// Where objects of the field's class have their block, and the machine's number of that field, once that is known.
+    pub(crate) hidden: OnceLock<(u64, u64)>,
     resolved: AtomicU64,
     /// The field, and the class that declares it.
     found: OnceLock<(&'static Class, &'static Field)>,
@@ -91,7 +102,7 @@ pub(crate) struct Site {
 static CLASSES: LazyLock<RwLock<HashMap<String, &'static Class>>> = LazyLock::new(Default::default);
 
 /// The most places that a run can have.
-const MOST: usize = 1 << 22;
+pub(crate) const MOST: usize = 1 << 22;
 static SITES: LazyLock<Vec<AtomicPtr<Site>>> = LazyLock::new(|| (0..MOST).map(|_| AtomicPtr::default()).collect());
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
@@ -151,6 +162,9 @@ pub(crate) fn enter(file: &ClassFile<'_>, bytes: &[u8], places: Vec<(u32, Place)
         is_known: AtomicBool::new(false),
         mirror: AtomicPtr::default(),
         inherited: OnceLock::new(),
+        has_hidden: file.has_added_field(),
+        hidden: OnceLock::new(),
+        is_ambiguous: AtomicBool::new(false),
     }));
     for (index, (number, place)) in places.into_iter().enumerate() {
         let pc = base + code + 8 + 4 * index as u64;
@@ -159,14 +173,19 @@ pub(crate) fn enter(file: &ClassFile<'_>, bytes: &[u8], places: Vec<(u32, Place)
             is_super: place.is_super,
             branched: place.branched,
             class,
+            known: fast_path::site(number),
             what: place.what,
+            hidden: OnceLock::new(),
             resolved: AtomicU64::new(0),
             found: OnceLock::new(),
             owner: OnceLock::new(),
         };
         SITES.get(number as usize)?.store(Box::leak(Box::new(site)), Ordering::Release);
     }
-    CLASSES.write().ok()?.insert(file.name.clone(), class);
+    if let Some(other) = CLASSES.write().ok()?.insert(file.name.clone(), class) {
+        class.is_ambiguous.store(true, Ordering::Release);
+        other.is_ambiguous.store(true, Ordering::Release);
+    }
     Some(class)
 }
 
@@ -212,6 +231,21 @@ impl Class {
             Some(class) => class.extends_library(),
             None => self.superclass != "java/lang/Object",
         }
+    }
+
+    /// The class, of this one and those that it extends, that has the field in which objects have their block; `None` where that is not sure.
+    pub(crate) fn holder(&'static self) -> Option<&'static Class> {
+        let is_sure = !self.is_ambiguous.load(Ordering::Acquire) && !self.is_library;
+        match self.has_hidden {
+            _ if !is_sure => None,
+            true => (!self.mirror().is_null()).then_some(self),
+            false => self.extends()?.holder(),
+        }
+    }
+
+    /// Whether objects of a class that was loaded under this name have that field.
+    pub(crate) fn has_hidden(&self) -> bool {
+        self.has_hidden
     }
 
     /// The class that it extends, if that has hooks.
@@ -360,6 +394,14 @@ impl Site {
         let What::Field(member) = &self.what else { return None };
         let found = named(&member.class)?;
         Some(*self.owner.get_or_init(|| found))
+    }
+
+    /// The class that the code names as the one of the field's object.
+    pub(crate) fn field_class(&self) -> Option<&'static Class> {
+        match &self.what {
+            What::Field(member) => named(&member.class),
+            _ => None,
+        }
     }
 
     /// The method that is called here.

@@ -1,13 +1,11 @@
 //! `java.util.concurrent.locks.Condition`.
 
-use core::ffi::c_void;
-use std::sync::atomic::Ordering;
-
 use crate::hooks::{Waited, here, natives};
 use crate::jvm::{Jni, Ref, Value};
 use crate::objects::Here;
 use crate::runtime::how;
 use crate::shadow::{self, FIELDS, ORDER};
+use core::ffi::c_void;
 
 type Class = Ref;
 
@@ -67,19 +65,13 @@ impl Here {
         let arguments = argument.as_ptr().cast::<Value>();
         self.jni.call_boolean(sync, self.method(sync, c"release", c"(I)Z"), arguments);
         let is_rw = self.is_of_rw(sync);
-        let times = shadow::owner(lock).1.load(Ordering::Relaxed);
+        let state = (lock + FIELDS) as *mut c_void;
         if is_rw {
-            // A thread that wakes others takes the lock of the block for that.
-            (self.runtime.lock)(self.at(), how::LOCK, shadow::mutex(lock));
-            shadow::owner(lock).0.store(0, Ordering::Relaxed);
-            (self.runtime.lock)(self.at(), how::RW_UNLOCK, (lock + FIELDS) as *mut c_void);
+            (self.runtime.lock)(self.at(), how::RW_UNLOCK, state);
         }
         let waited = self.wait_on(block, lock, limit);
         if is_rw {
-            shadow::owner(lock).0.store(0, Ordering::Relaxed);
-            (self.runtime.lock)(self.at(), how::UNLOCK, shadow::mutex(lock));
-            (self.runtime.lock)(self.at(), how::WRITE_LOCK, (lock + FIELDS) as *mut c_void);
-            self.owns(lock, times);
+            (self.runtime.lock)(self.at(), how::WRITE_LOCK, state);
         }
         self.jni.call_void(sync, self.method(sync, c"acquire", c"(I)V"), arguments);
         if waited == Waited::Interrupted && self.is_interruptible() {
@@ -97,15 +89,7 @@ impl Here {
             return self.jni.call_void(condition, method, core::ptr::null());
         }
         self.branch();
-        let sync = self.part(condition, c"this$0", c"Ljava/util/concurrent/locks/AbstractQueuedSynchronizer;");
-        match self.block(sync).filter(|_| self.is_of_rw(sync)) {
-            Some(lock) => {
-                (self.runtime.lock)(self.at(), how::LOCK, shadow::mutex(lock));
-                (self.runtime.notify)(self.at(), shadow::condition(block), all);
-                (self.runtime.lock)(self.at(), how::UNLOCK, shadow::mutex(lock));
-            }
-            None => (self.runtime.notify)(self.at(), shadow::condition(block), all),
-        }
+        (self.runtime.notify)(self.at(), shadow::condition(block), all);
         // Throws if the thread does not have the lock; no thread waits there.
         let method = self.method(condition, c"signal", c"()V");
         self.jni.call_void(condition, method, core::ptr::null());

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use mayhap_wire::ring::Tag;
 
 use crate::classes::{self, Class as OwnClass, Resolved};
+use crate::fast_path::Accessed;
 use crate::jvm::{Jni, Ref, Value};
 use crate::objects::{Here, JVMTI};
 use crate::runtime::{self, how};
@@ -20,18 +21,22 @@ pub(crate) const LOAD: u32 = 0;
 pub(crate) const STORE: u32 = 1;
 pub(crate) const UPDATE: u32 = 2;
 
+/// What a hook at a place has to work with; nothing where nothing is recorded.
+#[inline]
+pub(crate) fn place(jni: Jni, site: i32) -> Option<Here> {
+    let (runtime, jvmti, site) = (runtime::get()?, *JVMTI.get()?, classes::site(site)?);
+    (runtime.is_recording)().then_some(Here { jni, jvmti, runtime, site })
+}
+
 /// What a hook runs with; nothing where nothing is recorded. The place's class is known afterwards.
 #[inline]
 pub(crate) fn here(jni: Jni, site: i32) -> Option<Here> {
-    let (runtime, jvmti, site) = (runtime::get()?, *JVMTI.get()?, classes::site(site)?);
-    if !(runtime.is_recording)() {
-        return None;
-    }
+    let here = place(jni, site)?;
+    let Here { runtime, site, .. } = here;
     if !site.class.is_library {
         position::is_inside();
     }
     site.class.make_known(runtime);
-    let here = Here { jni, jvmti, runtime, site };
     // Also where nothing else is recorded: the next place does not know of it.
     here.branch();
     Some(here)
@@ -92,6 +97,7 @@ impl Here {
         {
             self.finds(block, block + offset, object, real, is_volatile);
             self.access(block + offset, is_volatile, None);
+            self.opens_field(object, block, offset, is_volatile);
         }
     }
 
@@ -100,23 +106,26 @@ impl Here {
             && let Some(block) = self.block(object)
         {
             self.access(block + offset, is_volatile, Some(value));
+            self.opens_field(object, block, offset, is_volatile);
         }
     }
 
     /// A static field is about to be read, and held `real` just before.
     fn reads_static(self, real: u64) {
-        self.uses_owner();
+        let is_seen = self.uses_owner();
         if let Resolved::At { offset, is_volatile } = self.site.field(true) {
             let block = self.site.found().map_or(0, |(class, _)| class.base);
             self.finds(block, offset, core::ptr::null_mut(), real, is_volatile);
             self.access(offset, is_volatile, None);
+            self.opens_static(offset, is_volatile, is_seen);
         }
     }
 
     fn writes_static(self, value: u64) {
-        self.uses_owner();
+        let is_seen = self.uses_owner();
         if let Resolved::At { offset, is_volatile } = self.site.field(true) {
             self.access(offset, is_volatile, Some(value));
+            self.opens_static(offset, is_volatile, is_seen);
         }
     }
 
@@ -132,19 +141,22 @@ impl Here {
         }
     }
 
-    /// The class that the place's static field belongs to is used.
+    /// The class that the place's static field belongs to is used; says whether the thread knows now that it is initialised.
     #[inline]
-    fn uses_owner(self) {
+    fn uses_owner(self) -> bool {
         thread_local! { static LAST: [Cell<u64>; 16] = const { [const { Cell::new(0) }; 16] }; }
-        let Some(class) = self.site.owner() else { return };
+        let Some(class) = self.site.owner() else { return false };
         // A class takes whole pages.
         let is_last = |last: &[Cell<u64>; 16]| last[(class.base >> 12) as usize % 16].get() == class.base;
-        if !LAST.with(is_last) {
-            self.sees_initialised(class);
-            if !class.has_initialiser || class.is_initialised.load(Ordering::Acquire) {
-                LAST.with(|last| last[(class.base >> 12) as usize % 16].set(class.base));
-            }
+        if LAST.with(is_last) {
+            return true;
         }
+        let is_initialised = !class.has_initialiser || class.is_initialised.load(Ordering::Acquire);
+        self.sees_initialised(class);
+        if is_initialised {
+            LAST.with(|last| last[(class.base >> 12) as usize % 16].set(class.base));
+        }
+        is_initialised
     }
 
     /// What the initialisers of a class and of those that it extends did comes before what other threads do with it.
@@ -185,11 +197,13 @@ impl Here {
             self.takes_over(block, address, self.real_element(array, kind, index), false);
         }
         self.access(address, false, None);
+        self.opens(Accessed::Element);
     }
 
     fn writes_element(self, array: Ref, index: i32, value: u64) {
         if let Some((_, address)) = self.element(array, index) {
             self.access(address, false, Some(value));
+            self.opens(Accessed::Element);
         }
     }
 
@@ -326,7 +340,7 @@ impl Here {
         self.block(self.thread_object()).unwrap_or(0)
     }
 
-    fn thread_object(self) -> Ref {
+    pub(crate) fn thread_object(self) -> Ref {
         let class = self.jni.find_class(c"java/lang/Thread".as_ptr());
         let method = self.jni.static_method_id(class, c"currentThread".as_ptr(), c"()Ljava/lang/Thread;".as_ptr());
         self.jni.call_static_object(class, method, core::ptr::null())
@@ -473,40 +487,40 @@ fn nanoseconds(milliseconds: i64, more: i32) -> Option<u64> {
 }
 
 natives! { NATIVES:
-    get_int "getI" "(Ljava/lang/Object;II)V" (object: Ref, value: i32, site: i32), site, |here| here.reads_field(object, value as u32 as u64);
-    get_float "getF" "(Ljava/lang/Object;FI)V" (object: Ref, value: f32, site: i32), site, |here| here.reads_field(object, value.to_bits().into());
-    get_object "getL" "(Ljava/lang/Object;Ljava/lang/Object;I)V" (object: Ref, value: Ref, site: i32), site, |here| here.reads_field(object, here.value(value));
-    get_long "getJ" "(Ljava/lang/Object;JI)V" (object: Ref, value: i64, site: i32), site, |here| here.reads_field(object, value as u64);
-    get_double "getD" "(Ljava/lang/Object;DI)V" (object: Ref, value: f64, site: i32), site, |here| here.reads_field(object, value.to_bits());
-    put_int "putI" "(Ljava/lang/Object;II)V" (object: Ref, value: i32, site: i32), site, |here| here.writes_field(object, value as u32 as u64);
-    put_float "putF" "(Ljava/lang/Object;FI)V" (object: Ref, value: f32, site: i32), site, |here| here.writes_field(object, value.to_bits().into());
-    put_object "putL" "(Ljava/lang/Object;Ljava/lang/Object;I)V" (object: Ref, value: Ref, site: i32), site, |here| here.writes_field(object, here.value(value));
-    put_long "putJ" "(JLjava/lang/Object;I)J" (value: i64, object: Ref, site: i32) -> value: i64, site, |here| here.writes_field(object, value as u64);
-    put_double "putD" "(DLjava/lang/Object;I)D" (value: f64, object: Ref, site: i32) -> value: f64, site, |here| here.writes_field(object, value.to_bits());
-    get_static_int "getStaticI" "(II)V" (value: i32, site: i32), site, |here| here.reads_static(value as u32 as u64);
-    get_static_float "getStaticF" "(FI)V" (value: f32, site: i32), site, |here| here.reads_static(value.to_bits().into());
-    get_static_object "getStaticL" "(Ljava/lang/Object;I)V" (value: Ref, site: i32), site, |here| here.reads_static(here.value(value));
-    get_static_long "getStaticJ" "(JI)V" (value: i64, site: i32), site, |here| here.reads_static(value as u64);
-    get_static_double "getStaticD" "(DI)V" (value: f64, site: i32), site, |here| here.reads_static(value.to_bits());
-    put_static_int "putStaticI" "(II)V" (value: i32, site: i32), site, |here| here.writes_static(value as u32 as u64);
-    put_static_float "putStaticF" "(FI)V" (value: f32, site: i32), site, |here| here.writes_static(value.to_bits().into());
-    put_static_object "putStaticL" "(Ljava/lang/Object;I)V" (value: Ref, site: i32), site, |here| here.writes_static(here.value(value));
-    put_static_long "putStaticJ" "(JI)V" (value: i64, site: i32), site, |here| here.writes_static(value as u64);
-    put_static_double "putStaticD" "(DI)V" (value: f64, site: i32), site, |here| here.writes_static(value.to_bits());
-    load_int "loadI" "(Ljava/lang/Object;III)V" (array: Ref, index: i32, value: i32, site: i32), site, |here| here.reads_element(array, index, value as u32 as u64, b'I');
-    load_long "loadJ" "(Ljava/lang/Object;IJI)V" (array: Ref, index: i32, value: i64, site: i32), site, |here| here.reads_element(array, index, value as u64, b'J');
-    load_float "loadF" "(Ljava/lang/Object;IFI)V" (array: Ref, index: i32, value: f32, site: i32), site, |here| here.reads_element(array, index, value.to_bits().into(), b'F');
-    load_double "loadD" "(Ljava/lang/Object;IDI)V" (array: Ref, index: i32, value: f64, site: i32), site, |here| here.reads_element(array, index, value.to_bits(), b'D');
-    load_object "loadL" "(Ljava/lang/Object;ILjava/lang/Object;I)V" (array: Ref, index: i32, value: Ref, site: i32), site, |here| here.reads_element(array, index, here.value(value), b'L');
-    load_byte "loadB" "(Ljava/lang/Object;III)V" (array: Ref, index: i32, value: i32, site: i32), site, |here| here.reads_element(array, index, value as u32 as u64, b'B');
-    load_char "loadC" "(Ljava/lang/Object;III)V" (array: Ref, index: i32, value: i32, site: i32), site, |here| here.reads_element(array, index, value as u32 as u64, b'C');
-    load_short "loadS" "(Ljava/lang/Object;III)V" (array: Ref, index: i32, value: i32, site: i32), site, |here| here.reads_element(array, index, value as u32 as u64, b'S');
-    store_int "storeI" "(ILjava/lang/Object;II)I" (value: i32, array: Ref, index: i32, site: i32) -> value: i32, site, |here| here.writes_element(array, index, value as u32 as u64);
-    store_long "storeJ" "(JLjava/lang/Object;II)J" (value: i64, array: Ref, index: i32, site: i32) -> value: i64, site, |here| here.writes_element(array, index, value as u64);
-    store_float "storeF" "(FLjava/lang/Object;II)F" (value: f32, array: Ref, index: i32, site: i32) -> value: f32, site, |here| here.writes_element(array, index, value.to_bits().into());
-    store_double "storeD" "(DLjava/lang/Object;II)D" (value: f64, array: Ref, index: i32, site: i32) -> value: f64, site, |here| here.writes_element(array, index, value.to_bits());
-    store_object "storeL" "(Ljava/lang/Object;Ljava/lang/Object;II)Ljava/lang/Object;" (value: Ref, array: Ref, index: i32, site: i32) -> value: Ref, site, |here| here.writes_element(array, index, here.value(value));
-    alloc "alloc" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| here.allocated(object);
+    get_int "getISlowly" "(Ljava/lang/Object;II)V" (object: Ref, value: i32, site: i32), site, |here| here.reads_field(object, value as u32 as u64);
+    get_float "getFSlowly" "(Ljava/lang/Object;FI)V" (object: Ref, value: f32, site: i32), site, |here| here.reads_field(object, value.to_bits().into());
+    get_object "getLSlowly" "(Ljava/lang/Object;Ljava/lang/Object;I)V" (object: Ref, value: Ref, site: i32), site, |here| here.reads_field(object, here.value(value));
+    get_long "getJSlowly" "(Ljava/lang/Object;JI)V" (object: Ref, value: i64, site: i32), site, |here| here.reads_field(object, value as u64);
+    get_double "getDSlowly" "(Ljava/lang/Object;DI)V" (object: Ref, value: f64, site: i32), site, |here| here.reads_field(object, value.to_bits());
+    put_int "putISlowly" "(Ljava/lang/Object;II)V" (object: Ref, value: i32, site: i32), site, |here| here.writes_field(object, value as u32 as u64);
+    put_float "putFSlowly" "(Ljava/lang/Object;FI)V" (object: Ref, value: f32, site: i32), site, |here| here.writes_field(object, value.to_bits().into());
+    put_object "putLSlowly" "(Ljava/lang/Object;Ljava/lang/Object;I)V" (object: Ref, value: Ref, site: i32), site, |here| here.writes_field(object, here.value(value));
+    put_long "putJSlowly" "(JLjava/lang/Object;I)J" (value: i64, object: Ref, site: i32) -> value: i64, site, |here| here.writes_field(object, value as u64);
+    put_double "putDSlowly" "(DLjava/lang/Object;I)D" (value: f64, object: Ref, site: i32) -> value: f64, site, |here| here.writes_field(object, value.to_bits());
+    get_static_int "getStaticISlowly" "(II)V" (value: i32, site: i32), site, |here| here.reads_static(value as u32 as u64);
+    get_static_float "getStaticFSlowly" "(FI)V" (value: f32, site: i32), site, |here| here.reads_static(value.to_bits().into());
+    get_static_object "getStaticLSlowly" "(Ljava/lang/Object;I)V" (value: Ref, site: i32), site, |here| here.reads_static(here.value(value));
+    get_static_long "getStaticJSlowly" "(JI)V" (value: i64, site: i32), site, |here| here.reads_static(value as u64);
+    get_static_double "getStaticDSlowly" "(DI)V" (value: f64, site: i32), site, |here| here.reads_static(value.to_bits());
+    put_static_int "putStaticISlowly" "(II)V" (value: i32, site: i32), site, |here| here.writes_static(value as u32 as u64);
+    put_static_float "putStaticFSlowly" "(FI)V" (value: f32, site: i32), site, |here| here.writes_static(value.to_bits().into());
+    put_static_object "putStaticLSlowly" "(Ljava/lang/Object;I)V" (value: Ref, site: i32), site, |here| here.writes_static(here.value(value));
+    put_static_long "putStaticJSlowly" "(JI)V" (value: i64, site: i32), site, |here| here.writes_static(value as u64);
+    put_static_double "putStaticDSlowly" "(DI)V" (value: f64, site: i32), site, |here| here.writes_static(value.to_bits());
+    load_int "loadISlowly" "(Ljava/lang/Object;III)V" (array: Ref, index: i32, value: i32, site: i32), site, |here| here.reads_element(array, index, value as u32 as u64, b'I');
+    load_long "loadJSlowly" "(Ljava/lang/Object;IJI)V" (array: Ref, index: i32, value: i64, site: i32), site, |here| here.reads_element(array, index, value as u64, b'J');
+    load_float "loadFSlowly" "(Ljava/lang/Object;IFI)V" (array: Ref, index: i32, value: f32, site: i32), site, |here| here.reads_element(array, index, value.to_bits().into(), b'F');
+    load_double "loadDSlowly" "(Ljava/lang/Object;IDI)V" (array: Ref, index: i32, value: f64, site: i32), site, |here| here.reads_element(array, index, value.to_bits(), b'D');
+    load_object "loadLSlowly" "(Ljava/lang/Object;ILjava/lang/Object;I)V" (array: Ref, index: i32, value: Ref, site: i32), site, |here| here.reads_element(array, index, here.value(value), b'L');
+    load_byte "loadBSlowly" "(Ljava/lang/Object;III)V" (array: Ref, index: i32, value: i32, site: i32), site, |here| here.reads_element(array, index, value as u32 as u64, b'B');
+    load_char "loadCSlowly" "(Ljava/lang/Object;III)V" (array: Ref, index: i32, value: i32, site: i32), site, |here| here.reads_element(array, index, value as u32 as u64, b'C');
+    load_short "loadSSlowly" "(Ljava/lang/Object;III)V" (array: Ref, index: i32, value: i32, site: i32), site, |here| here.reads_element(array, index, value as u32 as u64, b'S');
+    store_int "storeISlowly" "(ILjava/lang/Object;II)I" (value: i32, array: Ref, index: i32, site: i32) -> value: i32, site, |here| here.writes_element(array, index, value as u32 as u64);
+    store_long "storeJSlowly" "(JLjava/lang/Object;II)J" (value: i64, array: Ref, index: i32, site: i32) -> value: i64, site, |here| here.writes_element(array, index, value as u64);
+    store_float "storeFSlowly" "(FLjava/lang/Object;II)F" (value: f32, array: Ref, index: i32, site: i32) -> value: f32, site, |here| here.writes_element(array, index, value.to_bits().into());
+    store_double "storeDSlowly" "(DLjava/lang/Object;II)D" (value: f64, array: Ref, index: i32, site: i32) -> value: f64, site, |here| here.writes_element(array, index, value.to_bits());
+    store_object "storeLSlowly" "(Ljava/lang/Object;Ljava/lang/Object;II)Ljava/lang/Object;" (value: Ref, array: Ref, index: i32, site: i32) -> value: Ref, site, |here| here.writes_element(array, index, here.value(value));
+    alloc "allocSlowly" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| here.allocated(object);
     enter "enter" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| if let Some(block) = here.block(object) { here.enter(block) };
     exit "exit" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| if let Some(block) = here.block(object) { here.exit(block) };
     wait "wait" "(Ljava/lang/Object;I)V" (object: Ref, site: i32), site, |here| here.wait(object, None);
@@ -524,17 +538,16 @@ natives! { NATIVES:
 
 impl Here {
     fn allocated(self, object: Ref) {
-        if !object.is_null() && self.fresh_block(object).is_some() && self.is_nested(object) {
+        let Some(block) = (!object.is_null()).then(|| self.fresh_block(object)).flatten() else { return };
+        if self.is_nested(object) {
             self.elements(object, 2);
         }
+        self.shows_allocated(object, block);
     }
 
     /// Whether the object is an array of arrays.
     fn is_nested(self, object: Ref) -> bool {
-        let class = self.jni.class_of(object);
-        let nested = self.jvmti.class_name(class).starts_with("[[");
-        self.jni.delete_local(class);
-        nested
+        self.meta(object).is_nested
     }
 
     /// The initialiser of the place's class has run.

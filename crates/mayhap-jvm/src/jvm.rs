@@ -46,6 +46,7 @@ impl Jni {
         5 define_class(name: *const c_char, loader: Ref, bytes: *const u8, length: i32) -> Ref;
         6 find_class(name: *const c_char) -> Ref;
         10 superclass(class: Ref) -> Ref;
+        11 is_assignable(class: Ref, other: Ref) -> u8;
         13 throw(exception: Ref) -> i32;
         15 exception() -> Ref;
         17 clear_exception();
@@ -54,6 +55,7 @@ impl Jni {
         23 delete_local(object: Ref);
         24 is_same(object: Ref, other: Ref) -> u8;
         31 class_of(object: Ref) -> Ref;
+        32 is_instance_of(object: Ref, class: Ref) -> u8;
         33 method_id(class: Ref, name: *const c_char, descriptor: *const c_char) -> Ref;
         36 call_object(object: Ref, method: Ref, arguments: *const Value) -> Ref;
         39 call_boolean(object: Ref, method: Ref, arguments: *const Value) -> u8;
@@ -70,6 +72,7 @@ impl Jni {
         101 long_field(object: Ref, field: Ref) -> i64;
         102 float_field(object: Ref, field: Ref) -> f32;
         103 double_field(object: Ref, field: Ref) -> f64;
+        110 set_long_field(object: Ref, field: Ref, value: i64);
         113 static_method_id(class: Ref, name: *const c_char, descriptor: *const c_char) -> Ref;
         116 call_static_object(class: Ref, method: Ref, arguments: *const Value) -> Ref;
         119 call_static_boolean(class: Ref, method: Ref, arguments: *const Value) -> u8;
@@ -83,6 +86,7 @@ impl Jni {
         151 static_long(class: Ref, field: Ref) -> i64;
         152 static_float(class: Ref, field: Ref) -> f32;
         153 static_double(class: Ref, field: Ref) -> f64;
+        167 new_text(text: *const c_char) -> Ref;
         169 text(text: Ref, is_copy: *mut u8) -> *const c_char;
         170 release_text(text: Ref, bytes: *const c_char);
         171 array_length(array: Ref) -> i32;

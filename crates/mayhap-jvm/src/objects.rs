@@ -1,4 +1,4 @@
-//! Objects and their blocks: the tag of an object is the address of its block.
+//! Objects and their blocks: a field that was added to an object's class, or the tag of the object, is the address of its block.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, OnceLock};
@@ -34,6 +34,8 @@ pub(crate) struct Meta {
     pub(crate) class: Option<&'static Class>,
     /// The kind of the elements of an array.
     pub(crate) elements: Option<u8>,
+    /// It is an array of arrays.
+    pub(crate) is_nested: bool,
     is_class: bool,
     /// It is a part of a map.
     pub(crate) is_entry: bool,
@@ -41,7 +43,12 @@ pub(crate) struct Meta {
     pub(crate) is_compared: bool,
     /// The fields in which an object has what it stands for.
     pub(crate) behind: Behind,
+    /// The machine's number of the field in which an object has its block. Others have it as their tag, which takes the machine longer.
+    field: Option<Ref>,
 }
+
+// SAFETY: references that last, and numbers.
+unsafe impl Sync for Meta {}
 
 /// Held while an object gets its tag.
 static TAGGING: Mutex<()> = Mutex::new(());
@@ -66,9 +73,10 @@ impl Here {
         if let Some((block, _)) = position.and_then(known::Position::known) {
             return Some(block);
         }
-        let block = match self.jvmti.tag(object) {
-            0 => self.new_block(object, true),
-            tag => Some(tag as u64),
+        let meta = self.meta(object);
+        let block = match self.mark(object, meta) {
+            0 => self.new_block(object, meta, true),
+            block => Some(block),
         };
         if let (Some(position), Some(block)) = (position, block) {
             position.has_block(block, None);
@@ -92,9 +100,19 @@ impl Here {
 
     /// The block of an object that was made just now.
     pub(crate) fn fresh_block(self, object: Ref) -> Option<u64> {
-        match self.jvmti.tag(object) {
-            0 => self.new_block(object, false),
-            tag => Some(tag as u64),
+        let meta = self.meta(object);
+        match self.mark(object, meta) {
+            0 => self.new_block(object, meta, false),
+            block => Some(block),
+        }
+    }
+
+    /// The block that an object has; 0 if it has none.
+    #[inline]
+    fn mark(self, object: Ref, meta: &Meta) -> u64 {
+        match meta.field {
+            Some(field) => self.jni.long_field(object, field) as u64,
+            None => self.jvmti.tag(object) as u64,
         }
     }
 
@@ -128,10 +146,12 @@ impl Here {
             kind,
             class: own,
             elements,
+            is_nested: elements == Some(b'['),
             is_class: name == "java/lang/Class",
             is_entry: library::is_entry(&name),
             is_compared: kind == Kind::Plain && self.extends(class, &library::COMPARED),
             behind: self.behind(class, &name),
+            field: own.filter(|_| kind == Kind::Own).and_then(|own| self.field_with_block(class, own)),
         }));
         let _guard = TAGGING.lock();
         let mut tag = self.jvmti.tag(class) as u64;
@@ -175,8 +195,7 @@ impl Here {
     }
 
     #[cold]
-    fn new_block(self, object: Ref, is_late: bool) -> Option<u64> {
-        let meta = self.meta(object);
+    fn new_block(self, object: Ref, meta: &Meta, is_late: bool) -> Option<u64> {
         if meta.is_class {
             // The object is a class: what it stands for has a block already.
             self.meta_of(object);
@@ -189,12 +208,15 @@ impl Here {
         };
         let block = {
             let _guard = TAGGING.lock();
-            let tag = self.jvmti.tag(object);
-            if tag != 0 {
-                return Some(tag as u64);
+            let known = self.mark(object, meta);
+            if known != 0 {
+                return Some(known);
             }
             let block = shadow::block(bytes)?;
-            self.jvmti.set_tag(object, block as i64);
+            match meta.field {
+                Some(field) => self.jni.set_long_field(object, field, block as i64),
+                None => drop(self.jvmti.set_tag(object, block as i64)),
+            }
             block
         };
         let pc = match meta.class {

@@ -43,6 +43,7 @@ pub(crate) fn is_inside() -> bool {
 /// The calling thread goes to the library's code.
 #[inline]
 pub(crate) fn goes_outside() {
+    crate::fast_path::close();
     POSITION.with(|position| position.is_outside.set(true));
 }
 

@@ -36,6 +36,9 @@ pub(crate) struct Runtime {
     pub(crate) call: extern "C" fn(pc: u64, stack: u64),
     pub(crate) returned: extern "C" fn(pc: u64),
     pub(crate) unwound: extern "C" fn(stack: u64),
+    pub(crate) words: extern "C" fn(out: &mut [u64; 6]),
+    pub(crate) opened: extern "C" fn(out: &mut [u64; 2]) -> bool,
+    pub(crate) site: extern "C" fn(pc: u64) -> u32,
 }
 
 /// How locks are used, by the numbers of the runtime.

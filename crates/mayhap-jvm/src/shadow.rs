@@ -1,5 +1,5 @@
 //! Memory that stands for the program's objects: the machine moves those, and their addresses mean nothing in another run. Each object that a hook
-//! has seen has a block here; its tag is the block's address.
+//! has seen has a block here; its tag, or a field of it, is the block's address.
 
 use core::ffi::c_void;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

@@ -33,7 +33,7 @@ use crate::{calls, cancelling, fast_path, judge, protocol, ring, sched, signals,
 /// Handles nearly every access: the thread holds the token and has some of its slice left, and the site has its number.
 /// Everything else is for `otherwise`, which starts from the beginning. This path has one branch for each check and calls nothing.
 #[inline(always)]
-unsafe fn append(site: u32, address: u64, otherwise: impl FnOnce()) {
+unsafe fn append(site: u32, address: u64, finish: impl FnOnce(&Thread), otherwise: impl FnOnce()) {
     let Some(thread) = tls::active() else { return otherwise() };
     let left = thread.own.left.load(Ordering::Relaxed);
     if site == 0 || thread.own.busy.load(Ordering::Relaxed) != 0 || left <= 1 || thread.values.are_wanted() {
@@ -55,7 +55,7 @@ unsafe fn append(site: u32, address: u64, otherwise: impl FnOnce()) {
         // It has not been counted yet.
         thread.own.left.store(left, Ordering::Relaxed);
     }
-    protocol::end_hook(thread.observed(), || {});
+    protocol::end_hook(thread.observed(), || finish(thread));
     signals::deliver(thread);
     if !done {
         otherwise();
@@ -80,13 +80,25 @@ pub(crate) fn is_branched(thread: &Thread) -> bool {
 #[inline(always)]
 pub(crate) unsafe extern "C-unwind" fn read<const SIZE: u8>(address: u64, pc: u64) {
     // SAFETY: as the caller vouches.
-    unsafe { append(sites::cached(pc), address, || read_otherwise::<SIZE>(address, pc)) }
+    unsafe { append(sites::cached(pc), address, |_| {}, || read_otherwise::<SIZE>(address, pc)) }
 }
 
 #[inline(always)]
 pub(crate) unsafe extern "C-unwind" fn write<const SIZE: u8>(address: u64, pc: u64) {
     // SAFETY: as the caller vouches.
-    unsafe { append(sites::cached(pc), address, || write_otherwise::<SIZE>(address, pc)) }
+    unsafe { append(sites::cached(pc), address, |_| {}, || write_otherwise::<SIZE>(address, pc)) }
+}
+
+/// Reads eight bytes, and opens the fast path if the thread may use it.
+pub(crate) unsafe fn read_and_open(address: u64, pc: u64) {
+    // SAFETY: as the caller vouches.
+    unsafe { append(sites::cached(pc), address, sched::arm, || read_otherwise::<8>(address, pc)) }
+}
+
+/// Writes eight bytes, and opens the fast path if the thread may use it.
+pub(crate) unsafe fn write_and_open(address: u64, pc: u64) {
+    // SAFETY: as the caller vouches.
+    unsafe { append(sites::cached(pc), address, sched::arm, || write_otherwise::<8>(address, pc)) }
 }
 
 #[inline(never)]

@@ -4,6 +4,7 @@
 //! The agent mirrors the program: for each object it has memory, and announces accesses there; each lock of the program is a mutex in that
 //! memory. So what is recorded, lowered and replayed is the same as of a program in C.
 
+use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use libc::{c_int, c_uint, c_void, clockid_t, timespec};
@@ -12,8 +13,10 @@ use mayhap_wire::ring::{AtomicForm, AtomicKind, Tag, atomic_word, state};
 use crate::hook::{self, Hook};
 use crate::replay::{self, Decision};
 use crate::sched::parking;
-use crate::thread::Thread;
-use crate::{access, calls, conditions, locks, modules, ring, sched, sys, threads, tls, waits, watch};
+use crate::thread::{Own, Thread};
+use crate::{
+    access, calls, conditions, fast_path, locks, modules, ring, sched, sites, sys, threads, tls, waits, watch,
+};
 
 type Object = *mut c_void;
 
@@ -43,6 +46,9 @@ pub(crate) struct Foreign {
     call: extern "C" fn(pc: u64, stack: u64),
     returned: extern "C" fn(pc: u64),
     unwound: extern "C" fn(stack: u64),
+    words: extern "C" fn(out: &mut [u64; 6]),
+    opened: extern "C" fn(out: &mut [u64; 2]) -> bool,
+    site: extern "C" fn(pc: u64) -> u32,
 }
 
 static TABLE: Foreign = Foreign {
@@ -69,6 +75,9 @@ static TABLE: Foreign = Foreign {
     call,
     returned,
     unwound,
+    words,
+    opened,
+    site,
 };
 
 /// The examinations, half a millisecond apart, after which a thread of a foreign machine that sleeps has done what it announced.
@@ -131,10 +140,34 @@ unsafe extern "C" fn announce(pc: u64, address: u64, writes: bool, is_branched: 
     // SAFETY: the agent's own memory.
     unsafe {
         match writes {
-            true => access::write::<8>(address, pc),
-            false => access::read::<8>(address, pc),
+            true => access::write_and_open(address, pc),
+            false => access::read_and_open(address, pc),
         }
     }
+}
+
+/// Where the words are that hooks use which are code of the foreign machine: the fast path, the ring's head, where the last addresses of sites begin, and what
+/// is known of the last word; then how far the word with a thread's last branch is from that which marks it busy.
+extern "C" fn words(out: &mut [u64; 6]) {
+    let head = ring::header().map_or(0, |header| core::ptr::from_ref(&header.head.0) as u64);
+    let branch = (offset_of!(Own, branch) as u64).wrapping_sub(offset_of!(Own, busy) as u64);
+    let [word_end, word_high] = [ring::WORD_END.as_ptr() as u64, ring::WORD_HIGH.as_ptr() as u64];
+    *out = [fast_path::owner().as_ptr() as u64, head, sites::first_last(), word_end, word_high, branch];
+}
+
+// Such hooks mark a thread busy and not outside by one store.
+const _: () = assert!(offset_of!(Own, outside) == offset_of!(Own, busy) + 4 && offset_of!(Own, busy).is_multiple_of(8));
+
+/// Whether the fast path is open for the calling thread: then where the word is that marks it busy, and by which pointer the path knows it.
+extern "C" fn opened(out: &mut [u64; 2]) -> bool {
+    let Some(thread) = tls::active() else { return false };
+    *out = [thread.own.busy.as_ptr() as u64, fast_path::own_pointer()];
+    fast_path::owner().load(Ordering::Relaxed) == out[1]
+}
+
+/// The number of the site at this place; 0 if it is not at hand.
+extern "C" fn site(pc: u64) -> u32 {
+    sites::cached(pc)
 }
 
 /// The thread is about to do an atomic operation, and keeps the token until [`atomic_end`] and on: where the agent announces an operation before the

@@ -44,6 +44,11 @@ pub(crate) fn last(number: u32) -> &'static AtomicU64 {
     &LAST[if number <= unit::MAX_SITE { number as usize } else { 0 }]
 }
 
+/// Where the addresses that sites accessed last begin.
+pub(crate) fn first_last() -> u64 {
+    LAST.as_ptr() as u64
+}
+
 /// Whether the site of this number writes.
 pub(crate) fn writes(number: u32) -> bool {
     WRITES.get(number as usize / 64).is_some_and(|word| word.load(Ordering::Relaxed) >> (number % 64) & 1 != 0)

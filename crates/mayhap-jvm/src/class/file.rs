@@ -7,11 +7,13 @@ use super::{Bytes, put2, put4};
 
 /// Bits of access flags.
 pub(crate) mod flag {
+    pub(crate) const PUBLIC: u16 = 0x1;
     pub(crate) const PRIVATE: u16 = 0x2;
     pub(crate) const STATIC: u16 = 0x8;
     pub(crate) const FINAL: u16 = 0x10;
     pub(crate) const SYNCHRONIZED: u16 = 0x20;
     pub(crate) const VOLATILE: u16 = 0x40;
+    pub(crate) const TRANSIENT: u16 = 0x80;
     pub(crate) const NATIVE: u16 = 0x100;
     pub(crate) const INTERFACE: u16 = 0x200;
     pub(crate) const SYNTHETIC: u16 = 0x1000;
@@ -49,8 +51,12 @@ pub(crate) struct ClassFile<'a> {
     pub(crate) has_interfaces: bool,
     pub(crate) fields: Vec<Item<'a>>,
     pub(crate) methods: Vec<Item<'a>>,
+    /// Where the fields begin.
+    fields_at: usize,
     /// From where to where the methods are.
     methods_at: (usize, usize),
+    /// A field that was added: its flags, its name and its descriptor.
+    added_field: Option<[u16; 3]>,
     pub(crate) source: String,
     /// What the class gives to the methods that make lambdas: for each of those, where its arguments are in the file.
     bootstraps: Vec<Vec<usize>>,
@@ -94,6 +100,7 @@ impl<'a> ClassFile<'a> {
         let (flags, this, superclass) = (bytes.u2()?, bytes.u2()?, bytes.u2()?);
         let interfaces = usize::from(bytes.u2()?);
         bytes.take(2 * interfaces)?;
+        let fields_at = bytes.at;
         let fields = items(&mut bytes, &pool)?;
         let start = bytes.at;
         let methods = items(&mut bytes, &pool)?;
@@ -122,7 +129,9 @@ impl<'a> ClassFile<'a> {
             has_interfaces,
             fields,
             methods,
+            fields_at,
             methods_at,
+            added_field: None,
             source,
             bootstraps,
             patches,
@@ -156,6 +165,18 @@ impl<'a> ClassFile<'a> {
         self.patches.push((at, constant));
     }
 
+    /// Adds a private field for the machine's own use to the class's objects.
+    pub(crate) fn add_field(&mut self, name: &str, descriptor: &str) -> Option<()> {
+        let flags = flag::PRIVATE | flag::TRANSIENT | flag::SYNTHETIC;
+        self.added_field = Some([flags, self.pool.named(name)?, self.pool.named(descriptor)?]);
+        Some(())
+    }
+
+    /// Whether [`Self::add_field`] has added a field.
+    pub(crate) fn has_added_field(&self) -> bool {
+        self.added_field.is_some()
+    }
+
     /// Adds a private static method with this code.
     pub(crate) fn add_method(&mut self, name: String, descriptor: String, code: Vec<u8>) -> Option<()> {
         let (name_index, descriptor_index) = (self.pool.named(&name)?, self.pool.named(&descriptor)?);
@@ -169,7 +190,13 @@ impl<'a> ClassFile<'a> {
     pub(crate) fn with(&self, changed: &[(usize, u16, Vec<u8>)]) -> Option<Vec<u8>> {
         let mut out = self.bytes[..self.pool_at.0].to_vec();
         self.pool.write(self.pool_at.0, self.pool_at.1, &mut out);
-        out.extend(&self.bytes[self.pool_at.1..self.methods_at.0]);
+        out.extend(&self.bytes[self.pool_at.1..self.fields_at]);
+        put2(&mut out, u16::try_from(self.fields.len() + usize::from(self.added_field.is_some())).ok()?);
+        out.extend(&self.bytes[self.fields_at + 2..self.methods_at.0]);
+        if let Some(added) = self.added_field {
+            // It has no attributes.
+            added.into_iter().chain([0]).for_each(|value| put2(&mut out, value));
+        }
         put2(&mut out, self.methods.len() as u16);
         for (number, method) in self.methods.iter().enumerate() {
             let change = changed.iter().find(|(other, _, _)| *other == number);
@@ -210,23 +237,48 @@ fn bootstrap_arguments(contents: &[u8], start: usize) -> Option<Vec<Vec<usize>>>
     Some(all)
 }
 
-/// A class of static native methods, for the machine itself to load.
-pub(crate) fn of_natives(name: &str, methods: &[(&str, &str)]) -> Option<Vec<u8>> {
-    let mut pool = Pool::empty();
-    let (this, object) = (pool.add_class(name)?, pool.add_class("java/lang/Object")?);
+/// A field or method of a class that is made here.
+pub(crate) struct Made<'a> {
+    pub(crate) flags: u16,
+    pub(crate) name: &'a str,
+    pub(crate) descriptor: &'a str,
+    /// The contents of its code.
+    pub(crate) code: Option<Vec<u8>>,
+}
+
+impl Made<'_> {
+    fn write(&self, pool: &mut Pool<'_>, out: &mut Vec<u8>) -> Option<()> {
+        for value in [self.flags, pool.named(self.name)?, pool.named(self.descriptor)?, self.code.is_some().into()] {
+            put2(out, value);
+        }
+        if let Some(code) = &self.code {
+            put2(out, pool.named("Code")?);
+            put4(out, u32::try_from(code.len()).ok()?);
+            out.extend(code);
+        }
+        Some(())
+    }
+}
+
+/// A public class for the machine itself to load. Its methods' code needs no frames: it has the version of Java 5.
+pub(crate) fn of_methods(
+    mut pool: Pool<'static>,
+    (name, superclass): (&str, &str),
+    fields: &[Made<'_>],
+    methods: &[Made<'_>],
+) -> Option<Vec<u8>> {
+    let (this, superclass) = (pool.add_class(name)?, pool.add_class(superclass)?);
     let mut body = Vec::new();
     // Public, final, with today's meaning of super.
-    for value in [0x31, this, object, 0, 0, methods.len() as u16] {
+    for value in [0x31, this, superclass, 0] {
         put2(&mut body, value);
     }
-    for (name, descriptor) in methods {
-        // Public, static, native.
-        for value in [0x109, pool.named(name)?, pool.named(descriptor)?, 0] {
-            put2(&mut body, value);
-        }
+    for members in [fields, methods] {
+        put2(&mut body, u16::try_from(members.len()).ok()?);
+        members.iter().try_for_each(|member| member.write(&mut pool, &mut body))?;
     }
     put2(&mut body, 0);
-    let mut out = vec![0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 52];
+    let mut out = vec![0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 49];
     pool.write(0, 2, &mut out);
     out.extend(body);
     Some(out)

@@ -1,6 +1,7 @@
 //! Class files, changed as little as possible: everything that is not the code of a method is copied as it is. The crates that read class files
 //! build a model of all of it and write that out again, and none of them moves code; so the few structures that inserted code touches are here.
 
+pub(crate) mod assembler;
 pub(crate) mod code;
 pub(crate) mod file;
 mod frames;

@@ -26,7 +26,10 @@ pub(crate) struct Pool<'a> {
 
 const UTF8: u8 = 1;
 const INTEGER: u8 = 3;
+const LONG: u8 = 5;
 const CLASS: u8 = 7;
+const TEXT: u8 = 8;
+const FIELD: u8 = 9;
 const METHOD: u8 = 10;
 const INTERFACE_METHOD: u8 = 11;
 const NAME_AND_TYPE: u8 = 12;
@@ -43,15 +46,15 @@ impl<'a> Pool<'a> {
             entries.push((tag, bytes.at));
             let length = match tag {
                 UTF8 => usize::from(bytes.u2()?),
-                INTEGER | 4 | 9 | METHOD | INTERFACE_METHOD | NAME_AND_TYPE | 17 | DYNAMIC_CALL => 4,
-                5 | 6 => 8,
-                CLASS | 8 | 16 | 19 | 20 => 2,
+                INTEGER | 4 | FIELD | METHOD | INTERFACE_METHOD | NAME_AND_TYPE | 17 | DYNAMIC_CALL => 4,
+                LONG | 6 => 8,
+                CLASS | TEXT | 16 | 19 | 20 => 2,
                 HANDLE => 3,
                 _ => return None,
             };
             bytes.take(length)?;
             // These take two numbers.
-            if matches!(tag, 5 | 6) {
+            if matches!(tag, LONG | 6) {
                 entries.push((0, 0));
             }
         }
@@ -80,7 +83,7 @@ impl<'a> Pool<'a> {
 
     /// A field, or a method of a class or an interface.
     pub(crate) fn member(&self, index: u16) -> Option<Member> {
-        let mut bytes = [9, METHOD, INTERFACE_METHOD].into_iter().find_map(|tag| self.at(index, tag))?;
+        let mut bytes = [FIELD, METHOD, INTERFACE_METHOD].into_iter().find_map(|tag| self.at(index, tag))?;
         let class = self.class(bytes.u2()?)?;
         let mut both = self.at(bytes.u2()?, NAME_AND_TYPE)?;
         Some(Member { class, name: self.text(both.u2()?)?, descriptor: self.text(both.u2()?)? })
@@ -129,6 +132,26 @@ impl<'a> Pool<'a> {
         let mut constant = vec![INTEGER];
         put4(&mut constant, value);
         self.add(constant)
+    }
+
+    /// A text of the program.
+    pub(crate) fn add_string(&mut self, text: &str) -> Option<u16> {
+        let text = self.add_text(text)?;
+        self.add_pair(TEXT, text, None)
+    }
+
+    pub(crate) fn add_long(&mut self, value: u64) -> Option<u16> {
+        let mut constant = vec![LONG];
+        constant.extend(value.to_be_bytes());
+        let is_new = !self.known.contains_key(&constant);
+        let index = self.add(constant)?;
+        // It takes two numbers.
+        self.count += usize::from(is_new);
+        Some(index)
+    }
+
+    pub(crate) fn add_field(&mut self, class: &str, name: &str, descriptor: &str) -> Option<u16> {
+        self.add_member(FIELD, class, name, descriptor)
     }
 
     pub(crate) fn add_method(&mut self, class: &str, name: &str, descriptor: &str) -> Option<u16> {

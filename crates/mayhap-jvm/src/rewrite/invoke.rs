@@ -6,6 +6,7 @@ use crate::class::instructions::op;
 use crate::class::pool::Member;
 use crate::classes;
 use crate::descriptors::{Slots, argument_texts, argument_types, return_type};
+use crate::fast_hooks::VISIBLE;
 use crate::library::{self, Call};
 
 /// An argument that the called method may look into: which one, and which arguments say from where and how far.
@@ -58,6 +59,11 @@ impl Work<'_, '_, '_> {
                 let mut emit = Emit { file: self.file, out: Vec::new() };
                 emit.call("out", "()V")?;
                 edit.before.extend(emit.out);
+                if (method.class.as_str(), method.name.as_str()) == ("java/lang/Class", "getDeclaredFields") {
+                    let mut emit = Emit { file: self.file, out: Vec::new() };
+                    emit.call("visible", VISIBLE)?;
+                    edit.after.extend(emit.out);
+                }
                 if returns_object {
                     let site = self.place(at, What::Call(method));
                     edit.after.extend(self.hook(&[op::DUP], site, "made", "(Ljava/lang/Object;I)V")?);
@@ -125,8 +131,10 @@ impl Work<'_, '_, '_> {
     fn watched(&mut self, method: Member, at: usize, is_static: bool) -> Option<Edit> {
         let returns = return_type(&method.descriptor);
         let site = self.place(at, What::Call(method.clone()));
+        let is_attempt = method.name == "tryLock" && !is_static;
         let mut edit = self.library_call(method, at, is_static, Some(site))?;
         edit.after.extend(match returns {
+            'Z' if is_attempt => self.hook(&[], site, "afterTry", "(II)Z")?,
             'V' | 'F' | 'D' => self.hook(&[], site, "after", "(I)V")?,
             'J' => self.hook(&[op::DUP2], site, "afterJ", "(JI)V")?,
             'L' => self.hook(&[op::DUP], site, "afterL", "(Ljava/lang/Object;I)V")?,

@@ -257,7 +257,77 @@ public class Further {
             }
         }, () -> {
             for (int i = 0; i < 10; i++) { l.readLock().lock(); m.get("a"); l.readLock().unlock(); }
-        });
+        }, () -> { for (int i = 0; i < 10; i++) if (l.writeLock().tryLock()) { try { m.put("b", i); } finally { l.writeLock().unlock(); } } });
+    }
+
+    // a thread that has exchanged its write lock for a read lock waits for other readers
+    static void rwExchangedWaits() throws Exception {
+        var l = new ReentrantReadWriteLock();
+        int[] data = new int[2];
+        for (int round = 0; round < 20; round++) {
+            var seen = new CountDownLatch(2);
+            int now = round;
+            all(() -> {
+                l.writeLock().lock();
+                data[0] = now; data[1] = -now;
+                l.readLock().lock(); l.readLock().lock();
+                l.writeLock().unlock();
+                seen.await();
+                check(data[0] == now && data[1] == -now);
+                l.readLock().unlock(); l.readLock().unlock();
+            }, () -> {
+                l.readLock().lock();
+                try { check(data[0] == -data[1]); } finally { l.readLock().unlock(); }
+                seen.countDown();
+            }, () -> {
+                while (!l.readLock().tryLock()) Thread.yield();
+                try { check(data[0] == -data[1]); } finally { l.readLock().unlock(); }
+                seen.countDown();
+            }, () -> {
+                if (l.writeLock().tryLock(1, TimeUnit.MILLISECONDS)) { try { data[0]++; data[1]--; } finally { l.writeLock().unlock(); } }
+            });
+        }
+    }
+
+    // what a class says of its fields, copies of objects, and objects that are written out and read again
+    static class Point implements Cloneable, java.io.Serializable { int x, y; Point other; public Point clone() { try { return (Point) super.clone(); } catch (CloneNotSupportedException e) { throw new Error(e); } } }
+    static class Plain implements java.io.Serializable { long id; Plain next; }
+    static void ownCopies() throws Exception {
+        check(Point.class.getDeclaredFields().length == 3 && Plain.class.getDeclaredFields().length == 2);
+        var p = new Point(); p.other = new Point(); p.x = 1; p.other.x = 2;
+        var q = new Plain(); q.next = new Plain(); q.next.id = 7;
+        all(() -> { for (int i = 0; i < 50; i++) { var c = p.clone(); c.x += i; c.other = new Point(); c.other.x = c.x; check(c.x == 1 + i && p.x == 1); } },
+            () -> { for (int i = 0; i < 50; i++) { var c = p.clone(); c.y -= i; c.other.clone().y = i; check(c.y == -i && p.y == 0); } },
+            () -> { for (int i = 0; i < 20; i++) {
+                var out = new java.io.ByteArrayOutputStream();
+                try (var o = new java.io.ObjectOutputStream(out)) { o.writeObject(q); }
+                var r = (Plain) new java.io.ObjectInputStream(new java.io.ByteArrayInputStream(out.toByteArray())).readObject();
+                r.id = i; r.next.id += i; check(q.id == 0 && q.next.id == 7 && r.next.id == 7 + i);
+            } });
+    }
+
+    // attempts and waits for the same locks
+    static void attempts() throws Exception {
+        var l = new ReentrantLock();
+        var rw = new ReentrantReadWriteLock();
+        int[] data = new int[2];
+        Body tries = () -> {
+            for (int i = 0; i < 100; i++) {
+                if (l.tryLock()) { try { data[0]++; } finally { l.unlock(); } }
+                if (rw.writeLock().tryLock()) { try { data[1]++; } finally { rw.writeLock().unlock(); } }
+                if (rw.readLock().tryLock()) { try { check(data[1] >= 0); } finally { rw.readLock().unlock(); } }
+            }
+        };
+        Body waits = () -> {
+            for (int i = 0; i < 100; i++) {
+                l.lock(); try { data[0]++; } finally { l.unlock(); }
+                rw.writeLock().lock();
+                try { data[1]++; rw.readLock().lock(); } finally { rw.writeLock().unlock(); }
+                try { check(data[1] > 0); } finally { rw.readLock().unlock(); }
+            }
+        };
+        all(tries, waits, tries, waits);
+        check(data[0] >= 200 && data[1] >= 200);
     }
 
     // double-checked, volatile
