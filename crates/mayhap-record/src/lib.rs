@@ -20,6 +20,7 @@ mod options;
 mod ring_words;
 mod session;
 mod sharing;
+mod std_waits;
 mod turn_steps;
 mod unordered;
 

@@ -168,7 +168,8 @@ impl Capture {
 
     /// The steps of a run that was made in turns.
     pub fn turn_steps(&self) -> Result<Vec<TurnStep>, Error> {
-        turn_steps::steps(&self.store).map_err(|error| Error::new(format_args!("the recording: {error}")))
+        turn_steps::steps(&self.store, &self.modules)
+            .map_err(|error| Error::new(format_args!("the recording: {error}")))
     }
 
     /// The places in the code of accesses that nothing orders.

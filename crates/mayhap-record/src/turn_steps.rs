@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
+use mayhap_symbols::Module;
 use mayhap_wire::channel;
-use mayhap_wire::ring::{AtomicKind, MAX_SITE, SiteKind, Tag, choice, split_atomic};
+use mayhap_wire::ring::{AtomicKind, MAX_SITE, SiteKind, Tag, choice, futex, split_atomic};
 
 use crate::capture::store::Store;
 use crate::capture::unpacking::Unpacker;
 use crate::heap_names::Heap;
 use crate::memory::Sites;
 use crate::ring_words::{Word, Words, following};
+use crate::std_waits::StdWaits;
 
 /// What a thread did between two moments at which another one could have come first.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -88,9 +90,12 @@ impl TurnStep {
     }
 }
 
-/// The steps of a run.
-pub(crate) fn steps(store: &Store) -> io::Result<Vec<TurnStep>> {
-    let mut reader = Reader::default();
+/// The steps of a run of a program with these modules.
+pub(crate) fn steps(store: &Store, modules: &[Module]) -> io::Result<Vec<TurnStep>> {
+    let mut reader = Reader {
+        whole: modules.iter().filter(|module| is_whole(module, modules)).cloned().collect(),
+        ..Reader::default()
+    };
     // Where stacks lie is recorded when threads begin, and may be read before.
     each_word(store, |word| {
         if let Word::Record(Tag::Begin, thread, body) = word {
@@ -102,9 +107,15 @@ pub(crate) fn steps(store: &Store) -> io::Result<Vec<TurnStep>> {
         Word::Record(tag, argument, body) => reader.record(tag, argument, body),
     })?;
     reader.end_step();
-    let asleep: Vec<u32> = reader.wants.keys().copied().collect();
-    asleep.into_iter().for_each(|thread| reader.parked(thread));
+    reader.waits.wanting().into_iter().for_each(|thread| reader.parked(thread));
     Ok(reader.steps)
+}
+
+/// Where this module's code puts threads to sleep on a word, nothing changes the word that the recording does not see: the program's own code does not, but for what is known
+/// of Rust's library, nor does the futures of GNU's C++ library.
+fn is_whole(module: &Module, modules: &[Module]) -> bool {
+    let name = module.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    modules.first().is_some_and(|program| program.path == module.path) || name.starts_with("libstdc++.so")
 }
 
 /// What a trace calls the threads of a run, by their numbers: each after the one that started it.
@@ -170,10 +181,12 @@ struct Reader {
     channels: Channels,
     /// The last step of each thread.
     last: BTreeMap<u32, usize>,
-    /// Threads in the code of Rust's library that waits for a mutex, and which.
-    wants: BTreeMap<u32, u64>,
-    /// The keys of the words that they sleep on, which are those of the mutexes.
-    futexes: BTreeMap<u64, u64>,
+    /// Threads in the code of Rust's library that waits.
+    waits: StdWaits,
+    /// Words that threads sleep on, by their keys.
+    words: BTreeMap<u64, u64>,
+    /// Modules whose code hides nothing that threads sleep for.
+    whole: Vec<Module>,
 }
 
 /// Channels of the kernel that only threads of the process use, and whose order decides all that comes of them: pipes and eventfds.
@@ -331,6 +344,7 @@ impl Reader {
                 self.put(if tries { Operation::Attempt(first, true) } else { Operation::SharedAcquire(first) });
             }
             Tag::Release | Tag::AnyRelease => self.release(first),
+            Tag::Notify | Tag::NotifyAll if self.waits.is_condition(first) => {}
             Tag::Notify => self.put(Operation::Notify(first)),
             Tag::Failed => self.put(Operation::Attempt(self.channels.name(first).unwrap_or(first), false)),
             Tag::NotifyAll | Tag::SemPost | Tag::SemWait | Tag::OnceDone | Tag::OnceSeen | Tag::BarrierArrive => {
@@ -351,7 +365,7 @@ impl Reader {
             Tag::RangeRead => self.range(Operation::Read(first, bytes(second), None, self.place()), second),
             Tag::RangeWrite => self.range(Operation::Write(first, bytes(second)), second),
             Tag::Alloc => {
-                self.futexes.retain(|_, mutex| !(first..first.saturating_add(second)).contains(mutex));
+                self.waits.forget(first, second);
                 self.heap.allocate(self.thread, first, second);
             }
             Tag::Free if first != 0 => {
@@ -373,10 +387,10 @@ impl Reader {
             Tag::Choice => self.choice(first as u32, second as u32, following(body, 2) as u32),
             Tag::WaitEnd if self.ends_early.remove(&self.thread) => {}
             Tag::Atomic => self.atomic(body),
-            Tag::StdLocked if self.wants.remove(&self.thread).is_some() => {}
-            Tag::StdLocked | Tag::StdUnlocked | Tag::Parked | Tag::WaitBegin | Tag::WaitEnd => {
-                self.put(Operation::Unclear(UNCLEAR[0]));
+            Tag::StdLocked | Tag::StdUnlocked | Tag::Parked | Tag::ScopeLeft | Tag::WaitBegin | Tag::WaitEnd => {
+                self.waits_inside(tag, first);
             }
+            Tag::Futex => self.sleeps(first, second),
             Tag::Channel => self.channels.comes(self.thread, first, second as u8),
             Tag::Send | Tag::SendEnd | Tag::Receive | Tag::Ready | Tag::HangUp => self.hands_over(tag, body),
             Tag::KeyedAcquire | Tag::KeyedRelease => self.put(Operation::Unclear(UNCLEAR[1])),
@@ -411,19 +425,67 @@ impl Reader {
             Tag::SendEnd => Some(following(body, 2)),
             _ => None,
         };
-        match (self.channels.name(key), self.futexes.get(&key).copied()) {
-            (Some(name), _) if tag != Tag::Ready => {
+        match self.channels.name(key) {
+            Some(name) if tag != Tag::Ready => {
                 self.put(Operation::Sync(name));
                 if moved.is_some() {
                     self.put(Operation::Read(name, 8, moved, self.place()));
                 }
             }
-            // Threads that sleep on the word of a mutex are woken, or one was.
-            (None, Some(mutex)) if tag == Tag::Send => self.put(Operation::Sync(mutex)),
-            (None, Some(_)) if tag == Tag::Ready => {}
+            // What is done with threads that sleep on a word was recorded before.
+            None if tag == Tag::Send && self.words.contains_key(&key) => {}
+            // A thread that slept goes on, which it does by itself.
+            None if tag == Tag::Ready && self.words.contains_key(&key) => {
+                self.put(Operation::Sync(channel::key(channel::FUTEX, self.thread.into(), 1)));
+            }
             // What came of a call whose beginning was no clear step.
             _ if tag == Tag::SendEnd => {}
             _ => self.put(Operation::Unclear(UNCLEAR[1])),
+        }
+    }
+
+    /// A library waits, or gives a lock up or takes it for that: what is not known of it is unclear.
+    fn waits_inside(&mut self, tag: Tag, object: u64) {
+        let thread = self.thread;
+        match tag {
+            Tag::StdUnlocked => self.gives_up(object),
+            Tag::WaitBegin if self.waits.begins(thread, object) => self.put(Operation::Sync(object)),
+            Tag::WaitEnd if self.waits.is_on_condition(thread) => {}
+            Tag::StdLocked if self.waits.ends(thread) => {}
+            _ => self.put(Operation::Unclear(UNCLEAR[0])),
+        }
+    }
+
+    /// Something is done with threads that sleep on a word.
+    fn sleeps(&mut self, word: u64, what: u64) {
+        if what == futex::NOTIFIES {
+            self.waits.notifies(word);
+            return self.put(Operation::Sync(word));
+        }
+        self.words.insert(channel::key(channel::FUTEX, word, 0), word);
+        let (is_mutex, is_condition) = (self.waits.is_mutex(word), self.waits.is_condition(word));
+        let is_whole = || self.whole.iter().any(|module| (module.low..module.end).contains(&self.code));
+        if what == futex::OTHER || !is_mutex && !is_condition && !is_whole() {
+            return self.put(Operation::Unclear(UNCLEAR[0]));
+        }
+        match what {
+            // How the word of a mutex changes is seen as writes; that of a condition changes with each notify.
+            futex::CHANGED if is_condition => self.put(Operation::Sync(word)),
+            futex::CHANGED if is_mutex => {}
+            futex::SLEEPS if is_mutex => {
+                if self.waits.wanted(self.thread).is_none() {
+                    self.put(Operation::Blocked(word));
+                }
+            }
+            futex::CHANGED => self.put(Operation::Read(word, 4, Some(0), self.place())),
+            futex::SLEEPS => {
+                if !is_condition {
+                    self.put(Operation::Read(word, 4, Some(1), self.place()));
+                }
+                self.put(Operation::Wait(word));
+            }
+            futex::WAKES if !is_mutex => self.put(Operation::Notify(word)),
+            _ => self.put(Operation::Sync(word)),
         }
     }
 
@@ -431,24 +493,29 @@ impl Reader {
         self.end_step();
         self.last.insert(self.thread, self.steps.len());
         self.steps.push(TurnStep { thread: self.thread, code: 0, operations: Vec::new() });
-        if let Some(mutex) = self.wants.get(&self.thread) {
-            self.put(Operation::Write(*mutex, 4));
+        if let Some(mutex) = self.waits.hidden(self.thread) {
+            self.put(Operation::Write(mutex, 4));
         }
     }
 
     /// The thread is in the code of Rust's library that waits for a mutex: each step there writes the word of the mutex, unseen, and may end with the thread asleep on it.
     fn wants_mutex(&mut self, mutex: u64) {
-        self.wants.insert(self.thread, mutex);
-        self.futexes.insert(channel::key(channel::FUTEX, mutex, 0), mutex);
+        self.waits.wants(self.thread, mutex);
+        self.put(Operation::Write(mutex, 4));
+    }
+
+    /// The thread gives a mutex of Rust's library up to wait on a condition, and takes it again before it goes on: until then, its steps write the word of the mutex, unseen.
+    fn gives_up(&mut self, mutex: u64) {
+        self.waits.gives_up(self.thread, mutex);
         self.put(Operation::Write(mutex, 4));
     }
 
     /// The thread fell asleep at the end of its last step, as is known now: if it waits for a mutex, only another thread lets it go on.
     fn parked(&mut self, thread: u32) {
-        if let Some(mutex) = self.wants.get(&thread)
+        if let Some(mutex) = self.waits.wanted(thread)
             && let Some(last) = self.last.get(&thread)
         {
-            let blocked = self.named(Operation::Blocked(*mutex));
+            let blocked = self.named(Operation::Blocked(mutex));
             self.steps[*last].operations.push(blocked);
         }
     }

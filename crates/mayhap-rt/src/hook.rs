@@ -215,6 +215,7 @@ impl Hook {
             | Tag::SignalTaken
             | Tag::Benign
             | Tag::Heeded
+            | Tag::Futex
             | Tag::Doubt => {}
             Tag::Free if object == 0 => {}
             // Most mappings matter to no other thread and are no steps.

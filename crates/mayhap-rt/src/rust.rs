@@ -7,15 +7,15 @@
 //!
 //! The raw `futex` system call, which `std` and others wait with, gives the token up like any other call that may block.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use libc::c_int;
-use mayhap_wire::ring::{AtomicKind, Tag, atomic_word, order};
+use mayhap_wire::ring::{AtomicKind, Tag, atomic_word, choice, futex, order};
 
 use crate::channels::services;
 use crate::hook::{self, Hook};
 use crate::replay::{self, conditions as scheduled};
-use crate::sched::parking;
+use crate::sched::{self, parking};
 use crate::thread::Thread;
 use crate::tls::{self, exports};
 use crate::{blocking, sys};
@@ -165,10 +165,16 @@ unsafe extern "C-unwind" fn condvar_wait_timeout(a: u64, b: u64, c: u64, d: u64,
 
 fn notify(condition: u64, tag: Tag, call: impl FnOnce() -> u64) -> u64 {
     let pc = tls::caller();
-    let Some(hook) = enter() else { return call() };
+    let Some(mut hook) = enter() else { return call() };
+    note(&hook, pc, condition, futex::NOTIFIES);
     hook.record(tag, pc, &[condition]);
     // A thread that a schedule holds back is marked, not woken.
-    let result = if scheduled::notify(condition as usize, tag == Tag::NotifyAll) { 0 } else { call() };
+    let result = match scheduled::notify(condition as usize, tag == Tag::NotifyAll) {
+        true => 0,
+        // Threads that the seed lets go on are not in the kernel: the library's call to wake them must be seen.
+        false if parking::is_on() => hook.exposed(call),
+        false => call(),
+    };
     hook.sync_point();
     result
 }
@@ -245,6 +251,7 @@ unsafe extern "C-unwind" fn once_call(control: u64, b: u64, data: u64, table: u6
     }
     let mut call = OnceCall { data, table: table as *const usize, control, pc: tls::caller(), ran: false };
     let came = wait_if_seen(call.pc, control);
+    let _hidden = Hidden::begin(control);
     // SAFETY: the virtual table of an `FnMut` has these entries.
     let mut stand_in: [usize; TABLE] = unsafe { core::array::from_fn(|i| *call.table.add(i)) };
     stand_in[3] = once_entry3 as *const () as usize;
@@ -279,6 +286,7 @@ fn seen_done(control: u64, pc: u64, came: bool) {
 unsafe extern "C-unwind" fn once_wait(a: u64, b: u64, c: u64, d: u64, e: u64, real: Real) -> u64 {
     let pc = tls::caller();
     let came = wait_if_seen(pc, a);
+    let _hidden = Hidden::begin(a);
     // SAFETY: the caller's own arguments.
     let result = unsafe { real(a, b, c, d, e) };
     seen_done(a, pc, came);
@@ -332,33 +340,104 @@ unsafe extern "C-unwind" fn scope_leave(a: u64, b: u64, c: u64, d: u64, e: u64, 
     unsafe { real(a, b, c, d, e) }
 }
 
-/// Where the seed decides all: a wait for a wake-up of a futex word, and what it returns. `None` if the kernel must wait.
-fn parked_futex(address: usize, op: c_int, expected: u32, limited: bool) -> Option<isize> {
-    if !parking::is_on() || !matches!(op & libc::FUTEX_CMD_MASK, libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET) {
-        return None;
-    }
-    let mut hook = Hook::enter_outermost()?;
-    let mut value = 0u32;
-    if !sys::peek(address as u64, (&raw mut value).cast(), 4) {
-        return None;
-    }
-    if value != expected {
-        return Some(-(libc::EAGAIN as isize));
-    }
-    if hook.parked(address as u64, limited, || Some(())).is_some() {
-        return Some(0);
-    }
-    let _ = hook.suspend();
-    None
+/// A function of Rust's library is under way that changes this word unseen.
+struct Hidden {
+    thread: Option<&'static Thread>,
+    before: u64,
 }
 
-/// Where the seed decides all: a wake-up of threads that are parked on a futex word; says how many.
-fn unpark_futex(address: usize, op: c_int, most: usize) -> usize {
-    let plain = matches!(op & libc::FUTEX_CMD_MASK, libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET);
-    match Some(()).filter(|()| parking::is_on()).and_then(|()| Hook::enter_outermost()) {
-        Some(_hook) => parking::unpark(address as u64, if plain { most } else { usize::MAX }),
-        None => 0,
+impl Hidden {
+    fn begin(word: u64) -> Hidden {
+        let thread = tls::active();
+        Hidden { thread, before: thread.map_or(0, |thread| thread.own.hidden.swap(word, Ordering::Relaxed)) }
     }
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread {
+            thread.own.hidden.store(self.before, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Where threads go in turns: what is done with threads that sleep on a word.
+fn note(hook: &Hook, pc: u64, word: u64, what: u64) {
+    if sched::in_turns() {
+        let own = &hook.thread().own;
+        let is_hidden = own.inside.load(Ordering::Relaxed) != 0 || own.hidden.load(Ordering::Relaxed) == word;
+        hook.record(Tag::Futex, pc, &[word, if is_hidden { futex::OTHER } else { what }]);
+    }
+}
+
+/// A wait for a wake-up of a futex word.
+#[derive(Clone, Copy)]
+enum Slept {
+    /// The kernel must wait.
+    Not,
+    /// The thread was parked, was not woken, and must go on waiting in the kernel.
+    Still,
+    /// It is over, and this is what the call returns.
+    Over(isize),
+}
+
+/// Where the seed decides all: a wait for a wake-up of a futex word. `is_plain`: for any wake-up, for as long as it takes.
+fn parked_futex(pc: u64, address: usize, op: c_int, expected: u32, limited: bool, is_plain: bool) -> Slept {
+    if !parking::is_on() || !matches!(op & libc::FUTEX_CMD_MASK, libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET) {
+        return Slept::Not;
+    }
+    let Some(mut hook) = Hook::enter_outermost() else { return Slept::Not };
+    let mut value = 0u32;
+    if !sys::peek(address as u64, (&raw mut value).cast(), 4) {
+        return Slept::Not;
+    }
+    if value != expected {
+        note(&hook, pc, address as u64, futex::CHANGED);
+        return Slept::Over(-(libc::EAGAIN as isize));
+    }
+    note(&hook, pc, address as u64, if is_plain { futex::SLEEPS } else { futex::OTHER });
+    if hook.parked(address as u64, limited, || Some(())).is_some() {
+        services::woken(&hook, pc, address as u64);
+        return Slept::Over(0);
+    }
+    let _ = hook.suspend();
+    Slept::Still
+}
+
+/// A wake-up came that was not seen, so a thread that is parked may have been meant.
+static MISSED_WAKE: AtomicBool = AtomicBool::new(false);
+
+/// What a parked thread expects of a word when it goes to the kernel because no thread can go on. It has slept since the word was as it expected, and nothing has woken it: that the word
+/// has changed since must not.
+fn expected_asleep(address: usize, expected: usize) -> usize {
+    let mut value = 0u32;
+    let is_stuck = parking::is_stuck() && !MISSED_WAKE.load(Ordering::Relaxed);
+    if is_stuck && sys::peek(address as u64, (&raw mut value).cast(), 4) { value as usize } else { expected }
+}
+
+/// Threads that sleep on a futex word are about to be woken; says how many of them are parked, and go on. `is_plain`: any of them are woken, and none
+/// is moved to another word.
+fn wake(pc: u64, address: usize, most: usize, is_plain: bool) -> usize {
+    let Some(hook) = Hook::enter_outermost() else {
+        MISSED_WAKE.store(true, Ordering::Relaxed);
+        return 0;
+    };
+    let word = address as u64;
+    if !parking::is_on() {
+        services::wakes(&hook, pc, word);
+        return 0;
+    }
+    let parked = parking::parked_on(word);
+    let what = match most {
+        _ if !is_plain => futex::OTHER,
+        1 => futex::WAKES,
+        most if most >= parked => futex::WAKES_ALL,
+        _ => futex::OTHER,
+    };
+    note(&hook, pc, word, what);
+    services::wakes(&hook, pc, word);
+    let later = if what == futex::WAKES { hook.choose(choice::WAITER, parked as u32, true) } else { 0 };
+    parking::unpark_after(word, later, if is_plain { most } else { usize::MAX })
 }
 
 /// The kernel is about to change the second word of a call that wakes, in one step.
@@ -395,8 +474,11 @@ pub(crate) unsafe fn futex([a, op, c, d, e, f]: [usize; 6]) -> i64 {
         replay::asleep(thread, true);
     }
     let pc = tls::caller();
-    let parked = if waits { parked_futex(a, op as c_int, c as u32, d != 0) } else { None };
-    if parked.is_none() && sleeper.is_some() {
+    let command = op as c_int & libc::FUTEX_CMD_MASK;
+    let all_bits = f as u32 == u32::MAX;
+    let is_plain = d == 0 && (command == libc::FUTEX_WAIT || all_bits);
+    let slept = if waits { parked_futex(pc, a, op as c_int, c as u32, d != 0, is_plain) } else { Slept::Not };
+    if !matches!(slept, Slept::Over(_)) && sleeper.is_some() {
         blocking::leave();
     }
     let wakes = matches!(
@@ -407,24 +489,26 @@ pub(crate) unsafe fn futex([a, op, c, d, e, f]: [usize; 6]) -> i64 {
             | libc::FUTEX_REQUEUE
             | libc::FUTEX_CMP_REQUEUE
     );
-    if wakes {
-        services::wakes(pc, a as u64);
-    }
     let changes = op as c_int & libc::FUTEX_CMD_MASK == libc::FUTEX_WAKE_OP;
     if changes && e != 0 && e.is_multiple_of(4) {
         changes_word(pc, e as u64, f as u32);
     }
-    let woken = if wakes { unpark_futex(a, op as c_int, c) } else { 0 };
-    let result = match parked {
-        Some(result) => result,
-        None if woken > 0 && woken >= c && !changes => woken as isize,
+    let is_plain = command == libc::FUTEX_WAKE || command == libc::FUTEX_WAKE_BITSET && all_bits;
+    let woken = if wakes { wake(pc, a, c, is_plain) } else { 0 };
+    let c = if matches!(slept, Slept::Still) { expected_asleep(a, c) } else { c };
+    let result = match slept {
+        Slept::Over(result) => result,
+        _ if woken > 0 && woken >= c && !changes => woken as isize,
         // SAFETY: the caller's own arguments.
-        None => unsafe { sys::call(libc::SYS_futex, [a, op, c, d, e, f]) },
+        _ => unsafe { sys::call(libc::SYS_futex, [a, op, c, d, e, f]) },
     };
     if let Some(thread) = sleeper {
         replay::asleep(thread, false);
-        if result == 0 {
-            services::woken(pc, a as u64);
+        if result == 0
+            && !matches!(slept, Slept::Over(_))
+            && let Some(hook) = Hook::enter_outermost()
+        {
+            services::woken(&hook, pc, a as u64);
         }
     }
     sys::returned(result) as i64

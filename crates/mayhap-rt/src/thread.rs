@@ -102,6 +102,8 @@ pub(crate) struct Own {
     /// Not 0: the thread is in a function of Rust's library that calls others that the runtime stands in front of
     /// (see [`crate::rust`]).
     pub(crate) inside: AtomicU32,
+    /// A word that a function of Rust's library under way changes unseen (see [`crate::rust`]).
+    pub(crate) hidden: AtomicU64,
     /// Not 0: the thread is in a call of the C library outside of any hook. What the library does there for itself, such as allocating a stack,
     /// is not recorded: whether it does depends on the moment.
     pub(crate) quiet: AtomicU32,

@@ -197,7 +197,9 @@ pub mod source {
     pub const COUNT: usize = 16;
 }
 
-pub use crate::turns::{CHOICE_SHIFT, Schedule, TURN_CHOICE, TURN_FAULTS, TURN_WEIGHT, TURNS_ENVIRONMENT, choice};
+pub use crate::turns::{
+    CHOICE_SHIFT, Schedule, TURN_CHOICE, TURN_FAULTS, TURN_WEIGHT, TURNS_ENVIRONMENT, choice, futex,
+};
 
 macro_rules! codes {
     ($(#[$top:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $code:literal,)* }) => {
@@ -363,6 +365,8 @@ codes! {
         Found = 93,
         /// The current thread's last step made a [`choice`]: [kind, how many alternatives, the one taken].
         Choice = 94,
+        /// At site `arg` something is done with threads that sleep on a word: [word, a [`futex`]]. Recorded where threads go in turns.
+        Futex = 95,
     }
 }
 

@@ -28,6 +28,22 @@ pub mod choice {
     pub const ALLOCATION: u32 = 4;
 }
 
+/// What is done with threads that sleep on a word.
+pub mod futex {
+    /// The thread does not sleep: the word has another value than it expects.
+    pub const CHANGED: u64 = 1;
+    /// The thread sleeps, for as long as it takes.
+    pub const SLEEPS: u64 = 2;
+    /// One thread that sleeps is woken, if there is one.
+    pub const WAKES: u64 = 3;
+    /// All threads that sleep are woken.
+    pub const WAKES_ALL: u64 = 4;
+    /// Anything else, or something changes the word that the recording does not see.
+    pub const OTHER: u64 = 5;
+    /// The word is that of a condition of Rust's library, which changes it for a notify.
+    pub const NOTIFIES: u64 = 6;
+}
+
 /// How the token passes: after slices of random length, first come first served where nothing else is said.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u32)]

@@ -218,7 +218,7 @@ fn compile_peer(folder: &Path, name: &str, size: u32, more: &[&str]) {
 }
 
 fn explored(folder: &Path, program: &[&str]) -> (Option<i32>, serde_json::Value) {
-    let words = ["explore", "--strategy", "rf", "--no-predict", "--format", "json", "--"];
+    let words = ["explore", "--strategy", "rf", "--no-predict", "--format", "json"];
     let run = common::mayhap_in(folder, &[&words[..], program].concat());
     let document: serde_json::Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr));
     (run.code, document["exploration"].clone())
@@ -231,7 +231,7 @@ fn well_known_programs_take_at_most_twice_the_published_executions() {
     let mut wrong = Vec::new();
     for (name, size, published, by_reads) in PEERS {
         compile_peer(folder.path(), name, size, &[]);
-        let (code, exploration) = explored(folder.path(), &["./peer"]);
+        let (code, exploration) = explored(folder.path(), &["--", "./peer"]);
         let (schedules, executions) = (&exploration["schedules"], &exploration["executions"]);
         println!("| `{name}` | {size} | {published} | {by_reads} | {schedules} | {executions} |");
         let is_exact = OTHER_WRITE_OTHER_VALUE.contains(&name);
@@ -245,7 +245,7 @@ fn well_known_programs_take_at_most_twice_the_published_executions() {
     }
     for (name, size) in [("fib_bench", 1), ("account", 2), ("sigma", 3)] {
         compile_peer(folder.path(), name, size, &["-DWRONG"]);
-        let (code, exploration) = explored(folder.path(), &["./peer"]);
+        let (code, exploration) = explored(folder.path(), &["--", "./peer"]);
         if code != Some(1) || exploration["complete"] != true {
             wrong.push(format!("{name} {size} has a bug: {code:?} {exploration}"));
         }
@@ -271,6 +271,7 @@ fn fixed_twins_are_explored_to_the_end() {
         ("signal_for_two_fixed.c", 4),
         ("tokens_crossed_fixed.c", 2),
         ("wait_with_outer_lock_fixed.c", 2),
+        ("cxx_future_with_lock_fixed.cpp", 4),
         ("cxx_stop_one_fixed.cpp", 4),
     ];
     let folder = tempfile::tempdir().unwrap();
@@ -281,7 +282,7 @@ fn fixed_twins_are_explored_to_the_end() {
         let words = [compiler, "-g", "-O1", "-pthread", "-o", "twin", file.to_str().unwrap()];
         let run = common::mayhap_in(folder.path(), &words);
         assert_eq!(run.code, Some(0), "{}", run.stderr);
-        let (code, exploration) = explored(folder.path(), &["./twin"]);
+        let (code, exploration) = explored(folder.path(), &["--", "./twin"]);
         println!("{name}: {exploration}");
         if code != Some(0) || exploration["complete"] != true || exploration["executions"] != executions {
             wrong.push(format!("{name}: {code:?} {exploration}"));
@@ -290,13 +291,46 @@ fn fixed_twins_are_explored_to_the_end() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The same of Rust programs, with `std`'s mutexes, whose words say whether another thread waits: a thread finds that, too.
+/// Locks, events and semaphores that sleep on a word of memory, as the kernel lets them; and the same with a bug.
+#[test]
+fn programs_that_sleep_on_words_are_explored_to_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut wrong = Vec::new();
+    for (name, executions) in [("lock", 8), ("event", 9), ("semaphore", 9)] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/explore_futex/{name}.c"));
+        let compile = |more: &[&str]| {
+            let words = ["cc", "-g", "-O1", "-pthread", "-o", "sleeps", file.to_str().unwrap()];
+            let run = common::mayhap_in(folder.path(), &[&words[..], more].concat());
+            assert_eq!(run.code, Some(0), "{}", run.stderr);
+        };
+        compile(&[]);
+        let (code, exploration) = explored(folder.path(), &["--manifest", "all.json", "--", "./sleeps"]);
+        println!("{name}: {exploration}");
+        if code != Some(0) || exploration["complete"] != true || exploration["executions"] != executions {
+            wrong.push(format!("{name}: {code:?} {exploration}"));
+        }
+        let verified = common::mayhap_in(folder.path(), &["verify", "--run", "all.json"]);
+        if verified.code != Some(0) {
+            wrong.push(format!("{name}: {}{}", verified.stdout, verified.stderr));
+        }
+        compile(&["-DWRONG"]);
+        let (code, exploration) = explored(folder.path(), &["--", "./sleeps"]);
+        if code != Some(1) {
+            wrong.push(format!("{name} has a bug: {code:?} {exploration}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The same of Rust programs, with `std`'s mutexes and conditions. The words of mutexes say whether another thread waits: a thread finds that, too.
 #[test]
 fn fixed_twins_in_rust_are_explored_to_the_end() {
     let built = rust::build_hidden_bugs();
     let folder = tempfile::tempdir().unwrap();
-    for (name, executions) in [("rust_abba_value_fixed", 7), ("rust_join_with_lock_fixed", 7)] {
-        let (code, exploration) = explored(folder.path(), &[built.join(name).to_str().unwrap()]);
+    let twins =
+        [("rust_abba_value_fixed", 7), ("rust_join_with_lock_fixed", 7), ("rust_wait_without_predicate_fixed", 7)];
+    for (name, executions) in twins {
+        let (code, exploration) = explored(folder.path(), &["--", built.join(name).to_str().unwrap()]);
         assert_eq!((code, &exploration["complete"]), (Some(0), &true.into()), "{name}: {exploration}");
         assert_eq!(exploration["executions"], executions, "{name}: {exploration}");
     }

@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
@@ -103,21 +104,39 @@ fn the_tests_of_a_test_binary_are_explored_one_by_one() {
     assert!(other.code == Some(2) && other.stderr.contains("GoogleTest"), "{}", other.stderr);
 }
 
-#[test]
-fn cargo_test_explores_each_test() {
+/// The tests of a crate with this text that fail when each is explored for so many seconds.
+fn explored_tests(text: &str, explore: &str) -> BTreeSet<String> {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     fs::create_dir(here.join("src")).unwrap();
     let manifest = "[package]\nname = \"tally\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n";
     fs::write(here.join("Cargo.toml"), manifest).unwrap();
-    fs::write(here.join("src/lib.rs"), include_str!("suites/lost_update.rs")).unwrap();
+    fs::write(here.join("src/lib.rs"), text).unwrap();
     let run: Run = Command::new(env!("CARGO_BIN_EXE_mayhap"))
-        .args(["cargo", "test", "--offline", "--lib", "--explore=12", "--save", "r.json"])
+        .args(["cargo", "test", "--offline", "--lib", explore, "--save", "r.json"])
         .current_dir(here)
         .env_remove("CARGO_TARGET_DIR")
         .output()
         .unwrap()
         .into();
     assert_eq!(run.code, Some(1), "{}{}", run.stdout, run.stderr);
-    assert_eq!(failing_tests(&here.join("r.json")), serde_json::json!(["tally::tests::nothing_is_lost"]));
+    let report: serde_json::Value = serde_json::from_slice(&fs::read(here.join("r.json")).unwrap()).unwrap();
+    let findings = report["findings"].as_array().unwrap().iter();
+    let happened = findings.filter(|one| one["verdict"] == "confirmed" || one["verdict"] == "observed");
+    let tests = happened.flat_map(|one| one["tests"].as_array().unwrap());
+    tests.map(|test| test.as_str().unwrap().to_string()).collect()
+}
+
+#[test]
+fn cargo_test_explores_each_test() {
+    let failing = explored_tests(include_str!("suites/lost_update.rs"), "--explore=12");
+    assert_eq!(failing, BTreeSet::from(["tally::tests::nothing_is_lost".to_string()]));
+}
+
+/// An order that is too weak makes no test fail, and a test that hangs must be noticed though the harness waits for it.
+#[test]
+fn weak_orders_and_lost_wakeups_of_tests_are_found() {
+    let failing = explored_tests(include_str!("suites/hand_over.rs"), "--explore=6");
+    let expected = ["tally::tests::place_is_not_published", "tally::tests::sleeper_does_not_look_again"];
+    assert_eq!(failing, BTreeSet::from(expected.map(String::from)));
 }

@@ -156,17 +156,13 @@ mod names {
 }
 
 /// Threads that sleep on a word are about to be woken.
-pub(crate) fn wakes(pc: u64, word: u64) {
-    if let Some(hook) = Hook::enter_outermost() {
-        hook.record(Tag::Send, pc, &[key(channel::FUTEX, word, 0), 0, 0, flag::WAKES]);
-    }
+pub(crate) fn wakes(hook: &Hook, pc: u64, word: u64) {
+    hook.record(Tag::Send, pc, &[key(channel::FUTEX, word, 0), 0, 0, flag::WAKES]);
 }
 
 /// The thread slept on a word and was woken.
-pub(crate) fn woken(pc: u64, word: u64) {
-    if let Some(hook) = Hook::enter_outermost() {
-        hook.record(Tag::Ready, pc, &[key(channel::FUTEX, word, 0), flag::WAKES]);
-    }
+pub(crate) fn woken(hook: &Hook, pc: u64, word: u64) {
+    hook.record(Tag::Ready, pc, &[key(channel::FUTEX, word, 0), flag::WAKES]);
 }
 
 /// A library was loaded, or found loaded, and its constructors have run.

@@ -33,6 +33,14 @@ static LIVE: AtomicU32 = AtomicU32::new(0);
 /// How often threads have parked.
 static PARKINGS: AtomicU64 = AtomicU64::new(0);
 
+/// Not 0: no thread could go on, and all have gone to the kernel.
+static STUCK: AtomicU32 = AtomicU32::new(0);
+
+/// Whether no thread could go on.
+pub(crate) fn is_stuck() -> bool {
+    STUCK.load(Ordering::Relaxed) != 0
+}
+
 /// Threads park from here on.
 pub(super) fn start() {
     ON.store(1, Ordering::Relaxed);
@@ -144,6 +152,7 @@ pub(super) fn look_if_stuck() {
     {
         return;
     }
+    STUCK.store(1, Ordering::Relaxed);
     ring::set_state(state::STUCK);
     for thread in threads::all().filter(|thread| thread.queue.parked_on.load(Ordering::Relaxed) != 0) {
         dismiss(thread);
@@ -151,17 +160,35 @@ pub(super) fn look_if_stuck() {
     }
 }
 
+/// How many threads are parked on `object`.
+pub(crate) fn parked_on(object: u64) -> usize {
+    locked(|| threads::all().filter(|thread| thread.queue.parked_on.load(Ordering::Relaxed) == object).count())
+}
+
 /// The calling thread has changed `object`: up to `most` threads that are parked on it may try again, those that have waited longest
 /// first. Says how many there were.
 pub(crate) fn unpark(object: u64, most: usize) -> usize {
+    unpark_after(object, 0, most)
+}
+
+/// Does what [`unpark`] does, but for so many threads that have waited longest.
+pub(crate) fn unpark_after(object: u64, before: u32, most: usize) -> usize {
     if PARKED.load(Ordering::Relaxed) == 0 {
         return 0;
     }
     locked(|| {
         let parked = |thread: &&Thread| thread.queue.parked_on.load(Ordering::Relaxed) == object;
+        let waited = |thread: &&Thread| thread.queue.parked_at.load(Ordering::Relaxed);
+        let mut after = None;
+        for _ in 0..before {
+            let later = |thread: &&Thread| after.is_none_or(|after| waited(thread) > after);
+            let next = threads::all().filter(parked).filter(later).min_by_key(waited);
+            after = next.as_ref().map(waited).or(after);
+        }
         let mut woken = 0;
         while woken < most {
-            let first = threads::all().filter(parked).min_by_key(|t| t.queue.parked_at.load(Ordering::Relaxed));
+            let later = |thread: &&Thread| after.is_none_or(|after| waited(thread) > after);
+            let first = threads::all().filter(parked).filter(later).min_by_key(waited);
             let Some(thread) = first else { break };
             PARKED.fetch_sub(1, Ordering::Relaxed);
             enqueue(thread);

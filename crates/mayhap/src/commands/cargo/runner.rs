@@ -260,7 +260,10 @@ impl Runner {
         let names = names(arguments);
         let kept = arguments.iter().filter(|argument| !names.contains(argument) && *argument != "--exact").cloned();
         let program = [self.binary.clone(), "--exact".into(), name.clone().into()].into_iter().chain(kept).collect();
-        Test { name: format!("{target}::{name}"), program, folder: None, environment: Vec::new() }
+        // With more threads the harness waits for the only test with a time limit, and a test that hangs would not be stuck.
+        let threads = Some(("RUST_TEST_THREADS", "1")).filter(|(name, _)| std::env::var_os(name).is_none());
+        let environment = threads.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        Test { name: format!("{target}::{name}"), program, folder: None, environment }
     }
 
     /// The next free file of the folder.
