@@ -12,7 +12,9 @@ use crate::places::Place;
 use crate::rewrite::{self, HOOKS};
 use crate::runtime;
 use crate::shadow::{self, EXTRA};
-use crate::{arguments, callbacks, calls, classes, conditions, fast_hooks, fast_path, handles, hooks, known, library};
+use crate::{
+    arguments, callbacks, calls, classes, conditions, fast_hooks, fast_path, handles, hooks, known, library, opening,
+};
 
 const JVMTI_VERSION: c_int = 0x3001_0000;
 const OK: c_int = 0;
@@ -148,7 +150,7 @@ extern "C" fn is_prepared(jvmti: Jvmti, jni: Jni, _thread: Ref, class: Ref) {
 }
 
 fn define_hooks(jni: Jni) -> bool {
-    let words = fast_path::prepare(jni);
+    let Some(words) = opening::prepare(jni) else { return false };
     let Some(bytes) = fast_hooks::class(&natives(), &words) else { return false };
     let Ok(name) = CString::new(HOOKS) else { return false };
     let class = jni.define_class(name.as_ptr(), core::ptr::null_mut(), bytes.as_ptr(), bytes.len() as i32);
@@ -163,7 +165,7 @@ fn natives() -> Vec<(&'static str, &'static str)> {
     let listed = hooks::NATIVES.iter().chain(calls::NATIVES).chain(arguments::NATIVES).chain(handles::NATIVES);
     let listed = listed.chain(conditions::NATIVES).chain(conditions::TIMED).chain(calls::ATTEMPTS);
     let listed = listed.chain(callbacks::NATIVES).chain(callbacks::BRACKETS).chain(callbacks::CAUGHT).copied();
-    let listed = listed.chain(fast_path::NATIVES.iter().copied());
+    let listed = listed.chain(opening::NATIVES.iter().copied());
     listed.chain([("out", "()V"), ("aside", "()V")]).collect()
 }
 

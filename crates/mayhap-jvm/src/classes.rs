@@ -10,7 +10,7 @@ use std::sync::{LazyLock, OnceLock, RwLock};
 
 use crate::class::file::{ClassFile, flag};
 use crate::class::pool::Member;
-use crate::fast_path::{self, Known};
+use crate::fast_path::{self, Known, MOST};
 use crate::jvm::Ref;
 use crate::library;
 use crate::places::{Place, What, simple};
@@ -101,8 +101,6 @@ pub(crate) struct Site {
 
 static CLASSES: LazyLock<RwLock<HashMap<String, &'static Class>>> = LazyLock::new(Default::default);
 
-/// The most places that a run can have.
-pub(crate) const MOST: usize = 1 << 22;
 static SITES: LazyLock<Vec<AtomicPtr<Site>>> = LazyLock::new(|| (0..MOST).map(|_| AtomicPtr::default()).collect());
 static NEXT: AtomicU32 = AtomicU32::new(0);
 

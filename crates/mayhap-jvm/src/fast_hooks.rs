@@ -19,16 +19,13 @@ use crate::class::file::{Made, flag, of_methods};
 use crate::class::instructions::op;
 use crate::class::pool::Pool;
 use crate::fast_path::{HIDDEN, OFFSET, SITE_SHIFT, Words};
-use crate::rewrite::HOOKS;
+use crate::rewrite::{HOOKS, VISIBLE};
 
 const UNSAFE: &str = "jdk/internal/misc/Unsafe";
 const REFERENCE: &str = "java/lang/ref/WeakReference";
 const ENTRIES: &str = "[Ljava/lang/Mayhap;";
 /// How many objects the table has room for, and how many classes of values; a power of two. Few of a program's arrays come to the same place.
 const MOST: i32 = 1 << 16;
-
-/// The type of the method that leaves the field out which was added to a class.
-pub(crate) const VISIBLE: &str = "([Ljava/lang/reflect/Field;)[Ljava/lang/reflect/Field;";
 
 /// The marks of a hook that reads and of one that writes.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use mayhap_wire::ring::Tag;
 
-use crate::classes::{self, Class as OwnClass, Resolved};
-use crate::fast_path::Accessed;
+use crate::classes::{Class as OwnClass, Resolved};
 use crate::jvm::{Jni, Ref, Value};
-use crate::objects::{Here, JVMTI};
+use crate::objects::{self, Here};
+use crate::opening::Accessed;
 use crate::runtime::{self, how};
 use crate::shadow::{self, EXTRA, FIELDS, ORDER};
 use crate::{pending, position};
@@ -21,17 +21,10 @@ pub(crate) const LOAD: u32 = 0;
 pub(crate) const STORE: u32 = 1;
 pub(crate) const UPDATE: u32 = 2;
 
-/// What a hook at a place has to work with; nothing where nothing is recorded.
-#[inline]
-pub(crate) fn place(jni: Jni, site: i32) -> Option<Here> {
-    let (runtime, jvmti, site) = (runtime::get()?, *JVMTI.get()?, classes::site(site)?);
-    (runtime.is_recording)().then_some(Here { jni, jvmti, runtime, site })
-}
-
 /// What a hook runs with; nothing where nothing is recorded. The place's class is known afterwards.
 #[inline]
 pub(crate) fn here(jni: Jni, site: i32) -> Option<Here> {
-    let here = place(jni, site)?;
+    let here = objects::place(jni, site)?;
     let Here { runtime, site, .. } = here;
     if !site.class.is_library {
         position::is_inside();

@@ -27,6 +27,7 @@ mod known;
 mod library;
 mod locks;
 mod objects;
+mod opening;
 mod pending;
 mod places;
 mod position;

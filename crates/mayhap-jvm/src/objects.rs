@@ -9,7 +9,7 @@ use crate::classes::{self, Class, Site};
 use crate::jvm::{Jni, Jvmti, Ref};
 use crate::known;
 use crate::library::{self, Kind};
-use crate::runtime::Runtime;
+use crate::runtime::{self, Runtime};
 use crate::shadow::{self, EXTRA, FIELDS};
 
 pub(crate) static JVMTI: OnceLock<Jvmti> = OnceLock::new();
@@ -60,6 +60,13 @@ pub(crate) struct Here {
     pub(crate) jvmti: Jvmti,
     pub(crate) runtime: &'static Runtime,
     pub(crate) site: &'static Site,
+}
+
+/// What a hook at a place has to work with; nothing where nothing is recorded.
+#[inline]
+pub(crate) fn place(jni: Jni, site: i32) -> Option<Here> {
+    let (runtime, jvmti, site) = (runtime::get()?, *JVMTI.get()?, classes::site(site)?);
+    (runtime.is_recording)().then_some(Here { jni, jvmti, runtime, site })
 }
 
 impl Here {

@@ -13,6 +13,9 @@ use branches::Branches;
 /// The class whose methods the inserted code calls. It lies in a package that every class may use.
 pub(crate) const HOOKS: &str = "java/lang/Mayhap";
 
+/// The type of the method that leaves the field out which was added to a class.
+pub(crate) const VISIBLE: &str = "([Ljava/lang/reflect/Field;)[Ljava/lang/reflect/Field;";
+
 /// Gives each place its number.
 pub(crate) type Number<'a> = dyn FnMut(Place) -> u32 + 'a;
 

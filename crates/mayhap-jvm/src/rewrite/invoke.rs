@@ -1,12 +1,11 @@
 //! What is inserted around calls.
 
-use super::{Emit, What, Work, index};
+use super::{Emit, VISIBLE, What, Work, index};
 use crate::class::code::Edit;
 use crate::class::instructions::op;
 use crate::class::pool::Member;
 use crate::classes;
 use crate::descriptors::{Slots, argument_texts, argument_types, return_type};
-use crate::fast_hooks::VISIBLE;
 use crate::library::{self, Call};
 
 /// An argument that the called method may look into: which one, and which arguments say from where and how far.
