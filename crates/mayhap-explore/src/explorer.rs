@@ -1,8 +1,8 @@
 //! Which run is worth making next.
 //!
 //! Strategies that draw take what [`Sampler`] draws. Those that go through executions take turns from [`Systematic`]. The mixed one does both: it begins
-//! with a run in which every thread goes on until it cannot, takes turns that show an order not seen yet, and draws the sixth schedule and from there on every fourth, so that
-//! bugs that need many changes are not starved.
+//! with a run in which every thread goes on until it cannot, takes turns that show an order not seen yet, and draws every sixth schedule, so that bugs
+//! that need many changes are not starved.
 
 use mayhap_wire::ring::TURN_WEIGHT;
 
@@ -10,14 +10,8 @@ use crate::outcome::Made;
 use crate::run::{IN_TURNS, then_at_random};
 use crate::{Attempt, Error, Outcome, Sampler, Strategy, Systematic, Tried, Turn};
 
-/// So many runs of the mixed strategy come before the first one that is drawn, and one of so many is from there on.
-const UNDRAWN: u64 = 5;
-const ONE_OF: u64 = 4;
-
-/// Whether the mixed strategy draws this run.
-fn is_drawn(nth: u64) -> bool {
-    nth >= UNDRAWN && (nth - UNDRAWN).is_multiple_of(ONE_OF)
-}
+/// Of so many runs of the mixed strategy, the last is drawn.
+const MIXED: u64 = 6;
 
 /// A run that is worth making.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -80,7 +74,7 @@ impl Explorer {
                 let by_steps = then_at_random(2, self.seed.wrapping_add(nth));
                 Some(Next::Turns(weights(all.steps_of_threads()), by_steps))
             }
-            Strategy::Mixed if is_drawn(nth) && !all.is_complete() => Some(self.draw()),
+            Strategy::Mixed if nth % MIXED == MIXED - 1 && !all.is_complete() => Some(self.draw()),
             strategy => match all.next_turns() {
                 Some(turns) => Some(Next::Turns(turns, IN_TURNS)),
                 // All are known: there is nothing to be found by drawing.
@@ -107,8 +101,8 @@ impl Explorer {
         let mut turns = all.likely(most).into_iter().map(|turns| Next::Turns(turns, IN_TURNS));
         let mut likely = Vec::new();
         for nth in self.chosen..self.chosen + most as u64 {
-            let drawn = self.strategy == Strategy::Mixed && is_drawn(nth);
-            likely.extend(if drawn { Some(draw()) } else { turns.next() });
+            let is_drawn = self.strategy == Strategy::Mixed && nth % MIXED == MIXED - 1;
+            likely.extend(if is_drawn { Some(draw()) } else { turns.next() });
         }
         likely
     }

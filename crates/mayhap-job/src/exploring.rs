@@ -34,7 +34,7 @@ use crate::{Error, suggest};
 use mayhap_replay::witness_file::WitnessFile;
 
 /// Runs that are made even where they take longer than the time given, unless that is exceeded [`PATIENCE`] times.
-const LEAST: u64 = 32;
+const LEAST: u64 = 64;
 const PATIENCE: u32 = 8;
 /// The most runs without a thread that could go on whose traces are looked at: they may have stopped at different places.
 const ALIKE: u32 = 4;
