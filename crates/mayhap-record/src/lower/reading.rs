@@ -437,7 +437,7 @@ mod tests {
             let (step, times, shared) = (8 * dice.roll(4), dice.roll(400), 0x60_0000 + 8 * dice.roll(9));
             for outer in 0..dice.roll(5) {
                 for inner in 0..times {
-                    words.push(access_word(1 | BRANCHED * (turn % 3 / 2), own + step * inner));
+                    words.push(access_word(1 | (BRANCHED * (turn % 3 / 2)), own + step * inner));
                     words.push(access_word(2, own + 0x8000 + 64 * inner));
                     if turn % 5 == 4 {
                         words.push(access_word(4, 0x40_0000));

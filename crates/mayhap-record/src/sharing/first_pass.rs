@@ -158,6 +158,10 @@ pub(crate) struct Begun {
     is_wrong: bool,
 }
 
+/// Memory outside what is kept, and what is kept.
+#[cfg(test)]
+type MemoryFacts = (Vec<(u64, u8)>, Vec<Kept>);
+
 impl Begun {
     /// A pass at the beginning of a recording.
     pub(crate) fn new() -> Begun {
@@ -177,13 +181,13 @@ impl Begun {
         self.looked.push(Looked { digest, before: self.lasts.before().into(), steps });
     }
 
-    /// What was learnt of memory, and how many steps the blocks have.
+    /// What was learnt of memory, how many steps the blocks have, and the words of their digests.
     #[cfg(test)]
-    pub(super) fn facts(self) -> (Vec<(u64, u8)>, Vec<Kept>, Vec<u64>, Vec<Vec<u64>>) {
+    pub(super) fn facts(self) -> (MemoryFacts, Vec<u64>, Vec<Vec<u64>>) {
         let (facts, _) = self.pass.finish(true);
         let words = |block: &Looked| block.digest.as_ref().map_or(Vec::new(), |digest| digest.words.clone());
         let steps = self.looked.iter().map(|block| block.steps).collect();
-        (facts.outside, facts.kept, steps, self.looked.iter().map(words).collect())
+        ((facts.outside, facts.kept), steps, self.looked.iter().map(words).collect())
     }
 
     /// Goes on with the blocks that it has not looked at, while another thread unpacks the next ones.

@@ -90,7 +90,7 @@ mod tests {
             for repetition in 0..dice.roll(600) {
                 let each = sites
                     .iter()
-                    .map(|&(site, start, step)| access_word(site | BRANCHED * (turn % 2), start + step * repetition));
+                    .map(|&(site, start, step)| access_word(site | (BRANCHED * (turn % 2)), start + step * repetition));
                 words.extend(each);
             }
         }
