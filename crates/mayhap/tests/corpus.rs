@@ -184,7 +184,7 @@ fn first_result(store: &Path) -> PathBuf {
 #[test]
 fn a_task_that_takes_too_much_is_one_line_and_is_tried_again_with_more() {
     let corpus = Corpus::new();
-    let large = ["generate", "-o", "traces/large.mhp", "--events", "3000000", "--threads", "4", "--seed", "5"];
+    let large = ["generate", "-o", "traces/large.mhp", "--events", "6000000", "--threads", "4", "--seed", "5"];
     assert_eq!(corpus.mayhap(&large).code, Some(0));
     let (small, _) = corpus.reports("small", &["traces", "--memory", "128M", "-j", "2"]);
     assert_eq!(small.code, Some(1), "{}", small.stderr);

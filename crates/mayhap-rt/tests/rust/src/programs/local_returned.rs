@@ -1,6 +1,6 @@
 // A function lends a variable to a thread and returns without waiting for it. The variable gets its first value before the debug
 // information says that it exists.
-// names: programs::programs::local_returned::lend::total[1]
+// names: lend::total[1]
 use crate::shared::thread;
 use std::thread::JoinHandle;
 use std::time::Duration;
