@@ -178,7 +178,8 @@ fn is_broken(mut calls: Vec<Call>, Steps(steps): &Steps) -> bool {
         };
         match call.role {
             Role::Releases | Role::Decided => false,
-            Role::WaitsForAll | Role::OrdersAll => latest_before[call.begin] > to,
+            // The events of the target share a step, and none of them has run.
+            Role::WaitsForAll | Role::OrdersAll => call.begin > 0 && latest_before[call.begin] >= to,
             Role::Both | Role::Waits => has_later(&releases),
             Role::Takes => has_later(&moves),
             Role::GivesBack => has_later(&takes),
