@@ -33,7 +33,7 @@ pub(super) fn access(pool: &mut Pool<'static>, words: &Words, what: What) -> Opt
     let (no, out) = (code.label(), code.label());
     code.get('I', |code| code.load('J', local::SITE));
     code.store('I', local::NUMBER);
-    // In this order: whoever finds its own number finds its own words before.
+    // In this order: a thread that finds its own number also finds the words that were written before it.
     code.get('J', |code| code.long(words.open + BUSY));
     code.store('J', local::BUSY);
     code.get('J', |code| code.long(words.open + POINTER));
