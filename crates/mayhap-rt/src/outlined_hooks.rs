@@ -488,7 +488,7 @@ unsafe extern "C" fn $name() {
         "or ecx, dword ptr [rax + {handlers}]",
         "jnz 2f",
         "cmp byte ptr [rip + {apart}], 0",
-        "jne 2f",
+        "jne 5f",
         "push rdx",
         "mov rdx, qword ptr [rip + mayhap_fast_path_3@GOTPCREL]",
         "mov rcx, qword ptr fs:[0]",
@@ -507,6 +507,9 @@ unsafe extern "C" fn $name() {
         "2: pop rcx",
         "pop rax",
         "ret",
+        // Where accesses are announced one by one the thread keeps the token.
+        "5: cmp byte ptr [rip + {watched}], 0",
+        "je 2b",
         // Another thread waits, or the call may be one of a library that orders threads.
         "3: push rbp; mov rbp, rsp",
         "push rdx; push rsi; push rdi",
@@ -561,7 +564,7 @@ leaving!(__mayhap_leaving_unseen, opaque_calls::ALWAYS, give_up_before_unseen);
 
 /// Records the call at `pc` that follows, if it may order threads, and gives the token to a thread that waits for it.
 unsafe extern "C" fn give_up(pc: u64) {
-    if opaque_calls::ANY.load(Ordering::Relaxed) != 0 {
+    if opaque_calls::ANY.load(Ordering::Relaxed) != 0 && !sched::follows_steps() {
         opaque_calls::calls(pc);
     }
     give_token();
@@ -569,13 +572,16 @@ unsafe extern "C" fn give_up(pc: u64) {
 
 /// The same before a call of a function that nothing is known of.
 unsafe extern "C" fn give_up_before_unseen(pc: u64) {
-    opaque_calls::calls_unseen(pc);
+    if !sched::follows_steps() {
+        opaque_calls::calls_unseen(pc);
+    }
     give_token();
 }
 
-/// Gives the token to a thread that waits for it.
+/// Gives the token to a thread that waits for it, unless accesses are announced one by one.
 fn give_token() {
-    if let Some(thread) = tls::active()
+    if APART.load(Ordering::Relaxed) == 0
+        && let Some(thread) = tls::active()
         && sched::WAITING.load(Ordering::Relaxed) != 0
         && sched::OWNER.load(Ordering::Relaxed) == thread.identity.owner.load(Ordering::Relaxed)
     {
