@@ -7,9 +7,10 @@
 //! - `// bug: …` or `// clean: …`: what is wrong, or why nothing is
 //! - `// findings: N`: the bug is that many findings at most
 //! - `// explored: …`: the bug is found by running the program under other schedules
+//! - `// also: clang -O2`: it is compiled and checked once more by that compiler
 //! - `// library: …`: with `-DPLUGIN` the same file is a library, which the program finds at `LIBRARY`
 //!
-//! Normally a few programs with two replays each. `MAYHAP_CASES=N` takes all, with N replays of each finding, and gives programs more
+//! They are compiled by `gcc -O1`, or as `MAYHAP_BUILD` says. Normally a few programs with two replays each. `MAYHAP_CASES=N` takes all, with N replays of each finding, and gives programs more
 //! time to start, for machines that do other things meanwhile; `MAYHAP_PROGRAM=NAME` takes those whose names start so. The table that is
 //! printed says how many of the N replays showed the effect, and how many replays one of each finding would have been.
 
@@ -23,7 +24,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::Value;
 
 /// The programs that are always run.
-const ALWAYS: [&str; 29] = [
+const ALWAYS: [&str; 30] = [
     "clean_blocks",
     "clean_blocks_in_turn",
     "clean_descriptors",
@@ -35,6 +36,7 @@ const ALWAYS: [&str; 29] = [
     "clean_shared_ptr",
     "connection_teardown",
     "cxx_handlers_grown",
+    "cxx_scope_task",
     "cxx_shared_lock_grows",
     "cxx_virtual_after_delete",
     "descriptor_closed_writer",
@@ -86,14 +88,23 @@ fn fact(file: &Path, key: &str) -> Option<String> {
     text.lines().find_map(|line| line.strip_prefix(prefix.as_str())).map(str::to_owned)
 }
 
-fn compile(file: &Path, folder: &Path, fixed: bool) -> Result<PathBuf, String> {
+/// How programs are compiled: a C compiler, and how it optimises.
+fn usual_build() -> String {
+    std::env::var("MAYHAP_BUILD").unwrap_or("gcc -O1".into())
+}
+
+/// Compiles a program into a folder. `build`: the C compiler, and how it optimises.
+fn compile(file: &Path, folder: &Path, fixed: bool, build: &str) -> Result<PathBuf, String> {
     let (language, standard) =
         if file.extension().unwrap() == "c" { ("cc", "-std=gnu11") } else { ("c++", "-std=c++17") };
+    let (compiler, level) = build.split_once(' ').unwrap();
+    let cxx = if compiler == "gcc" { "g++" } else { "clang++" };
     let suffix = if fixed { "_fixed" } else { "" };
     let program = folder.join(format!("{}{suffix}", name(file)));
     let make = |output: &Path, arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mayhap"));
-        command.args([language, standard, "-Wall", "-Wextra", "-g", "-O1", "-pthread"]).arg(file);
+        command.args([language, standard, "-Wall", "-Wextra", "-g", level, "-pthread"]).arg(file);
+        command.env("MAYHAP_CC", compiler).env("MAYHAP_CXX", cxx);
         command.args(fixed.then_some("-DFIXED")).args(arguments).arg("-o").arg(output).current_dir(folder);
         let run: common::Run = command.output().unwrap().into();
         if run.code == Some(0) { Ok(()) } else { Err(format!("compilation failed:\n{}", run.stderr)) }
@@ -128,14 +139,14 @@ fn titles(findings: &[Value]) -> String {
 }
 
 /// Holds a program to a bug that runs under other schedules show, and its fix to have none; returns a line of the table.
-fn check_explored(file: &Path, folder: &Path) -> Result<String, String> {
+fn check_explored(file: &Path, folder: &Path, build: &str) -> Result<String, String> {
     let kind = fact(file, "kind").ok_or("it does not say its kind")?;
-    let found = findings(&compile(file, folder, false)?, 1)?;
+    let found = findings(&compile(file, folder, false, build)?, 1)?;
     let is_expected = |finding: &Value| finding["kind"] == kind.as_str() && finding["verdict"] == "confirmed";
     if !found.iter().any(is_expected) {
         return Err(format!("no {kind}, but\n  {}", titles(&found)));
     }
-    let fixed = findings(&compile(file, folder, true)?, 1)?;
+    let fixed = findings(&compile(file, folder, true, build)?, 1)?;
     if !fixed.is_empty() {
         return Err(format!("its fix has {}", titles(&fixed)));
     }
@@ -143,19 +154,19 @@ fn check_explored(file: &Path, folder: &Path) -> Result<String, String> {
 }
 
 /// Holds a program and its fix to what they are there for; returns a line of the table.
-fn check(file: &Path, folder: &Path, replays: usize) -> Result<String, String> {
+fn check(file: &Path, folder: &Path, replays: usize, build: &str) -> Result<String, String> {
     let clean = |found: &[Value]| if found.is_empty() { Ok(()) } else { Err(titles(found)) };
     if fact(file, "clean").is_some() {
-        let found = findings(&compile(file, folder, false)?, replays)?;
+        let found = findings(&compile(file, folder, false, build)?, replays)?;
         clean(&found).map_err(|found| format!("it is correct, but: {found}"))?;
         return Ok(format!("| {} | – | – | – | – | clean |", name(file)));
     }
     if fact(file, "explored").is_some() {
-        return check_explored(file, folder);
+        return check_explored(file, folder, build);
     }
     let fact = |key| fact(file, key).ok_or_else(|| format!("it does not say its {key}"));
     let (kind, effect) = (fact("kind")?, fact("effect")?);
-    let found = findings(&compile(file, folder, false)?, replays)?;
+    let found = findings(&compile(file, folder, false, build)?, replays)?;
     let is_expected = |finding: &&Value| {
         let shown = finding["replay"]["effect"].as_str().unwrap_or_default();
         finding["kind"] == kind.as_str() && finding["verdict"] == "confirmed" && shown.starts_with(effect.as_str())
@@ -176,7 +187,7 @@ fn check(file: &Path, folder: &Path, replays: usize) -> Result<String, String> {
     if found.len() > most {
         return Err(format!("{} findings: {}", found.len(), titles(&found)));
     }
-    let fixed = findings(&compile(file, folder, true)?, 1)?;
+    let fixed = findings(&compile(file, folder, true, build)?, 1)?;
     clean(&fixed).map_err(|found| format!("its fix has {found}"))?;
     let shown = format!("{}/{}", count("confirmed"), count("runs"));
     Ok(format!("| {} | {kind} | {shown} | {effect} | {total} | clean |", name(file)))
@@ -193,7 +204,10 @@ fn bugs_of_memory_are_found_with_their_kind_and_their_fixes_are_clean() {
         for _ in 0..2 {
             scope.spawn(|| {
                 while let Some(file) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    results.lock().unwrap().push((name(file), check(file, folder.path(), replays)));
+                    for build in [Some(usual_build()), fact(file, "also")].into_iter().flatten() {
+                        let result = check(file, folder.path(), replays, &build);
+                        results.lock().unwrap().push((name(file), result));
+                    }
                 }
             });
         }
@@ -224,7 +238,7 @@ const WEAKNESSES: [(&str, u32); 6] = [
 fn reports_name_the_weakness_and_show_the_life_of_the_block_with_three_stacks() {
     let folder = tempfile::tempdir().unwrap();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/memory_bugs/cxx_observer_removal.cpp");
-    let program = compile(&file, folder.path(), false).unwrap();
+    let program = compile(&file, folder.path(), false, &usual_build()).unwrap();
     let options = ["run", "--rounds", "1", "--explore", "0", "--kinds", "use-after-free"];
     let reports = ["--sarif", "report.sarif", "--html", "report.html", program.to_str().unwrap()];
     let text = common::mayhap_in(folder.path(), &[&options[..], &reports].concat()).stdout;

@@ -141,7 +141,7 @@ pub fn translate(
             all.extend(["-fsanitize=thread", blocks].map(OsString::from));
             // It warns of these where it only links.
             if survey.has_source {
-                all.extend(["-mllvm", "-tsan-instrument-read-before-write=1"].map(OsString::from));
+                all.extend(LLVM.iter().flat_map(|option| ["-mllvm", option]).map(OsString::from));
             }
             if survey.stage >= Stage::Merge {
                 all.push("-fno-sanitize-link-runtime".into());
@@ -154,6 +154,10 @@ pub fn translate(
     }
     Call { arguments: all, notes }
 }
+
+/// What LLVM is asked for: reads right before writes have hooks, and variables that lie in memory stay there in the debug information, which
+/// names them and says when their block ends. Otherwise it may say only what value they had.
+const LLVM: [&str; 2] = ["-tsan-instrument-read-before-write=1", "-instcombine-lower-dbg-declare=0"];
 
 /// A function of each part of gcc's OpenMP library that the runtime stands in front of.
 const OPEN_MP: [&str; 11] = [
@@ -390,9 +394,8 @@ mod tests {
         );
         let links = format!("-B/rt/as/ a.c -o a {} -fsanitize=thread -Xlinker", LAST.join(" "));
         assert!(with("a.c -o a", Family::Gcc).contains(&links));
-        let clang =
-            "-g -B/rt/as/ -c a.c -fsanitize=thread -fno-integrated-as -mllvm -tsan-instrument-read-before-write=1";
-        assert_eq!(with("-c a.c", Family::Clang), clang);
+        let clang = CLANG.replace("-fsanitize-coverage=trace-pc-guard", "-fno-integrated-as");
+        assert_eq!(with("-c a.c", Family::Clang), format!("-g -B/rt/as/ -c a.c {clang}"));
         let others = ["-S a.c", "-B mine -c a.c", "-Bmine/ a.c", "-masm=intel -c a.c", "-mcmodel=large -c a.c"];
         for line in [&others[..], &["-static a.c", "-fsyntax-only a.c", "-E a.c"]].concat() {
             for family in [Family::Gcc, Family::Clang] {
@@ -445,8 +448,8 @@ mod tests {
 
     const GCC: &str =
         "-U_FORTIFY_SOURCE -fno-crossjumping -fno-tree-tail-merge -fsanitize=thread -fsanitize-coverage=trace-pc";
-    const CLANG: &str =
-        "-fsanitize=thread -fsanitize-coverage=trace-pc-guard -mllvm -tsan-instrument-read-before-write=1";
+    const CLANG: &str = "-fsanitize=thread -fsanitize-coverage=trace-pc-guard -mllvm -tsan-instrument-read-before-write=1 \
+                         -mllvm -instcombine-lower-dbg-declare=0";
     const RPATH: &str = "-Xlinker --enable-new-dtags -Xlinker -rpath -Xlinker /rt";
 
     #[test]

@@ -1,5 +1,6 @@
 // kind: use-after-free
 // effect: use after scope
+// also: clang -O2
 // bug: A task counts in a variable of the block that started it. The block does not wait for the task, the function goes on.
 #include <atomic>
 #include <chrono>

@@ -1,5 +1,6 @@
 // kind: use-after-free
 // effect: use after scope
+// also: clang -O2
 // bug: a job lies in the block that waits for it only for a while; the worker writes its result when the function has gone on
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 // kind: use-after-free
 // effect: use after scope
+// also: clang -O2
 // bug: A request lies in a block. When it takes too long, its sender goes on after the block, and the server still fills the answer in.
 #include <pthread.h>
 #include <stdio.h>
