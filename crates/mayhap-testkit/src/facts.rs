@@ -52,7 +52,9 @@ impl Facts {
             held: vec![Vec::new(); n],
             kinds: (0..tables.conditions.len()).map(|c| tables.condition_kinds.get(c)).collect(),
             value: vec![None; n],
-            initial: vec![None; tables.variables.len()],
+            initial: (0..tables.variables.len())
+                .map(|v| tables.initial_values.get(v).map(|value| value.index()))
+                .collect(),
             events,
         };
         facts.find_sections();

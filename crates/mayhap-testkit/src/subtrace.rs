@@ -22,6 +22,9 @@ pub fn subtrace(trace: &Trace, keep: impl Fn(EventId) -> bool) -> Trace {
             ObjectKind::Lock => tables.lock_kinds.set(object as usize, old.lock_kinds.get(event.object as usize)),
             ObjectKind::Variable => {
                 tables.variable_kinds.set(object as usize, old.variable_kinds.get(event.object as usize));
+                let initial = old.value(old.initial_values.get(event.object as usize));
+                let initial = initial.map(|value| tables.values.intern(value).expect(fits));
+                tables.initial_values.set(object as usize, initial);
             }
             ObjectKind::Condition => {
                 tables.condition_kinds.set(object as usize, old.condition_kinds.get(event.object as usize));

@@ -82,6 +82,12 @@ impl FingerprintBuilder {
                 put_kind(tables.condition_kinds.get(object as usize), &mut self.record);
             }
             self.put_properties(columns, i, tables);
+            if is_new && op.names() == ObjectKind::Variable {
+                if let Some(value) = tables.value(tables.initial_values.get(object as usize)) {
+                    self.record.push(INITIAL);
+                    self.put_value(value);
+                }
+            }
             self.hash.update(&self.record);
         }
     }
@@ -92,17 +98,22 @@ impl FingerprintBuilder {
             self.record.push(FLAGS);
             self.record.extend_from_slice(&columns.flags[i].to_le_bytes());
         }
-        match tables.value(ValueId::from_cell(columns.value_at(i))) {
-            Some(Value::Bits(bits)) => {
+        if let Some(value) = tables.value(ValueId::from_cell(columns.value_at(i))) {
+            self.put_value(value);
+        }
+    }
+
+    fn put_value(&mut self, value: Value) {
+        match value {
+            Value::Bits(bits) => {
                 self.record.push(BITS);
                 self.record.extend_from_slice(&bits.to_le_bytes());
             }
-            Some(Value::Pointer { block, offset }) => {
+            Value::Pointer { block, offset } => {
                 self.record.push(POINTER);
                 self.record.extend_from_slice(&block.to_le_bytes());
                 self.record.extend_from_slice(&offset.to_le_bytes());
             }
-            None => {}
         }
     }
 
@@ -117,6 +128,7 @@ const FLAGS: u8 = 0xf0;
 const BITS: u8 = 0xf1;
 const POINTER: u8 = 0xf2;
 const KIND: u8 = 0xf3;
+const INITIAL: u8 = 0xf4;
 
 fn put_kind(kind: ConditionKind, record: &mut Vec<u8>) {
     if !kind.has_fixed_pairs() {

@@ -147,7 +147,7 @@ impl ConditionKind {
     }
 }
 
-/// Kinds of the objects of one table, by index; those beyond the end are of the default kind.
+/// What is known of each object of one table, such as its kind, by index; of those beyond the end it is the default.
 #[derive(Clone, Debug)]
 pub struct Kinds<K>(Vec<K>);
 

@@ -205,6 +205,8 @@ pub struct Tables {
     pub variable_kinds: Kinds<VariableKind>,
     /// The values that accesses read and wrote.
     pub values: Values,
+    /// What the variables held before their first event, where that is known and no read says it.
+    pub initial_values: Kinds<Option<ValueId>>,
 }
 
 impl Default for Tables {
@@ -219,6 +221,7 @@ impl Default for Tables {
             condition_kinds: Kinds::default(),
             variable_kinds: Kinds::default(),
             values: Values::default(),
+            initial_values: Kinds::default(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use mayhap_trace::format::native::{NativeReader, NativeWriter};
 use mayhap_trace::format::{Loaded, TraceWriter, load, parse_std};
-use mayhap_trace::{Columns, Error, Op, SummaryBuilder, Trace};
+use mayhap_trace::{Columns, Error, Op, SummaryBuilder, Trace, Value};
 use mayhap_wire::{BlockHeader, Codec, FileHeader, Footer, Kind, checksum};
 
 /// A trace with every operation, names of several kinds, events without location, and several blocks.
@@ -213,6 +213,11 @@ fn contents_that_do_not_fit_their_header_are_refused() {
     assert_eq!(error(Kind::Names, 1, &[0, 0xff, 0xff, 0x7f, 0]), "it has a name of 2097151 bytes");
     assert_eq!(error(Kind::Names, 2, &[0, 1, b'a', 0, 1, b'a']), "the name `a` is defined twice");
     assert!(error(Kind::Names, 1, &[0, 1, 0xff]).starts_with("a name is not valid UTF-8"));
+    let known = [2, 1, b'x', 5, 2];
+    let initial = |more: &[u8], items| error(Kind::Names, items, &[&known, more].concat());
+    assert_eq!(initial(&[12, 0, 1], 3), "it states an initial value that is not defined");
+    assert_eq!(initial(&[12, 1, 0], 3), "it states the initial value of something without a name");
+    assert_eq!(initial(&[12, 0, 0, 12, 0, 0], 4), "it states an initial value twice");
     assert_eq!(error(Kind::Events, 1, &[1, 0, 1, 11, 0, 0]), "its event 1 names a thread that is not defined");
     assert_eq!(error(Kind::Facts, 1, &[1]), "its contents end too early");
     assert_eq!(error(Kind::Trailer, 1, &[1]), "its contents are not those of a trailer");
@@ -237,6 +242,21 @@ fn blocks_of_unknown_kind_are_skipped_if_they_may_be() {
     longer.extend_from_slice(&Footer::to_bytes(summary + BlockHeader::SIZE as u64 + 3));
     let loaded = read(&longer).unwrap();
     assert_eq!((loaded.trace, loaded.missing), (trace, None));
+}
+
+#[test]
+fn what_variables_held_before_their_first_event_is_kept() {
+    let trace = parse_std("main|w(x)=5\nmain|fork(worker)\nworker|w(y)=7\n").unwrap();
+    let (columns, mut tables) = trace.into_parts();
+    let without = Trace::from_parts(columns.clone(), tables.clone()).fingerprint();
+    let [seven, nine] = [7, 9].map(|bits| tables.values.intern(Value::Bits(bits)).unwrap());
+    tables.initial_values.set(0, Some(nine));
+    tables.initial_values.set(1, Some(seven));
+    let trace = Trace::from_parts(columns, tables);
+    assert_ne!(trace.fingerprint(), without);
+    let loaded = read(&native(&trace)).unwrap();
+    assert_eq!(loaded.trace.tables().initial_values.get(0), Some(nine));
+    assert_eq!(loaded.trace, trace);
 }
 
 /// Writes a file as a recorder does: with nothing but the wire crate, small blocks, no compression, no facts.

@@ -66,6 +66,8 @@ pub mod record {
     pub const POINTER: u8 = 6;
     /// The kind of an object that has a name; the number of the object's table is added.
     pub const KIND: u8 = 8;
+    /// The value that a variable had before its first event.
+    pub const INITIAL: u8 = 12;
 }
 
 /// Kinds of optional blocks: what goes with a trace without being events of it.

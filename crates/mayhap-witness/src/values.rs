@@ -1,7 +1,8 @@
 //! What reads returned and writes stored, as far as the trace says.
 //!
 //! A write has the value that stands with it. A read returned the value that stands with it, or that of the write it saw.
-//! The initial value of a variable is that of the first read which saw it. A value that nothing says equals no other.
+//! The initial value of a variable is what the trace says that it held, else that of the first read which saw it. A value that nothing says
+//! equals no other.
 
 use mayhap_trace::{EventId, Execution, Op, Trace, ValueId, VarId};
 
@@ -16,7 +17,11 @@ impl KnownValues {
     pub fn new(execution: &Execution<'_>) -> Self {
         let (trace, relations) = execution.parts();
         let columns = trace.columns();
-        let mut initial = vec![None; if trace.has_values() { trace.tables().variables.len() } else { 0 }];
+        let tables = trace.tables();
+        let mut initial = vec![None; if trace.has_values() { tables.variables.len() } else { 0 }];
+        for (variable, initial) in initial.iter_mut().enumerate() {
+            *initial = tables.initial_values.get(variable);
+        }
         for (i, &cell) in columns.values.iter().enumerate() {
             let value = ValueId::from_cell(cell).filter(|_| columns.ops[i] == Op::Read);
             if value.is_some() && relations.read_from(EventId::at(i)).is_none() {

@@ -3,7 +3,7 @@
 //! An operation that reads and writes is one step: its later events are joined to the first. A compare-exchange decides by what
 //! it reads, so a branch follows its read. An exchange writes what does not depend on what it reads.
 
-use mayhap_trace::{Flags, MemoryOrder, NONE, NameError, Op, VariableKind};
+use mayhap_trace::{Flags, MemoryOrder, NONE, NameError, Op, ValueId, VariableKind};
 use mayhap_wire::ring::{AtomicForm, AtomicKind};
 
 use super::Lowering;
@@ -91,11 +91,18 @@ impl Lowering {
                 continue;
             }
             let base = self.variable(granule, cell)?;
+            let is_first = cell >> 32 == 0 && self.blocks.containing(granule).is_none();
+            let held = atomic.values.filter(|_| is_first && atomic.kind == AtomicKind::Store && atomic.size <= 8);
             let mut start = from;
             while let Some((piece, end)) = piece_of(cell, start, to) {
                 let piece = base + piece;
                 self.tables.variable_kinds.set(piece as usize, VariableKind::Atomic);
                 let offset = granule + start - atomic.address;
+                if let Some((held, _)) = held {
+                    // No event reads what memory of the program's own files held.
+                    let held = ValueId::from_cell(self.value(held, offset, end - start)?);
+                    self.tables.initial_values.set(piece as usize, held);
+                }
                 let value = match value {
                     Some(value) if atomic.size <= 8 => self.value(value, offset, end - start)?,
                     _ => NONE,

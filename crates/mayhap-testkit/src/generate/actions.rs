@@ -98,6 +98,9 @@ impl Growth<'_> {
         if plain && self.profile.frees > 0 && self.random.percent(self.profile.frees) {
             flags = flags.with(Flags::FREE);
         }
+        if self.profile.values > 0 && op == Op::Write && variable % 2 == 1 {
+            self.tell_initial(variable);
+        }
         self.emit(thread, op, variable);
         let mut value = NONE;
         if self.profile.values > 0 {
@@ -110,6 +113,15 @@ impl Growth<'_> {
             }
         }
         self.columns.set_last(flags, value);
+    }
+
+    /// Says what a variable held before its first event.
+    fn tell_initial(&mut self, variable: usize) {
+        let accesses = self.columns.ops.iter().zip(&self.columns.objects).filter(|(op, _)| op.is_access());
+        if accesses.into_iter().all(|(_, &object)| object != variable as u32) {
+            let value = self.tables.values.intern(Value::Bits(self.memory[variable] as u64)).expect("few values");
+            self.tables.initial_values.set(variable, Some(value));
+        }
     }
 
     /// A memory order that a load or store can have.

@@ -242,6 +242,10 @@ impl Lowering<'_> {
             }
             Effect::Write { cell, value, order, constant: is_constant } => {
                 let variable = self.variable(cell, order.is_some());
+                if self.recording.is_stored_first(cell) {
+                    let zero = self.tables.values.intern(mayhap_trace::Value::Bits(0)).expect("a new table has room");
+                    self.tables.initial_values.set(variable as usize, Some(zero));
+                }
                 self.event(main, thread, Op::Write, variable, site);
                 self.mark(flags(order).with(constant(is_constant)), Some(value));
             }

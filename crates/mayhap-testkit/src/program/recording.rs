@@ -55,8 +55,19 @@ impl Recording {
         Recording { steps, by_thread, saw, end }
     }
 
-    /// Some step read the initial value of the cell, so that a trace of the run contains it.
+    /// Some step read the initial value of the cell, or replaced that of a variable atomically, so that a trace of the run contains it.
     pub(crate) fn tells_initial(&self, cell: Cell) -> bool {
+        self.is_stored_first(cell) || self.is_read_initially(cell)
+    }
+
+    /// The first access of this variable is an atomic store, which sees what it replaces.
+    pub(crate) fn is_stored_first(&self, cell: Cell) -> bool {
+        let mut accesses = self.steps.iter().filter(|step| parts(&step.effect).is_some_and(|(c, ..)| c == cell));
+        let is_store = |step: &Happened| matches!(step.effect, Effect::Write { order: Some(_), .. });
+        matches!(cell, Cell::Variable(_)) && accesses.next().is_some_and(is_store)
+    }
+
+    fn is_read_initially(&self, cell: Cell) -> bool {
         self.steps
             .iter()
             .zip(&self.saw)

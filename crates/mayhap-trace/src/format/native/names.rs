@@ -6,6 +6,7 @@ use mayhap_wire::{limits, record, table, varint};
 use super::tables_in_order;
 use super::totals::push_varint;
 use crate::error::{Error, Position};
+use crate::id::ValueId;
 use crate::kinds::{ConditionKind, Kinds, LockKind, VariableKind};
 use crate::names::Tables;
 use crate::values::Value;
@@ -27,6 +28,7 @@ pub(super) struct Written {
     locks: Kinds<LockKind>,
     variables: Kinds<VariableKind>,
     conditions: Kinds<ConditionKind>,
+    initial: Kinds<Option<ValueId>>,
 }
 
 impl Written {
@@ -64,11 +66,14 @@ impl Written {
         for index in self.named[usize::from(table::CONDITIONS)]..needed[usize::from(table::CONDITIONS)] {
             self.condition_kind(index, tables.condition_kinds.get(index), &mut put)?;
         }
-        self.named = needed;
         for value in tables.values.iter().take(values).skip(self.values) {
             put(self.last.record(value, &mut record))?;
         }
         self.values = self.values.max(values);
+        for index in self.named[usize::from(table::VARIABLES)]..needed[usize::from(table::VARIABLES)] {
+            self.initial_value(index, tables.initial_values.get(index), &mut put)?;
+        }
+        self.named = needed;
         Ok(())
     }
 
@@ -89,7 +94,28 @@ impl Written {
         for (index, kind) in tables.condition_kinds.iter() {
             self.condition_kind(index, kind, &mut put)?;
         }
+        for (index, value) in tables.initial_values.iter() {
+            self.initial_value(index, value, &mut put)?;
+        }
         Ok(())
+    }
+
+    /// Hands on what a variable held before its first event, once its value is defined.
+    fn initial_value(
+        &mut self,
+        index: usize,
+        value: Option<ValueId>,
+        put: &mut impl FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let Some(known) = value.filter(|value| value.index() < self.values) else { return Ok(()) };
+        if self.initial.get(index).is_some() {
+            return Ok(());
+        }
+        self.initial.set(index, value);
+        let mut record = vec![record::INITIAL];
+        push_varint(&mut record, index as u64);
+        push_varint(&mut record, known.index() as u64);
+        put(&record)
     }
 
     fn lock_kind(
@@ -220,12 +246,24 @@ impl Reading {
                 self.last.block = unzigzag(self.last.block, number(bytes)?);
                 Value::Pointer { block: self.last.block, offset: number(bytes)? }
             }
+            record::INITIAL => return initial(number(bytes)?, number(bytes)?, tables),
             _ => return kind(code, bytes, tables, number),
         };
         let before = tables.values.len();
         tables.values.intern(value).map_err(|e| e.to_string())?;
         if tables.values.len() == before { Err(format!("the value {value} is defined twice")) } else { Ok(()) }
     }
+}
+
+fn initial(variable: u32, value: u32, tables: &mut Tables) -> Result<(), String> {
+    let Some(value) = ValueId::from_cell(value).filter(|value| value.index() < tables.values.len()) else {
+        return Err("it states an initial value that is not defined".into());
+    };
+    if variable as usize >= tables.variables.len() {
+        return Err("it states the initial value of something without a name".into());
+    }
+    let is_new = tables.initial_values.set_once(variable as usize, Some(value));
+    if is_new { Ok(()) } else { Err("it states an initial value twice".into()) }
 }
 
 fn kind(

@@ -147,6 +147,10 @@ impl<W: Sink> StdWriter<W> {
         if lost > 0 {
             notes.push(format!("STD does not say what kind of object {lost} of the names stand for"));
         }
+        let initial = tables.initial_values.iter().count();
+        if initial > 0 {
+            notes.push(format!("STD does not say what {initial} of the variables held before their first event"));
+        }
         notes
     }
 }
