@@ -82,11 +82,12 @@ impl FingerprintBuilder {
                 put_kind(tables.condition_kinds.get(object as usize), &mut self.record);
             }
             self.put_properties(columns, i, tables);
-            if is_new && op.names() == ObjectKind::Variable {
-                if let Some(value) = tables.value(tables.initial_values.get(object as usize)) {
-                    self.record.push(INITIAL);
-                    self.put_value(value);
-                }
+            if is_new
+                && op.names() == ObjectKind::Variable
+                && let Some(value) = tables.value(tables.initial_values.get(object as usize))
+            {
+                self.record.push(INITIAL);
+                self.put_value(value);
             }
             self.hash.update(&self.record);
         }
