@@ -224,12 +224,6 @@ impl Lowering {
         }
     }
 
-    /// The code is that of a lock, whose sleeping threads are nothing to the program: the lock itself is seen.
-    fn is_lock_code(&self, site: u32) -> bool {
-        let frames = self.symbols.frames(self.sites.get(site).pc);
-        self.marks(site).silent || frames.first().is_some_and(|place| place.to_string().contains("parking_lot_core"))
-    }
-
     /// Something is put into a channel.
     pub(super) fn sent(&mut self, site: u32, body: &[u64]) -> Result<(), NameError> {
         let &[key, amount, mark, flags] = body else { return Ok(()) };
@@ -240,7 +234,7 @@ impl Lowering {
             return Ok(());
         }
         if flags & flag::WAKES != 0 {
-            return if self.is_lock_code(site) { Ok(()) } else { self.notify_part(site, key, Part::Woken) };
+            return if self.marks(site).silent { Ok(()) } else { self.notify_part(site, key, Part::Woken) };
         }
         let thread = self.current;
         let before = self.channel(key, site).last;
@@ -336,7 +330,7 @@ impl Lowering {
         for pair in body.chunks_exact(2) {
             let (key, flags) = (pair[0], pair[1]);
             if flags & flag::WAKES != 0 {
-                if !self.is_lock_code(site) {
+                if !self.marks(site).silent {
                     self.wait_for_part(site, key, Part::Woken)?;
                 }
                 continue;
