@@ -10,7 +10,7 @@ use mayhap_wire::channel::doubt;
 use mayhap_wire::ring::Tag;
 
 use crate::hook::Hook;
-use crate::threads;
+use crate::{replay, sched, threads};
 
 /// Some loaded library has no hooks and is not one whose doings are known.
 pub(crate) static ANY: AtomicU8 = AtomicU8::new(0);
@@ -90,6 +90,11 @@ pub(crate) fn loaded(path: &[u8], low: u64, end: u64) {
 
 fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
+}
+
+/// Whether calls are recorded: not where what runs next is given from outside, by a schedule that is replayed or by turns.
+pub(crate) fn are_recorded() -> bool {
+    !replay::active() && !sched::in_turns()
 }
 
 /// The code at this address belongs to a module that calls hooks.

@@ -564,7 +564,7 @@ leaving!(__mayhap_leaving_unseen, opaque_calls::ALWAYS, give_up_before_unseen);
 
 /// Records the call at `pc` that follows, if it may order threads, and gives the token to a thread that waits for it.
 unsafe extern "C" fn give_up(pc: u64) {
-    if opaque_calls::ANY.load(Ordering::Relaxed) != 0 && !sched::follows_steps() {
+    if opaque_calls::ANY.load(Ordering::Relaxed) != 0 && opaque_calls::are_recorded() {
         opaque_calls::calls(pc);
     }
     give_token();
@@ -572,7 +572,7 @@ unsafe extern "C" fn give_up(pc: u64) {
 
 /// The same before a call of a function that nothing is known of.
 unsafe extern "C" fn give_up_before_unseen(pc: u64) {
-    if !sched::follows_steps() {
+    if opaque_calls::are_recorded() {
         opaque_calls::calls_unseen(pc);
     }
     give_token();

@@ -86,11 +86,6 @@ pub(crate) fn choose(token: Token<'_>, thread: &Thread, kind: u32, alternatives:
     taken
 }
 
-/// Whether what runs next is given from outside: by a schedule that is replayed, or by turns.
-pub(crate) fn follows_steps() -> bool {
-    replay::active() || in_turns()
-}
-
 /// Whether the program runs step by step, in turns.
 pub(crate) fn in_turns() -> bool {
     schedule() == Schedule::Turns
