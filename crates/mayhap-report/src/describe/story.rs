@@ -367,10 +367,15 @@ fn does(describer: &Describer<'_>, id: EventId) -> String {
         _ => format!("{verb} {object}"),
     }
 }
+
+/// Values from here to the end of a program's addresses are probably addresses of code or of data, and read better in hexadecimal.
+const ADDRESSES: std::ops::Range<u64> = 1 << 44..1 << 47;
+
 /// A value in words: where a block lies differs from run to run.
 fn spoken_value(value: Value) -> String {
     match value {
         Value::Pointer { .. } => "a pointer".to_string(),
+        Value::Bits(bits) if ADDRESSES.contains(&bits) => format!("{bits:#x}"),
         Value::Bits(_) => value.to_string(),
     }
 }
