@@ -104,6 +104,10 @@ function functionText(name) {
   if (plain === "operator()" || (plain.includes("::operator()") && /\{lambda\(|::\$_/u.test(plain))) {
     return "a lambda";
   }
+  const closure = /^(.*?)(?:::\{(?:closure#\d+|\{closure\})\})+$/su.exec(plain);
+  if (closure) {
+    return `a closure in ${functionText(closure[1])}`;
+  }
   const operator = /(?:^|::)operator.*$/su.exec(plain);
   if (operator) {
     const before = plain.slice(0, operator.index).replace(/<.*>/su, "");

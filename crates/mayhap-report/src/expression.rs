@@ -21,6 +21,9 @@ fn word(line: &str, column: u32) -> Option<Range<usize>> {
     // At `->` or `.`, what is selected is accessed.
     let selector = SELECTORS.iter().find(|selector| line.get(at..).is_some_and(|rest| rest.starts_with(**selector)));
     let at = at + selector.map_or(0, |selector| selector.len());
+    // At `*`, the pointer that is followed.
+    let rest = line.get(at..)?;
+    let at = at + rest.strip_prefix('*').filter(|rest| rest.starts_with(is_word)).map_or(0, |_| 1);
     let (before, after) = (line.get(..at)?, line.get(at..)?);
     if after.starts_with(is_word) {
         let start = at - before.chars().rev().take_while(|c| is_word(*c)).map(char::len_utf8).sum::<usize>();
@@ -34,7 +37,7 @@ fn word(line: &str, column: u32) -> Option<Range<usize>> {
 
 /// The columns, in characters from 1, of the expression at a column: the first, and the one after the last. Of a call it is the function's name.
 pub(crate) fn columns_at(line: &str, column: u32) -> Option<[u32; 2]> {
-    let whole = around(line, column, false);
+    let whole = around(line, column, false).filter(|whole| !line[whole.clone()].starts_with('*'));
     let word = word(line, column)?;
     let word = whole.filter(|whole| whole.contains(&word.start)).unwrap_or(word);
     let from = line[..word.start].chars().count() as u32 + 1;
@@ -101,6 +104,13 @@ fn around(line: &str, column: u32, called: bool) -> Option<Range<usize>> {
         }
         end += selector.len() + word;
     }
+    // At an operator, what is accessed is what a pointer before it leads to.
+    let is_inside = (start..end).contains(&(column as usize - 1));
+    let reached = line[..start].strip_suffix('*').filter(|_| !is_inside);
+    let is_unary = |before: &str| {
+        let before = before.trim_end();
+        before.is_empty() || before.ends_with(|c: char| "({[;,=<>&|!?:".contains(c)) || before.ends_with("return")
+    };
     let is_call = line[end..].starts_with('(');
     if is_call || called {
         // The last word is the function: `jobs.push` is about `jobs`.
@@ -114,7 +124,8 @@ fn around(line: &str, column: u32, called: bool) -> Option<Range<usize>> {
     }
     let name = &line[start..end];
     let is_name = name.starts_with(|c: char| is_word(c) && !c.is_ascii_digit()) && !RESERVED.contains(&name);
-    is_name.then_some(start..end)
+    let star = usize::from(reached.is_some_and(is_unary) && !is_call && !called);
+    is_name.then_some(start - star..end)
 }
 
 /// The last word of an expression.
@@ -154,6 +165,16 @@ mod tests {
         assert_eq!(at(line, column("->total"), false), Some("rows[i][k]->total".into()));
         assert_eq!(at(line, column("->many"), false), Some("table->many".into()));
         assert_eq!(columns_at(line, column(".refs")), Some([column("table"), column("refs") + 4]));
+        let line = "unsafe { *shared.0 += 1 }; if (*p > 0) x = a * b; (*p)++; n = *q;";
+        let column = |text: &str| line.find(text).unwrap() as u32 + 1;
+        assert_eq!(at(line, column("*shared"), false), Some("*shared.0".into()));
+        assert_eq!(at(line, column("+= 1"), false), Some("*shared.0".into()));
+        assert_eq!(at(line, column("shared"), false), Some("shared.0".into()));
+        assert_eq!(at(line, column("> 0"), false), Some("*p".into()));
+        assert_eq!(at(line, column("p > 0"), false), Some("p".into()));
+        assert_eq!(at(line, column(")++"), false), Some("*p".into()));
+        assert_eq!(at(line, column("b; "), false), Some("b".into()));
+        assert_eq!(at(line, column("*q"), false), Some("*q".into()));
         assert_eq!(at("(a ? b : c).x = 1", 12, false), None);
         assert_eq!(at("[0].x = 1", 4, false), None);
         assert_eq!(at("]].x = 1", 3, false), None);

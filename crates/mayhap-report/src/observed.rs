@@ -82,7 +82,10 @@ impl Describer<'_> {
         if let Some(end) = at.and_then(|(at, role)| self.last_moment(at, role)) {
             let function = end.source.as_ref().and_then(|source| source.function.as_deref());
             after = function.map_or(String::new(), |function| format!(" in {}", function_name(function)));
-            sides.retain(|side| side.source != end.source);
+            // Beside a line of the program, steps without one say nothing.
+            let has_file = |side: &Side| side.source.as_ref().is_some_and(|at| at.file.is_some());
+            let is_placed = has_file(&end);
+            sides.retain(|side| side.source != end.source && (has_file(side) || !is_placed));
             sides.insert(0, end);
         }
         let message = "The recorded run ended this way. Its last recorded steps are shown.".to_string();

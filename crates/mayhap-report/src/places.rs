@@ -4,8 +4,8 @@
 //! `main.1/stack-504` (`docs/record.md`). Traces from other tools may contain anything: a number, a class name. A name that is
 //! not recognised is left unchanged.
 
-pub use mayhap_symbols::function_name;
-use mayhap_symbols::is_lambda;
+pub use mayhap_symbols::{function_name, whole_name};
+use mayhap_symbols::{is_lambda, outside_closures};
 
 use crate::finding::Source;
 
@@ -110,11 +110,14 @@ pub fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Who acts at a place: its function, or `lambda at file.cpp:12`.
+/// Who acts at a place: its function, `lambda at file.cpp:12` or `closure at file.rs:12`.
 pub fn actor(source: &Source) -> Option<String> {
     let function = source.function.as_deref()?;
     Some(match (&source.file, source.line) {
         (Some(file), Some(line)) if is_lambda(function) => format!("lambda at {}:{line}", base_name(file)),
+        (Some(file), Some(line)) if outside_closures(function).is_some() => {
+            format!("closure at {}:{line}", base_name(file))
+        }
         _ => function_name(function),
     })
 }
