@@ -37,7 +37,7 @@ fn word(line: &str, column: u32) -> Option<Range<usize>> {
 
 /// The columns, in characters from 1, of the expression at a column: the first, and the one after the last. Of a call it is the function's name.
 pub(crate) fn columns_at(line: &str, column: u32) -> Option<[u32; 2]> {
-    let whole = around(line, column, false).filter(|whole| !line[whole.clone()].starts_with('*'));
+    let whole = around(line, column, false);
     let word = word(line, column)?;
     let word = whole.filter(|whole| whole.contains(&word.start)).unwrap_or(word);
     let from = line[..word.start].chars().count() as u32 + 1;
@@ -179,6 +179,13 @@ mod tests {
         assert_eq!(at("[0].x = 1", 4, false), None);
         assert_eq!(at("]].x = 1", 3, false), None);
         assert_eq!((shortened("a[b"), shortened("a]b["), without_indices("]")), ("a[b".into(), "a]b[".into(), "]"));
+    }
+
+    #[test]
+    fn columns_of_what_a_pointer_leads_to_have_its_star() {
+        assert_eq!(columns_at("    *place += 1;", 5), Some([5, 11]));
+        assert_eq!(columns_at("    *place += 1;", 12), Some([5, 11]));
+        assert_eq!(columns_at("    *place += 1;", 6), Some([6, 11]));
     }
 
     #[test]

@@ -85,12 +85,14 @@ fn file_for_command(error: &clap::Error) -> Option<Failure> {
 fn fail(failure: &Failure) -> ExitCode {
     let text = failure.to_string();
     let _ = writeln!(std::io::stderr(), "mayhap: error: {text}");
-    let folder = std::env::temp_dir();
-    // A file that the user named says itself which disk is full.
-    let is_temporary = failure.path().is_none_or(|path| path.starts_with(&folder));
-    if is_temporary && text.contains("No space left on device") {
-        let (full, folder) = ("the disk is full; temporary files are in", folder.display());
-        let _ = writeln!(std::io::stderr(), "mayhap: note: {full} {folder}; TMPDIR selects another folder for them");
+    if text.contains("No space left on device") {
+        let folder = std::env::temp_dir();
+        // A file that the user named says itself which disk it is.
+        let hint = match failure.path() {
+            Some(path) if !path.starts_with(&folder) => String::new(),
+            _ => format!("; temporary files are in {}; TMPDIR selects another folder for them", folder.display()),
+        };
+        let _ = writeln!(std::io::stderr(), "mayhap: note: the disk is full{hint}");
     }
     failure.code().into()
 }

@@ -287,13 +287,13 @@ impl Args {
     }
 }
 
-/// Whether the program was built again since it was recorded: it may not follow the schedule. Then a note says so.
+/// Whether the program is not the build that was recorded: it may not follow the schedule. Then a note says so.
 fn is_rebuilt(program: &[OsString], recorded: Option<&Recorded>) -> bool {
     let then = recorded.and_then(|recorded| recorded.run.build.clone());
     let rebuilt = then.zip(mayhap_record::build_of(&program[0])).is_some_and(|(then, now)| then != now);
     if rebuilt {
         let program = program[0].to_string_lossy();
-        note(format_args!("{program} was built again since it was recorded: the replay may diverge; record it again"));
+        note(format_args!("{program} is not the build that was recorded: the replay may diverge; record it again"));
     }
     rebuilt
 }
@@ -381,7 +381,7 @@ fn print(
         // Steps of another build have other names: what differs would be misleading.
         Outcome::Diverged { step, .. } if rebuilt => {
             let (step, all) = (grouped(*step as u64), grouped(all as u64));
-            writeln!(out, "diverged at step {step} of {all}: the program was built again since it was recorded")?;
+            writeln!(out, "diverged at step {step} of {all}: the program is not the build that was recorded")?;
         }
         Outcome::Diverged { step, expected, got, sources } => {
             writeln!(out, "diverged at step {} of {}", grouped(*step as u64), grouped(all as u64))?;

@@ -110,7 +110,8 @@ class Panel {
     const fits = (size) => labels.every(([length, depth]) => length <= this.room(this.box(0, depth)[1], size));
     const size = LABELS.find(fits);
     this.labelSize = size ?? LABELS[this.laneWidth < NARROW ? LABELS.length - 1 : 0];
-    this.root.classList.toggle('abbreviated', size === undefined);
+    this.abbreviates = size === undefined;
+    this.root.classList.toggle('abbreviated', this.abbreviates);
   }
 
   get channel() {
@@ -463,9 +464,9 @@ class Panel {
     if (object === '') return [svg('tspan', { class: 'verb' }, shorten(verb, room))];
     const line = lineOf(place);
     const long = verb.length + 1 + object.length;
-    const short = long + (line && line.length + 1) > room ? SHORT_VERBS[verb] ?? verb : verb;
+    const short = this.abbreviates || long + (line && line.length + 1) > room ? SHORT_VERBS[verb] ?? verb : verb;
     const left = room - short.length - 1;
-    const shown = [place, line].find((text) => text && object.length + 1 + text.length <= left)
+    const shown = (this.abbreviates ? [line] : [place, line]).find((text) => text && object.length + 1 + text.length <= left)
       ?? (line && left - line.length - 1 >= Math.min(object.length, 6) ? line : '');
     const name = shorten(object, Math.max(shown ? left - shown.length - 1 : left, 1));
     const parts = [svg('tspan', { class: 'verb' }, short + '\u00a0'), svg('tspan', { class: 'object' }, name)];
