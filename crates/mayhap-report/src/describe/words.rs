@@ -6,7 +6,7 @@ use mayhap_witness::Target;
 use super::Describer;
 use super::story::Told;
 use crate::finding::{END, Kind, Lock, MISUSE, ObjectKind, PANIC, Side, Source};
-use crate::places::{self, actor, brief, short, spoken};
+use crate::places::{self, actor, brief, lock_name, short, spoken};
 use mayhap_symbols::is_installed;
 
 /// `1 step`, `12 steps`.
@@ -61,9 +61,9 @@ pub(crate) fn model(model: &str) -> &'static str {
     }
 }
 
-/// A lock's name, spelled as in the story: in full, since locks of one kind differ only in the block that they are in.
+/// A lock's name, spelled as in the story.
 fn named(lock: &str) -> String {
-    format!("`{lock}`")
+    format!("`{}`", lock_name(lock))
 }
 
 /// Returns the role of each event of the target.
