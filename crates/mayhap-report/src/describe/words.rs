@@ -5,7 +5,7 @@ use mayhap_witness::Target;
 
 use super::Describer;
 use super::story::Told;
-use crate::finding::{END, Kind, Lock, MISUSE, ObjectKind, PANIC, Side, Source};
+use crate::finding::{END, Finding, Kind, Lock, MISUSE, ObjectKind, PANIC, Side, Source};
 use crate::places::{self, actor, brief, lock_name, short, spoken};
 use mayhap_symbols::is_installed;
 
@@ -58,6 +58,24 @@ pub(crate) fn model(model: &str) -> &'static str {
             "only synchronisation is preserved: reads may see other writes, and the code could then take another path"
         }
         _ => "nothing is known about what reads see",
+    }
+}
+
+/// Which reads of an atomicity violation may see another write than in the recorded run, as an addition to [`model`].
+pub(super) fn free_reads(finding: &Finding) -> String {
+    if finding.kind != Kind::Atomicity || finding.model == "sync" {
+        return String::new();
+    }
+    let is_free = |side: &&Side| side.op == "r" && side.role != "first access";
+    let places: Vec<String> = (finding.events.iter().filter(is_free))
+        .map(|side| {
+            side.location.as_deref().map_or_else(|| format!("event {}", side.event), |at| short(at).to_string())
+        })
+        .collect();
+    match places.as_slice() {
+        [] => String::new(),
+        [one] => format!(", except that at {one}, which may see another write"),
+        all => format!(", except those at {}, which may see other writes", list(all)),
     }
 }
 
