@@ -170,9 +170,15 @@ ${story}<div class="sides">${sides}</div>${life(finding)}
 const STYLE = `
 body { color-scheme: light dark; background: var(--vscode-editor-background, Canvas); color: var(--vscode-editor-foreground, CanvasText); padding: 4px 20px 24px;
   font: var(--vscode-font-size, 13px)/1.5 var(--vscode-font-family, system-ui, sans-serif);
-  --t0: var(--vscode-charts-blue, #2a6fc9); --t1: var(--vscode-charts-orange, #b4570b); --t2: var(--vscode-charts-green, #227a4b);
-  --t3: var(--vscode-charts-purple, #7d4bb5); --t4: var(--vscode-terminal-ansiCyan, #0d7c86); --t5: var(--vscode-terminal-ansiMagenta, #b03a78);
-  --t6: var(--vscode-charts-yellow, #7a6d12); --t7: var(--vscode-descriptionForeground, #5b6672);
+  /* Charts' colours are for areas; as text they need more contrast. */
+  --t0: color-mix(in srgb, var(--vscode-charts-blue, #2a6fc9) 60%, var(--vscode-editor-foreground, CanvasText));
+  --t1: color-mix(in srgb, var(--vscode-charts-orange, #b4570b) 60%, var(--vscode-editor-foreground, CanvasText));
+  --t2: color-mix(in srgb, var(--vscode-charts-green, #227a4b) 60%, var(--vscode-editor-foreground, CanvasText));
+  --t3: color-mix(in srgb, var(--vscode-charts-purple, #7d4bb5) 60%, var(--vscode-editor-foreground, CanvasText));
+  --t4: color-mix(in srgb, var(--vscode-terminal-ansiCyan, #0d7c86) 60%, var(--vscode-editor-foreground, CanvasText));
+  --t5: color-mix(in srgb, var(--vscode-terminal-ansiMagenta, #b03a78) 60%, var(--vscode-editor-foreground, CanvasText));
+  --t6: color-mix(in srgb, var(--vscode-charts-yellow, #7a6d12) 60%, var(--vscode-editor-foreground, CanvasText));
+  --t7: color-mix(in srgb, var(--vscode-descriptionForeground, #5b6672) 60%, var(--vscode-editor-foreground, CanvasText));
   --danger: var(--vscode-errorForeground, #b3261e); --warn: var(--vscode-editorWarning-foreground, #8a5a00);
   --soft: var(--vscode-descriptionForeground, #5b6672); --line: var(--vscode-editorWidget-border, #8886); }
 h2 { font-size: 1.35em; line-height: 1.3; margin: 12px 0 4px; overflow-wrap: anywhere; } h3 { font-size: 1.05em; margin: 12px 0 4px; overflow-wrap: anywhere; }

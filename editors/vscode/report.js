@@ -95,6 +95,22 @@ function briefObject(object) {
   return /^(?:main\.|thread)[^/]*\/(.*::.*)$/su.exec(name)?.[1] ?? name.split(" opened at ")[0];
 }
 
+/** The name of a lock or the like, which tells blocks of one place apart: `Account#2.lock`, `heap#2@bank.c:6+8`. */
+function lockName(object) {
+  const heap = /^([^/]*)\/heap(\d+)@(.*)$/su.exec(object);
+  if (!heap || /#\d+$/u.test(object)) {
+    return object;
+  }
+  const [, thread, number, rest] = heap;
+  const whose = thread === "main" ? "" : `${thread}/`;
+  const brief = briefObject(object);
+  if (brief.startsWith("heap@")) {
+    return `${whose}heap#${number}@${rest.split("/").pop()}`;
+  }
+  const at = brief.search(/[.[+]/u);
+  return at < 0 ? `${whose}${brief}#${number}` : `${whose}${brief.slice(0, at)}#${number}${brief.slice(at)}`;
+}
+
 /** A function without arguments and template arguments: `Queue::push()`. */
 function functionText(name) {
   if (!name) {
@@ -103,6 +119,10 @@ function functionText(name) {
   let plain = name.replace(/\(anonymous namespace\)::/gu, "");
   if (plain === "operator()" || (plain.includes("::operator()") && /\{lambda\(|::\$_/u.test(plain))) {
     return "a lambda";
+  }
+  const closure = /^(.*?)(?:::\{(?:closure#\d+|\{closure\})\})+$/su.exec(plain);
+  if (closure) {
+    return `a closure in ${functionText(closure[1])}`;
   }
   const operator = /(?:^|::)operator.*$/su.exec(plain);
   if (operator) {
@@ -146,13 +166,14 @@ function sideText(finding, side) {
   } else if (side.op === "r" && side.object_kind) {
     verb = "uses";
   }
-  const object = side.object ? ` \`${briefObject(side.object)}\`` : "";
+  const name = side.op === "r" || side.op === "w" ? briefObject : lockName;
+  const object = side.object ? ` \`${name(side.object)}\`` : "";
   return visible(`${threadLabel(finding, side.thread)} ${verb}${object}`);
 }
 
 /** The locks that a side holds, in words. */
 function locksText(side) {
-  const names = (side.locks ?? []).map((lock) => `\`${briefObject(lock.name)}\`${lock.shared ? " shared" : ""}`);
+  const names = (side.locks ?? []).map((lock) => `\`${lockName(lock.name)}\`${lock.shared ? " shared" : ""}`);
   return names.length ? visible(`holds ${names.join(", ")}`) : "no lock held";
 }
 

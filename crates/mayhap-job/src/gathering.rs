@@ -23,7 +23,7 @@ impl Work<'_> {
     }
 
     pub(super) fn finish(mut self) -> Result<Done, Error> {
-        let interrupted = self.interrupt.is_pressed();
+        let interrupted = self.interrupt.is_interrupted();
         if interrupted {
             self.notes.push("interrupted; partial results".into());
         } else if self.interrupt.is_late() {

@@ -18,11 +18,16 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long work may go on that makes of an interrupted run what can be shown.
 const MOMENT: Duration = Duration::from_millis(700);
 
+/// How long the run that Ctrl-C ended is analysed.
+const LAST_LOOK: Duration = Duration::from_secs(5);
+
 /// Whether the job is to end.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt {
     pressed: Arc<AtomicBool>,
     deadline: Option<Instant>,
+    /// Ctrl-C ended a recorded run, which is analysed all the same.
+    cut: bool,
 }
 
 impl Interrupt {
@@ -35,7 +40,7 @@ impl Interrupt {
             let _ = signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&flag));
             let _ = signal_hook::flag::register(signal, Arc::clone(&flag));
         }
-        Interrupt { pressed: flag, deadline: budget.and_then(|time| Instant::now().checked_add(time)) }
+        Interrupt { pressed: flag, deadline: budget.and_then(|time| Instant::now().checked_add(time)), cut: false }
     }
 
     /// The job is to end, for either reason.
@@ -48,6 +53,27 @@ impl Interrupt {
         self.pressed.load(Ordering::Relaxed)
     }
 
+    /// Ctrl-C was pressed, now or to end the recorded run.
+    pub fn is_interrupted(&self) -> bool {
+        self.is_pressed() || self.cut
+    }
+
+    /// Gives the job some seconds to analyse the recorded run that Ctrl-C ended. Pressed again, it ends that, too.
+    pub(crate) fn analyse_what_is_there(&mut self) {
+        if self.pressed.swap(false, Ordering::Relaxed) {
+            self.cut = true;
+            let end = Instant::now() + LAST_LOOK;
+            self.deadline = Some(self.deadline.map_or(end, |deadline| deadline.min(end)));
+        }
+    }
+
+    /// The run that Ctrl-C ended is analysed: nothing is to follow.
+    pub(crate) fn end_if_cut(&mut self) {
+        if self.cut {
+            self.deadline = Some(Instant::now());
+        }
+    }
+
     /// The budget is used up.
     pub fn is_late(&self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
@@ -56,6 +82,16 @@ impl Interrupt {
     /// The time that a run may take at most: `limit`, or what is left of the budget.
     pub fn within(&self, limit: Duration) -> Duration {
         self.deadline.map_or(limit, |deadline| limit.min(deadline.saturating_duration_since(Instant::now())))
+    }
+
+    /// The time that a recorded run may take at most, if `more` follow: `limit`, or its share of that half of the budget that is for recording.
+    /// `true` if that is the budget's.
+    pub(crate) fn for_recording(&self, limit: Duration, more: u32) -> (Duration, bool) {
+        let share = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()) / (2 * (more + 1)));
+        match share {
+            Some(share) if share < limit => (share, true),
+            _ => (limit, false),
+        }
     }
 
     /// Makes the trace of a run, and returns it if it is to be kept in memory, too; `None` if Ctrl-C is pressed and that takes more than a moment.
@@ -86,7 +122,7 @@ impl Interrupt {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<Option<T>, Error> {
-        self.unless(Interrupt::is_pressed, MOMENT, work)
+        self.unless(|this| this.is_pressed() || this.cut && this.is_late(), MOMENT, work)
     }
 
     fn unless<T: Send + 'static>(

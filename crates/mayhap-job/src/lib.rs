@@ -242,7 +242,7 @@ impl Job {
         }
         let mut queue = Vec::new();
         for run in 1..=self.runs {
-            if !work.interrupt.is_set() {
+            if !work.interrupt.is_set() && !work.interrupt.is_interrupted() {
                 queue.extend(work.record(run)?);
             }
         }
@@ -256,6 +256,7 @@ impl Job {
             }
             queue = next;
         }
+        work.interrupt.end_if_cut();
         if resumes && !work.interrupt.is_set() {
             work.begin()?;
         }
@@ -269,24 +270,6 @@ impl Job {
 const TRIED: u32 = u32::MAX;
 
 impl Work<'_> {
-    /// How a run of the job is recorded.
-    fn recording_options(&self, schedule: Schedule, output: PathBuf) -> record::Options {
-        let slice = record::usual_slice(schedule);
-        let limits = record::Limits::default();
-        record::Options {
-            output,
-            seed: self.job.seed,
-            schedule,
-            slice,
-            inputs: self.job.inputs,
-            values: self.job.values,
-            linger: self.job.linger,
-            limits,
-            finish: true,
-            root: self.job.root.clone(),
-        }
-    }
-
     fn command(&self) -> Result<std::process::Command, Error> {
         let program = &self.job.program;
         let runtime = runtime::folder()?;
@@ -308,7 +291,8 @@ impl Work<'_> {
         let mut command = self.command()?;
         command.stdin(self.stdin.first()?).stdout(Stdio::piped()).stderr(Stdio::piped());
         let show = self.job.show_output && run == 1;
-        let mut watch = Watch::new(self.interrupt.within(self.job.timeout), show);
+        let (limit, is_share) = self.interrupt.for_recording(self.job.timeout, self.job.runs - run);
+        let mut watch = Watch::new(limit, show);
         let taken = record::execute_for_trace(command, &options, &self.job.folder, &mut watch)?;
         if !taken.is_recorded() {
             return Err(Error::at(Path::new(&self.job.program[0]), NOT_INSTRUMENTED).not_run());
@@ -319,7 +303,11 @@ impl Work<'_> {
         summary.build = record::build_of(&self.job.program[0]);
         summary.root.clone_from(&self.job.root);
         // That the budget or Ctrl-C ended it says nothing of the program. The terminal sends Ctrl-C to the program, too.
-        let ended_from_here = self.interrupt.is_pressed() || late && self.interrupt.is_set();
+        let ended_from_here = self.interrupt.is_pressed() || watch.late && is_share || late && self.interrupt.is_set();
+        self.interrupt.analyse_what_is_there();
+        if watch.late && is_share {
+            self.note_share(run, limit);
+        }
         let limit = watch.late.then_some(self.job.timeout);
         let failed = Failed::of(watch.is_stuck, limit, taken.status, &output).filter(|_| !ended_from_here);
         let failed = failed.map(|failed| self.located(failed, schedule, seed));
@@ -371,7 +359,9 @@ impl Work<'_> {
         }
         let options = self.search(trace, round);
         (self.tell)(Stage::Predicting);
-        let Some(prediction) = self.predict(&execution, &options)? else {
+        let predicted = self.predict(&execution, &options)?;
+        self.interrupt.end_if_cut();
+        let Some(prediction) = predicted else {
             self.notes.push("stopped before the whole trace was analysed".into());
             self.undecided = true;
             return Ok(());

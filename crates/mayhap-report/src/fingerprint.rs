@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::finding::{Finding, Kind, Side, Source};
-use crate::places::{base_name, function_name, lasting};
+use crate::places::{base_name, lasting, whole_name};
 
 fn named(kind: Kind, mut parts: Vec<String>) -> String {
     if matches!(kind, Kind::Race | Kind::Deadlock) {
@@ -33,7 +33,7 @@ pub fn fingerprint(kind: Kind, events: &[Side]) -> String {
 fn key(side: &Side) -> String {
     let place = match &side.source {
         Some(Source { function: Some(function), file, .. }) => {
-            format!("{} {}", function_name(function), file.as_deref().map_or("", base_name))
+            format!("{} {}", whole_name(function), file.as_deref().map_or("", base_name))
         }
         Some(Source { file: Some(file), .. }) => base_name(file).to_string(),
         _ => side.location.clone().unwrap_or_default(),

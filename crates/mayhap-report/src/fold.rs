@@ -151,13 +151,13 @@ fn whole(object: &str) -> String {
 
 /// The class that a location's function is a method of, or its namespace.
 fn class_of(location: &str) -> Option<String> {
-    let function = places::function_name(places::source(location)?.function.as_deref()?);
+    let function = places::whole_name(places::source(location)?.function.as_deref()?);
     function.rsplit_once("::").map(|(class, _)| class.to_string())
 }
 
 /// The second one is in the function that the first one is in, or in one that this function has called.
 pub(crate) fn is_within(outer: &Side, inner: &Side) -> bool {
-    let name = |source: &Source| Some((source.file.clone()?, places::function_name(source.function.as_deref()?)));
+    let name = |source: &Source| Some((source.file.clone()?, places::whole_name(source.function.as_deref()?)));
     let function = outer.source.as_ref().and_then(name);
     function.is_some() && (is_function(outer, inner) || inner.stack.iter().any(|frame| name(frame) == function))
 }
@@ -172,7 +172,7 @@ pub(crate) fn is_there(a: &Side, b: &Side) -> bool {
 pub(crate) fn is_function(a: &Side, b: &Side) -> bool {
     let function = |side: &Side| {
         let source = side.source.as_ref()?;
-        Some((source.file.clone()?, places::function_name(source.function.as_deref()?)))
+        Some((source.file.clone()?, places::whole_name(source.function.as_deref()?)))
     };
     function(a).is_some_and(|name| function(b) == Some(name))
 }
@@ -182,7 +182,7 @@ fn is_same_line(a: Option<&str>, b: Option<&str>) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return false };
     let line = |location: &str| {
         let source = places::source(location)?;
-        Some((places::function_name(source.function.as_deref()?), source.file?, source.line?))
+        Some((places::whole_name(source.function.as_deref()?), source.file?, source.line?))
     };
     a == b || line(a).is_some_and(|a| line(b) == Some(a))
 }

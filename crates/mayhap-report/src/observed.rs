@@ -9,7 +9,7 @@ use crate::describe::{Describer, place};
 use crate::finding::{END, Finding, Kind, Lock, MISUSE, Moment, PANIC, Severity, Side, Source, Verdict};
 use crate::fingerprint;
 use crate::life;
-use crate::places::function_name;
+use crate::places::{function_name, lock_name};
 use mayhap_symbols::is_installed;
 
 /// What a moment is in which a thread panicked.
@@ -34,7 +34,7 @@ impl Describer<'_> {
         let waits: Vec<String> = threads.iter().map(|waiting| wait(waiting)).collect();
         let title = match (kind, threads.as_slice()) {
             (Kind::Deadlock, [one]) if one.what == What::Lock => {
-                format!("Deadlock: {} waits for `{}`, which it already holds", one.thread, one.object)
+                format!("Deadlock: {} waits for `{}`, which it already holds", one.thread, lock_name(&one.object))
             }
             (Kind::Deadlock, all) => format!("Deadlock of {} threads: {}", all.len(), waits.join(" and ")),
             (_, all) => format!("The program hangs: {}", brief(all, &waits)),
@@ -82,7 +82,10 @@ impl Describer<'_> {
         if let Some(end) = at.and_then(|(at, role)| self.last_moment(at, role)) {
             let function = end.source.as_ref().and_then(|source| source.function.as_deref());
             after = function.map_or(String::new(), |function| format!(" in {}", function_name(function)));
-            sides.retain(|side| side.source != end.source);
+            // Beside a line of the program, steps without one say nothing.
+            let has_file = |side: &Side| side.source.as_ref().is_some_and(|at| at.file.is_some());
+            let is_placed = has_file(&end);
+            sides.retain(|side| side.source != end.source && (has_file(side) || !is_placed));
             sides.insert(0, end);
         }
         let message = "The recorded run ended this way. Its last recorded steps are shown.".to_string();
@@ -246,7 +249,8 @@ fn op(what: What) -> &'static str {
 fn reasons(threads: &[&Waiting]) -> String {
     let reason = |waiting: &&Waiting| match (waiting.what, waiting.holders.as_slice()) {
         (What::Lock, [_, ..]) => {
-            format!("{} waits for `{}`, held by {}", waiting.thread, waiting.object, waiting.holders.join(" and "))
+            let object = lock_name(&waiting.object);
+            format!("{} waits for `{object}`, held by {}", waiting.thread, waiting.holders.join(" and "))
         }
         _ => wait(waiting),
     };
@@ -257,7 +261,7 @@ fn reasons(threads: &[&Waiting]) -> String {
 fn wait(waiting: &Waiting) -> String {
     let function = waiting.location.as_deref().and_then(place).and_then(|source| source.function);
     let who = function.map_or_else(|| waiting.thread.clone(), |function| function_name(&function));
-    let object = &waiting.object;
+    let object = lock_name(&waiting.object);
     match waiting.what {
         What::Lock => format!("{who} waits for `{object}`"),
         What::Condition => format!("{who} waits for a notify of `{object}`"),

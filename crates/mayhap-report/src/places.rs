@@ -4,8 +4,8 @@
 //! `main.1/stack-504` (`docs/record.md`). Traces from other tools may contain anything: a number, a class name. A name that is
 //! not recognised is left unchanged.
 
-pub use mayhap_symbols::function_name;
-use mayhap_symbols::is_lambda;
+pub use mayhap_symbols::{function_name, whole_name};
+use mayhap_symbols::{is_lambda, outside_closures};
 
 use crate::finding::Source;
 
@@ -110,11 +110,14 @@ pub fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Who acts at a place: its function, or `lambda at file.cpp:12`.
+/// Who acts at a place: its function, `lambda at file.cpp:12` or `closure at file.rs:12`.
 pub fn actor(source: &Source) -> Option<String> {
     let function = source.function.as_deref()?;
     Some(match (&source.file, source.line) {
         (Some(file), Some(line)) if is_lambda(function) => format!("lambda at {}:{line}", base_name(file)),
+        (Some(file), Some(line)) if outside_closures(function).is_some() => {
+            format!("closure at {}:{line}", base_name(file))
+        }
         _ => function_name(function),
     })
 }
@@ -156,6 +159,28 @@ pub fn brief(object: &str) -> String {
         Object::Descriptor { name, .. } => name.to_string(),
         Object::Plain => without_internals(object).to_string(),
         Object::Stack { .. } => object.to_string(),
+    }
+}
+
+/// The name of a lock or the like, which tells blocks of one place apart: `Account#2.lock`, `heap#2@bank.c:6+8`.
+pub(crate) fn lock_name(object: &str) -> String {
+    let heap = match parts(object) {
+        Object::Heap { site, offset, part } if without_ordinal(object) == object => Some((site, offset, part)),
+        _ => None,
+    };
+    let (Some((site, offset, part)), Some((thread, rest))) = (heap, object.split_once('/')) else {
+        return object.to_string();
+    };
+    let number: String = rest.chars().skip_while(|c| c.is_alphabetic()).take_while(char::is_ascii_digit).collect();
+    // Each thread counts its own blocks.
+    let whose = if thread == "main" { String::new() } else { format!("{thread}/") };
+    match part.map(without_internals) {
+        Some(part) => {
+            let (kind, rest) = part.split_at(part.find(['.', '[', '+']).unwrap_or(part.len()));
+            format!("{whose}{kind}#{number}{rest}")
+        }
+        None if offset == 0 => format!("{whose}heap#{number}@{}", short(site)),
+        None => format!("{whose}heap#{number}@{}+{offset}", short(site)),
     }
 }
 
@@ -333,6 +358,13 @@ mod tests {
         assert_eq!(spoken(heap), "heap memory allocated at queue.c:12 (byte 8)");
         assert_eq!(brief(heap), "heap@queue.c:12+8");
         assert_eq!(lasting(heap), lasting("main.2/heap9@push lib/queue.c:44+8"));
+        assert_eq!(lock_name("main/heap2@bank.c:6+8"), "heap#2@bank.c:6+8");
+        assert_eq!(lock_name("main.1/heap2@lib/bank.c:6"), "main.1/heap#2@bank.c:6");
+        assert_eq!(lock_name("main/heap4@server.c:45:Session[2].lock"), "Session#4[2].lock");
+        assert_eq!(
+            (lock_name("queue.a"), lock_name("main/heap1@q.c:2#3")),
+            ("queue.a".into(), "main/heap1@q.c:2#3".into())
+        );
         assert_eq!(spoken("main/heap1@q.c:2"), "heap memory allocated at q.c:2");
         let typed = "main/heap4@server.c:45:Session[2].refs";
         assert_eq!(spoken(typed), "`Session[2].refs` (heap, allocated at server.c:45)");

@@ -91,7 +91,7 @@ fn result(report: &Report, finding: &Finding) -> Value {
         "ruleIndex": finding.kind as usize,
         "level": level(finding.severity),
         "message": {"text": format!("{}. {} {} {}", finding.title, finding.message, finding.why, finding.certainty).trim_end()},
-        "locations": finding.events.first().map(|side| located(report, side, None)).into_iter().collect::<Vec<_>>(),
+        "locations": [primary(report, finding)],
         "relatedLocations": related(report, finding),
         "partialFingerprints": {"mayhapFingerprint/v1": finding.fingerprint},
         "fingerprints": {"mayhapId/v1": finding.id},
@@ -152,6 +152,14 @@ fn related(report: &Report, finding: &Finding) -> Vec<Value> {
         }
     }
     all
+}
+
+/// Where a finding is. Services refuse results without a place: one without events is in the program.
+fn primary(report: &Report, finding: &Finding) -> Value {
+    match finding.events.first() {
+        Some(side) => located(report, side, None),
+        None => location(report, 1, None, &finding.title, None),
+    }
 }
 
 fn located(report: &Report, side: &Side, id: Option<usize>) -> Value {

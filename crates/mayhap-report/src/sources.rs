@@ -80,7 +80,7 @@ impl Report {
             expression::at(lines.first()?, side.column?, !innermost)
         };
         let (Some(name), Some(other)) = (expression(first), expression(second)) else { return };
-        if expression::last(name) == expression::last(other) {
+        if expression::last(&name) == expression::last(&other) {
             finding.title = finding.title.replacen(&spoken(&first.object), &format!("`{name}` ({unnamed})"), 1);
         }
     }

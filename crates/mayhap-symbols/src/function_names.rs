@@ -6,9 +6,24 @@ pub fn is_lambda(function: &str) -> bool {
         || (function.contains("::operator()") && (function.contains("{lambda(") || function.contains("::$_")))
 }
 
+/// The function that a Rust closure is in, if the function is one: `counts` of `counts::{closure#0}::{closure#1}`.
+pub fn outside_closures(function: &str) -> Option<&str> {
+    let (outer, last) = function.rsplit_once("::")?;
+    let is_closure = last.starts_with("{closure") || last == "{{closure}}";
+    is_closure.then(|| outside_closures(outer).unwrap_or(outer))
+}
+
 /// A function without its arguments, template arguments and return type, with empty parentheses: `Queue::push()`. The functions that
 /// compilers generate for OpenMP constructs are called parallel regions.
 pub fn function_name(function: &str) -> String {
+    match outside_closures(function) {
+        Some(outer) => format!("a closure in {}", whole_name(outer)),
+        None => whole_name(function),
+    }
+}
+
+/// A function as [`function_name`] says it, closures of Rust with all that they are in: what fingerprints have.
+pub fn whole_name(function: &str) -> String {
     if is_lambda(function) {
         let outer = function.split("::{lambda(").next().and_then(|outer| outer.split("::$_").next());
         return match outer.filter(|outer| *outer != function && !outer.is_empty()) {
@@ -93,11 +108,12 @@ mod tests {
             ("operator()", "a lambda"),
             ("main::{lambda()#1}::operator()() const", "a lambda in main()"),
             ("Pool::start()::$_0::operator()() const", "a lambda in Pool::start()"),
-            ("prog::main::{{closure}}", "prog::main::{closure}()"),
+            ("prog::main::{{closure}}", "a closure in prog::main()"),
             ("<prog::Queue<u32>>::push", "prog::Queue::push()"),
             ("<prog::main::{closure#0} as core::ops::FnOnce<()>>::call_once", "prog::main::{closure#0}::call_once()"),
             ("<fn() -> Result<(), String> as core::ops::FnOnce<()>>::call_once", "core::ops::FnOnce::call_once()"),
-            ("std::thread::spawn::<prog::work, ()>::{closure#1}", "std::thread::spawn::{closure#1}()"),
+            ("std::thread::spawn::<prog::work, ()>::{closure#1}", "a closure in std::thread::spawn()"),
+            ("counts::{closure#0}::{closure#1}", "a closure in counts()"),
             ("std::backtrace::<fn() -> ()>", "std::backtrace()"),
             ("<unfinished", "<unfinished()"),
             ("main._omp_fn.0", "a parallel region of main()"),

@@ -29,7 +29,7 @@ mod symbols;
 pub use constant_calls::{ConstantCalls, constant_calls};
 pub use constant_stores::{Constants, constants};
 pub use files::{OpenMp, build_id, is_installed, is_library, needed_libraries};
-pub use function_names::{function_name, is_lambda};
+pub use function_names::{function_name, is_lambda, outside_closures, whole_name};
 pub use module::Module;
 pub use opaque::Libraries;
 pub use rust_code::rust_library;

@@ -400,8 +400,12 @@ fn data_symbols(bytes: &[u8]) -> Vec<(u64, u64, String)> {
     symbols
 }
 
-/// A path without the ways back that clang's own paths have (`/usr/bin/../lib/…`), if it then still leads to the same file.
+/// A path without `/./`, and without the ways back that clang's own paths have (`/usr/bin/../lib/…`) if it then still leads to the same file.
 fn straight(file: &str) -> Cow<'_, str> {
+    if file.contains("/./") {
+        let plain: Vec<&str> = file.split("/./").map(|part| part.strip_prefix("./").unwrap_or(part)).collect();
+        return straight(&plain.join("/")).into_owned().into();
+    }
     if !file.contains("/../") {
         return file.into();
     }
@@ -475,6 +479,7 @@ mod tests {
         std::fs::create_dir_all(folder.path().join("a/b")).unwrap();
         std::fs::write(folder.path().join("c.h"), "").unwrap();
         assert_eq!(straight(&format!("{here}/a/b/../../c.h")), format!("{here}/c.h"));
+        assert_eq!(straight("src/./a/././b.h"), "src/a/b.h");
         // There is no such file, so nothing is known.
         assert_eq!(straight("/no/such/../file.c"), "/no/such/../file.c");
         assert_eq!(straight("../src/file.c"), "../src/file.c");

@@ -60,6 +60,11 @@ impl Failure {
         Failure { code: Exit::NOT_RUN, ..self }
     }
 
+    /// What it is about.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
     /// The process's exit code.
     pub fn code(&self) -> u8 {
         self.code

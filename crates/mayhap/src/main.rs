@@ -87,8 +87,12 @@ fn fail(failure: &Failure) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "mayhap: error: {text}");
     if text.contains("No space left on device") {
         let folder = std::env::temp_dir();
-        let (full, folder) = ("the disk is full; temporary files are in", folder.display());
-        let _ = writeln!(std::io::stderr(), "mayhap: note: {full} {folder}; TMPDIR selects another folder for them");
+        // A file that the user named says itself which disk it is.
+        let hint = match failure.path() {
+            Some(path) if !path.starts_with(&folder) => String::new(),
+            _ => format!("; temporary files are in {}; TMPDIR selects another folder for them", folder.display()),
+        };
+        let _ = writeln!(std::io::stderr(), "mayhap: note: the disk is full{hint}");
     }
     failure.code().into()
 }

@@ -164,23 +164,46 @@ fn a_hang_names_the_wait_that_explains_it_and_only_locks_that_are_held() {
     assert_eq!(run.stdout.matches("; no lock held").count(), 2, "{}", run.stdout);
 }
 
+/// Runs a program, and presses Ctrl-C when it has made the file `started`.
+fn interrupted(folder: &Path, program: &str) -> Run {
+    let child = Command::new(env!("CARGO_BIN_EXE_mayhap"))
+        .args(["run", program])
+        .current_dir(folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !folder.join("started").exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    Run::from(child.wait_with_output().unwrap())
+}
+
+/// A server never ends by itself: what was recorded until it was stopped is analysed.
+#[test]
+fn a_program_that_never_ends_is_analysed_up_to_ctrl_c_and_within_the_budget() {
+    let server = "#include <pthread.h>\n#include <stdio.h>\n#include <unistd.h>\nint served;\n\
+        static void *serve(void *p) { for (;;) {\nserved++;\nif (served == 3) fclose(fopen(\"started\", \"w\"));\nusleep(1000); } return p; }\n\
+        int main(void) { pthread_t t[2]; for (int i = 0; i < 2; i++) pthread_create(&t[i], 0, serve, 0); pthread_join(t[0], 0); }\n";
+    let folder = folder_with("server.c", server);
+    let run = interrupted(folder.path(), "server.c");
+    assert_eq!(run.code, Some(1), "{}{}", run.stdout, run.stderr);
+    assert!(run.stdout.contains("Data race on `served`"), "{}", run.stdout);
+    assert!(run.stdout.contains("proven ·") && run.stdout.contains("interrupted; partial results"), "{}", run.stdout);
+
+    let run = mayhap_in(folder.path(), &["run", "--budget", "4s", "--fail-on", "proven", "server.c"]);
+    assert_eq!(run.code, Some(1), "{}{}", run.stdout, run.stderr);
+    assert!(run.stdout.contains("Data race on `served`"), "{}", run.stdout);
+    assert!(run.stdout.contains("its share of the budget, and analysed up to there"), "{}", run.stdout);
+}
+
 #[test]
 fn ctrl_c_ends_a_program_that_goes_on_forever() {
     let spin = "#include <pthread.h>\n#include <stdio.h>\nstatic volatile int go;\nstatic void *work(void *p) { while (!go) ; return p; }\n\
         int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); fclose(fopen(\"started\", \"w\")); pthread_join(t, 0); return 0; }\n";
     let folder = folder_with("spin.c", spin);
-    let child = Command::new(env!("CARGO_BIN_EXE_mayhap"))
-        .args(["run", "spin.c"])
-        .current_dir(folder.path())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    while !folder.path().join("started").exists() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let run = Run::from(child.wait_with_output().unwrap());
+    let run = interrupted(folder.path(), "spin.c");
     assert_eq!(run.code, Some(4), "{}", run.stderr);
     assert!(run.stdout.contains("interrupted; partial results"), "{}", run.stdout);
     assert!(run.stdout.starts_with("no findings"), "{}", run.stdout);

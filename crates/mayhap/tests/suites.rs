@@ -78,6 +78,26 @@ fn cargo_test_analyses_all_tests_of_a_workspace() {
     assert!(run.stdout.contains("2 tests analysed"), "{}", run.stdout);
 }
 
+/// A program does its work whatever it is asked: `--list` would be one more run, and one that hangs would be waited for forever.
+#[test]
+fn cargo_run_never_asks_a_program_for_tests() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    fs::create_dir(here.join("src")).unwrap();
+    fs::write(here.join("Cargo.toml"), "[package]\nname = \"job\"\nversion = \"0.1.0\"\nedition = \"2021\"\n").unwrap();
+    let main = "fn main() {\n    let words: Vec<String> = std::env::args().skip(1).collect();\n    \
+        std::fs::write(\"words\", words.join(\" \")).unwrap();\n    \
+        while !words.is_empty() { std::thread::yield_now(); }\n}\n";
+    fs::write(here.join("src/main.rs"), main).unwrap();
+    let run = Command::new(env!("CARGO_BIN_EXE_mayhap"))
+        .args(["cargo", "run", "--offline", "--no-replay", "--explore=0"])
+        .current_dir(here)
+        .output()
+        .unwrap();
+    assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
+    assert_eq!(fs::read_to_string(here.join("words")).unwrap(), "");
+}
+
 /// The finding of a report that exploring made, by the names of its tests; the recorded run may have failed by itself.
 fn failing_tests(file: &std::path::Path) -> serde_json::Value {
     let report: serde_json::Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();

@@ -124,6 +124,8 @@ impl Writer {
             return Ok(None);
         }
         let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        // Said of the folder, an error has no name of a temporary file.
+        folder.metadata().map_err(|error| Error::at(output, error))?;
         let mut named = tempfile::Builder::new();
         let created = named.prefix(".mayhap").permissions(Permissions::from_mode(0o666)).tempfile_in(folder);
         let begun = created.and_then(|mut file| {
@@ -131,7 +133,7 @@ impl Writer {
             let recorder = Recorder::in_file(file.as_file().try_clone()?, limit)?;
             Ok(Writer { file, recorder })
         });
-        begun.map(Some).map_err(|error| Error::at(output, error))
+        begun.map(Some).map_err(|error| Error::at(output, without_name(error)))
     }
 
     /// Takes the next units of the run.
@@ -186,6 +188,16 @@ impl Writer {
         footer.extend(u64::from(checksum(&end)).to_le_bytes());
         footer.extend(RECORDING);
         file.write_all(&[end, footer].concat())
+    }
+}
+
+/// An error without the name of a temporary file.
+fn without_name(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => rustix::io::Errno::ACCESS.into(),
+        io::ErrorKind::ReadOnlyFilesystem => rustix::io::Errno::ROFS.into(),
+        io::ErrorKind::NotADirectory => rustix::io::Errno::NOTDIR.into(),
+        _ => error,
     }
 }
 

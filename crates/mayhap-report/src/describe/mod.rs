@@ -309,8 +309,9 @@ fn certainty(finding: &Finding) -> String {
                 None => String::new(),
             };
             let model = words::model(&finding.model);
+            let free = words::free_reads(finding);
             let proof = format!("the proof checker (kernel) accepted a schedule of {steps} that leads there");
-            format!("Proven: {proof}; {model}.{replayed}")
+            format!("Proven: {proof}; {model}{free}.{replayed}")
         }
     }
 }

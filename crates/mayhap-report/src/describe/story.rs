@@ -14,7 +14,7 @@ use mayhap_witness::{Schedule, Target};
 
 use super::Describer;
 use crate::finding::{Mark, ObjectKind, Step, Story};
-use crate::places::{brief, short};
+use crate::places::{brief, lock_name, short};
 use crate::schedules::Changed;
 
 /// A story, and the acquires of the sections whose order it changes: the one observed first, the one observed second.
@@ -330,7 +330,7 @@ impl Teller<'_, '_> {
 /// What a blocked acquire waits for.
 fn waits(trace: &Trace, id: EventId) -> String {
     let event = trace.event(id);
-    format!("waits for {}", trace.tables().object(event.op, event.object))
+    format!("waits for {}", lock_name(trace.tables().object(event.op, event.object)))
 }
 
 /// What an event does, in a word or three.
@@ -338,8 +338,7 @@ fn does(describer: &Describer<'_>, id: EventId) -> String {
     let trace = describer.trace;
     let event = trace.event(id);
     let object = trace.tables().object(event.op, event.object);
-    // Locks of one kind differ only in the block that they are in.
-    let object = if event.op.is_lock() { object.to_string() } else { brief(object) };
+    let object = if event.op.is_lock() { lock_name(object) } else { brief(object) };
     let verb = match event.op {
         Op::Read => describer.object_kind(id).uses("reads"),
         Op::Write if describer.frees(id) => describer.object_kind(id).ends(),
@@ -367,10 +366,15 @@ fn does(describer: &Describer<'_>, id: EventId) -> String {
         _ => format!("{verb} {object}"),
     }
 }
+
+/// Values from here to the end of a program's addresses are probably addresses of code or of data, and read better in hexadecimal.
+const ADDRESSES: std::ops::Range<u64> = 1 << 44..1 << 47;
+
 /// A value in words: where a block lies differs from run to run.
 fn spoken_value(value: Value) -> String {
     match value {
         Value::Pointer { .. } => "a pointer".to_string(),
+        Value::Bits(bits) if ADDRESSES.contains(&bits) => format!("{bits:#x}"),
         Value::Bits(_) => value.to_string(),
     }
 }

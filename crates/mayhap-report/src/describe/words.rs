@@ -5,8 +5,8 @@ use mayhap_witness::Target;
 
 use super::Describer;
 use super::story::Told;
-use crate::finding::{END, Kind, Lock, MISUSE, ObjectKind, PANIC, Side, Source};
-use crate::places::{self, actor, brief, short, spoken};
+use crate::finding::{END, Finding, Kind, Lock, MISUSE, ObjectKind, PANIC, Side, Source};
+use crate::places::{self, actor, brief, lock_name, short, spoken};
 use mayhap_symbols::is_installed;
 
 /// `1 step`, `12 steps`.
@@ -61,9 +61,27 @@ pub(crate) fn model(model: &str) -> &'static str {
     }
 }
 
-/// A lock's name, spelled as in the story: in full, since locks of one kind differ only in the block that they are in.
+/// Which reads of an atomicity violation may see another write than in the recorded run, as an addition to [`model`].
+pub(super) fn free_reads(finding: &Finding) -> String {
+    if finding.kind != Kind::Atomicity || finding.model == "sync" {
+        return String::new();
+    }
+    let is_free = |side: &&Side| side.op == "r" && side.role != "first access";
+    let places: Vec<String> = (finding.events.iter().filter(is_free))
+        .map(|side| {
+            side.location.as_deref().map_or_else(|| format!("event {}", side.event), |at| short(at).to_string())
+        })
+        .collect();
+    match places.as_slice() {
+        [] => String::new(),
+        [one] => format!(", except that at {one}, which may see another write"),
+        all => format!(", except those at {}, which may see other writes", list(all)),
+    }
+}
+
+/// A lock's name, spelled as in the story.
 fn named(lock: &str) -> String {
-    format!("`{lock}`")
+    format!("`{}`", lock_name(lock))
 }
 
 /// Returns the role of each event of the target.

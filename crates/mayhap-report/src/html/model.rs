@@ -11,7 +11,7 @@ use super::encode::{Bytes, Runs};
 use super::excerpts::Excerpts;
 use super::sides::{PageMoment, PageSide};
 use crate::describe::words::bare_verb as does;
-use crate::places::brief;
+use crate::places::{brief, lock_name};
 use crate::{Finding, Kind, Report, Row, Schedules, Side};
 
 #[derive(Serialize)]
@@ -243,9 +243,11 @@ impl<'r> Table<'r> {
             let name = |names: &'r [String], at: u32| names.get(at as usize).map_or("", String::as_str);
             for row in &schedule.rows {
                 let op = code(row);
+                let is_lock = mayhap_trace::Op::from_code(op).is_some_and(mayhap_trace::Op::is_lock);
+                let shown = if is_lock { lock_name } else { brief };
                 let object = row
                     .object
-                    .map(|o| objects.number(class(op), name(&schedule.objects, o), &mut names.objects, brief) + 1);
+                    .map(|o| objects.number(class(op), name(&schedule.objects, o), &mut names.objects, shown) + 1);
                 let location = row
                     .location
                     .map(|l| locations.number((), name(&schedule.locations, l), &mut names.locations, |l| l) + 1);

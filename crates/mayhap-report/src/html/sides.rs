@@ -6,7 +6,7 @@ use super::excerpts::Excerpts;
 use crate::describe::words::{bare_verb, locks_since};
 use crate::finding::{Creation, Moment, Side, Source};
 use crate::life::named;
-use crate::places::{brief, function_name};
+use crate::places::{brief, function_name, lock_name};
 use crate::text::{is_foreign, started_at};
 
 /// An event of a finding, and the excerpt that shows it.
@@ -75,7 +75,7 @@ impl<'r> PageSide<'r> {
             thread_name: side.thread_name.as_deref(),
             role: &side.role,
             does: bare_verb(side),
-            object: brief(&side.object),
+            object: if matches!(side.op.as_str(), "r" | "w") { brief(&side.object) } else { lock_name(&side.object) },
             location: side.location.as_deref(),
             source: side.source.as_ref().map(Frame::of),
             highlight: side.highlight,

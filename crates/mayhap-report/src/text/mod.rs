@@ -178,12 +178,17 @@ fn facts(finding: &Finding) -> Line {
         let of_one = if finding.tests.len() > 1 { "" } else { " in this run" };
         parts.push(format!("{} times{of_one}", grouped(finding.occurrences)));
     }
-    match finding.tests.as_slice() {
-        [] => {}
-        [test] => parts.push(format!("test {test}")),
-        [test, others @ ..] => parts.push(format!("test {test} and {} more", grouped(others.len() as u64))),
-    }
+    parts.extend(tests(finding));
     Line::new().plain("  ").add(Paint::Dim, &parts.join(" · "))
+}
+
+/// The tests that have the finding.
+fn tests(finding: &Finding) -> Option<String> {
+    match finding.tests.as_slice() {
+        [] => None,
+        [test] => Some(format!("test {test}")),
+        [test, others @ ..] => Some(format!("test {test} and {} more", grouped(others.len() as u64))),
+    }
 }
 
 /// The finding in one line of the form that compilers use and editors understand: `queue.c:12: error: Data race on …`.
@@ -194,6 +199,7 @@ fn compiler_line(finding: &Finding) -> Line {
     });
     let line = Line::new().add(Paint::Bold, &place.unwrap_or_default());
     let line = line.add(severity_paint(finding.severity), finding.severity.name()).plain(": ").plain(&finding.title);
+    let line = line.plain(&tests(finding).map_or(String::new(), |tests| format!(" ({tests})")));
     line.add(Paint::Dim, &format!(" [{} {}]", finding.verdict.name(), finding.id))
 }
 

@@ -130,7 +130,7 @@ impl Args {
             .map_err(|message| Failure::at(&self.witness, message))?;
         let recorded = recorded(&path);
         let program = self.program(recorded.as_ref())?;
-        note_rebuilt(&program, recorded.as_ref());
+        let rebuilt = is_rebuilt(&program, recorded.as_ref());
         let kind = checked.target().kind();
         let firsts = self.firsts(kind);
         let options = |first| self.options(first, recorded.as_ref());
@@ -168,7 +168,7 @@ impl Args {
                     }
                 }
                 if self.format.format == Format::Text && (number == 0 || self.repeat == 1) {
-                    print(out, kind, first, firsts.len() > 1, &replayed, before.as_deref())?;
+                    print(out, kind, (first, firsts.len() > 1), &replayed, before.as_deref(), rebuilt)?;
                 }
                 runs.push(RunJson::new(first, &replayed, before.as_deref()));
             }
@@ -208,7 +208,7 @@ impl Args {
             let first = options.first;
             let replayed = replay(program, steps, &plan.up_to(steps, at), options)?;
             let Some(next) = debugging.asked() else {
-                print(out, kind, first, false, &replayed, None)?;
+                print(out, kind, (first, false), &replayed, None, false)?;
                 return self.conclude(out, kind, &[RunJson::new(first, &replayed, None)]);
             };
             at = next;
@@ -287,15 +287,15 @@ impl Args {
     }
 }
 
-/// A program that was built again since may not follow the schedule.
-fn note_rebuilt(program: &[OsString], recorded: Option<&Recorded>) {
+/// Whether the program is not the build that was recorded: it may not follow the schedule. Then a note says so.
+fn is_rebuilt(program: &[OsString], recorded: Option<&Recorded>) -> bool {
     let then = recorded.and_then(|recorded| recorded.run.build.clone());
-    if let (Some(then), Some(now)) = (then, mayhap_record::build_of(&program[0]))
-        && then != now
-    {
+    let rebuilt = then.zip(mayhap_record::build_of(&program[0])).is_some_and(|(then, now)| then != now);
+    if rebuilt {
         let program = program[0].to_string_lossy();
         note(format_args!("{program} is not the build that was recorded: the replay may diverge; record it again"));
     }
+    rebuilt
 }
 
 #[derive(serde::Serialize)]
@@ -360,10 +360,10 @@ impl RunJson {
 fn print(
     out: &mut dyn Write,
     kind: Kind,
-    first: u32,
-    both: bool,
+    (first, both): (u32, bool),
     replayed: &Replayed,
     before: Option<&[u8]>,
+    rebuilt: bool,
 ) -> io::Result<()> {
     let (made, all) = replayed.steps;
     let order = match (both, first) {
@@ -378,6 +378,11 @@ fn print(
             kind.name(),
             grouped(made.min(all) as u64)
         )?,
+        // Steps of another build have other names: what differs would be misleading.
+        Outcome::Diverged { step, .. } if rebuilt => {
+            let (step, all) = (grouped(*step as u64), grouped(all as u64));
+            writeln!(out, "diverged at step {step} of {all}: the program is not the build that was recorded")?;
+        }
         Outcome::Diverged { step, expected, got, sources } => {
             writeln!(out, "diverged at step {} of {}", grouped(*step as u64), grouped(all as u64))?;
             writeln!(out, "  expected  {expected}")?;

@@ -367,6 +367,7 @@ pub(super) fn compile(
         std::env::current_exe().map_err(|error| Failure::new(format_args!("cannot find this executable: {error}")))?;
     let built = std::path::absolute(folder.join(file.file_stem().unwrap_or_default()))
         .map_err(|error| Failure::at(folder, error))?;
+    has_room(folder)?;
     let standard = if language == "c++" { newest_standard(&own, folder) } else { None };
     let status = std::process::Command::new(own)
         .arg(language)
@@ -383,6 +384,15 @@ pub(super) fn compile(
         return Err(Failure::at(file, "compilation failed"));
     }
     Ok(std::iter::once(built.into_os_string()).chain(program[1..].iter().cloned()).collect())
+}
+
+/// Bytes that a compiler needs at least for a small program.
+const ROOM: usize = 1 << 18;
+
+/// Fails if there is no room for temporary files: a compiler would say so of a file that nobody has heard of.
+fn has_room(folder: &Path) -> Result<(), Failure> {
+    let written = tempfile::tempfile_in(folder).and_then(|mut file| file.write_all(&vec![1; ROOM]));
+    written.map_err(|error| Failure::at(&std::env::temp_dir(), error))
 }
 
 /// The option for the newest C++ standard that the compiler knows; `None` if it knows none from C++20 on.

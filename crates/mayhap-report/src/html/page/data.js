@@ -12,7 +12,7 @@ const VERBS = [
   'branches', 'begins', 'ends', 'tries', 'fails to lock', 'fails to lock shared', 'fails to take', 'passes a fence',
 ];
 /** Where there is no room for more. */
-const SHORT_VERBS = { reads: 'R', writes: 'W', 'locks shared': 'locks⁺', 'unlocks shared': 'unlocks⁺', 'is woken by': 'woken', notifies: 'wakes', 'notifies all': 'wakes*' };
+const SHORT_VERBS = { reads: 'R', writes: 'W', locks: 'L', unlocks: 'U', 'waits for': '✗', 'locks shared': 'L⁺', 'unlocks shared': 'U⁺', 'is woken by': 'woken', notifies: 'wakes', 'notifies all': 'wakes*' };
 
 const isAcquire = (op) => op === ACQUIRE || op === SHARED_ACQUIRE;
 const isRelease = (op) => op === RELEASE || op === SHARED_RELEASE;

@@ -1,15 +1,22 @@
 // One interleaving drawn as lanes: threads side by side, time downwards. Only the rows in sight are in the document.
 
 const HEAD = 30, LANE = 112;
-/** Room for arrows between the boxes of two lanes, and between a lane's line and its boxes. */
-const CHANNEL = 22, EDGE = 8;
-/** Width of a character of 12 pixels. Browsers may draw sizes between whole pixels as wide as the next one. */
+/** Room for arrows between the boxes of two lanes, in wide and in narrow ones, and between a lane's line and its boxes. */
+const CHANNEL = 22, NARROW_CHANNEL = 14, EDGE = 8;
+/** Lanes below this width are narrow: a phone's. */
+const NARROW = 200;
+/** Sizes of labels, the preferred one first; the smallest is for narrow lanes. */
+const LABELS = [12, 11, 10];
+/** Width of a character of 12 pixels. */
 const RULE = 7.25;
 /** Heights of a row in pixels. Labels need 13; below 2, steps are drawn as shades. */
 const ZOOMS = [1 / 2048, 1 / 512, 1 / 128, 1 / 32, 1 / 8, 1 / 2, 2, 4, 8, 13, 18, 26, 36];
 const DEFAULT_ZOOM = 11;
 /** Browsers lay out boxes up to some 16 million pixels; longer lists scroll in proportion. */
 const TALLEST = 8_000_000;
+
+/** `:12` of `prog.c:12`. */
+const lineOf = (place) => (place.includes(':') ? place.slice(place.lastIndexOf(':')) : place);
 
 class Panel {
   /** `picture` has the mode, the zoom, the lanes and what is selected; `name` is "observed" or "possible". */
@@ -81,12 +88,39 @@ class Panel {
     const lanes = this.picture.lanes.length;
     this.viewport.style.height = `${height}px`;
     this.width = this.viewport.clientWidth || 480;
-    this.laneWidth = Math.max(LANE, (this.width - this.picture.gutter - 8) / lanes);
+    this.fit(this.width);
     const wide = this.picture.gutter + lanes * this.laneWidth + 8 > this.width + 1;
     this.spacer.style.width = wide ? `${this.picture.gutter + lanes * this.laneWidth + 8}px` : '100%';
     this.spacer.style.height = `${Math.min(this.total, TALLEST) + HEAD}px`;
     this.overview.style.display = this.total > this.inner ? '' : 'none';
     this.scrollTo(this.offset);
+  }
+
+  /** Chooses the width of the lanes, and the largest size at which the labels of the story fit into them. */
+  fit(width) {
+    const { picture, order } = this;
+    this.laneWidth = Math.max(LANE, (width - picture.gutter - 8) / picture.lanes.length);
+    const labels = [];
+    for (let at = 0; at < order.count; at++) {
+      const step = order.list[at];
+      if (!picture.story[step] || picture.laneOf(step) < 0) continue;
+      const [verb, object, place] = this.words(step, at >= order.ran);
+      labels.push([verb.length + object.length + lineOf(place).length + 2, order.depth[at]]);
+    }
+    const fits = (size) => labels.every(([length, depth]) => length <= this.room(this.box(0, depth)[1], size));
+    const size = LABELS.find(fits);
+    this.labelSize = size ?? LABELS[this.laneWidth < NARROW ? LABELS.length - 1 : 0];
+    this.abbreviates = size === undefined;
+    this.root.classList.toggle('abbreviated', this.abbreviates);
+  }
+
+  get channel() {
+    return this.laneWidth < NARROW ? NARROW_CHANNEL : CHANNEL;
+  }
+
+  /** Characters of a label that a box has room for. */
+  room(width, size) {
+    return Math.floor((width - (this.laneWidth < NARROW ? 10 : 14)) / ((RULE * size) / 12));
   }
 
   // `offset` is the exact position; the scroll bar follows it, or sets it when the reader moves the bar.
@@ -180,7 +214,7 @@ class Panel {
   still(width, most) {
     const rows = Math.min(this.rows, most);
     this.width = width;
-    this.laneWidth = Math.max(LANE, (width - this.picture.gutter - 8) / this.picture.lanes.length);
+    this.fit(width);
     const height = rows * this.rowHeight + HEAD + 8;
     const drawing = svg('svg', { class: 'drawing still', 'aria-hidden': 'true' });
     // The end shows the finding.
@@ -219,7 +253,7 @@ class Panel {
   /** Left and width of what is drawn in a lane, `depth` sections deep. */
   box(lane, depth) {
     const inset = Math.min(depth, 7) * 4;
-    return [this.x(lane) + EDGE + inset, Math.max(this.laneWidth - CHANNEL - EDGE - 2 * inset, 10)];
+    return [this.x(lane) + EDGE + inset, Math.max(this.laneWidth - this.channel - EDGE - 2 * inset, 10)];
   }
 
   stripes(height) {
@@ -322,7 +356,7 @@ class Panel {
     const y1 = Math.max(Math.min(this.middle(order.rowOf(from, this.folded)), far), -400);
     const y2 = Math.max(Math.min(this.middle(order.rowOf(to, this.folded)), far), -400);
     const left = (lane) => this.x(lane) + EDGE;
-    const right = (lane) => this.x(lane) + this.laneWidth - CHANNEL;
+    const right = (lane) => this.x(lane) + this.laneWidth - this.channel;
     let path, tip;
     if (a === b) {
       const bow = right(a) + Math.min(14, Math.abs(y2 - y1) / 3);
@@ -341,7 +375,7 @@ class Panel {
   /** A read sees what was there before any write. */
   fromBefore(row, lane) {
     if (lane < 0) return null;
-    const [x, y] = [this.x(lane) + this.laneWidth - CHANNEL, this.middle(row)];
+    const [x, y] = [this.x(lane) + this.laneWidth - this.channel, this.middle(row)];
     return svg(
       'g',
       { class: 'arrow changed' },
@@ -405,9 +439,9 @@ class Panel {
       svg('rect', { class: 'edge', x, y: this.y(row) + gap, width: 3, height: Math.max(this.rowHeight - 2 * gap, 1.5) }),
     ];
     if (labelled) {
-      const size = Math.min(11.5, this.rowHeight - 3);
-      const room = Math.floor((width - 14) / (RULE * (Math.ceil(size) / 12)));
-      parts.push(svg('text', { class: 'label', x: x + 9, y: this.middle(row), 'font-size': size }, ...this.label(step, next, room)));
+      const size = Math.min(this.labelSize, Math.max(this.rowHeight - 3, 10));
+      const room = this.room(width, size);
+      parts.push(svg('text', { class: `label s${size}`, x: x + (this.laneWidth < NARROW ? 6 : 9), y: this.middle(row) }, ...this.label(step, next, room)));
     }
     parts.push(svg('title', {}, picture.describe(this, step)));
     const group = svg('g', { class: kind.join(' '), 'data-step': step }, parts);
@@ -417,19 +451,26 @@ class Panel {
     return number ? [number, group] : [group];
   }
 
-  label(step, next, room) {
+  /** What a step does, to what, and where. */
+  words(step, next) {
     const { steps } = this.picture;
     const verb = next && isAcquire(steps.op[step]) ? 'waits for' : this.picture.verb(step);
-    const object = steps.objectName(step);
+    return [verb, steps.objectName(step), steps.shortLocation(step)];
+  }
+
+  /** The label of a step. With little room the file goes first, then the verb is shortened, then the name; the line stays. */
+  label(step, next, room) {
+    const [verb, object, place] = this.words(step, next);
     if (object === '') return [svg('tspan', { class: 'verb' }, shorten(verb, room))];
-    // A name says more than the verb, which the picture shows as well.
-    const short = verb.length + 1 + object.length > room ? SHORT_VERBS[verb] ?? verb : verb;
-    const left = Math.max(room - short.length - 1, 1);
-    const parts = [svg('tspan', { class: 'verb' }, short + '\u00a0'), svg('tspan', { class: 'object' }, shorten(object, left))];
-    const place = steps.shortLocation(step);
-    // With little room, the line alone.
-    const fitting = [place, place.slice(place.lastIndexOf(':'))].find((text) => short.length + object.length + text.length + 2 <= room);
-    if (fitting) parts.push(svg('tspan', { class: 'verb' }, '\u00a0' + fitting));
+    const line = lineOf(place);
+    const long = verb.length + 1 + object.length;
+    const short = this.abbreviates || long + (line && line.length + 1) > room ? SHORT_VERBS[verb] ?? verb : verb;
+    const left = room - short.length - 1;
+    const shown = (this.abbreviates ? [line] : [place, line]).find((text) => text && object.length + 1 + text.length <= left)
+      ?? (line && left - line.length - 1 >= Math.min(object.length, 6) ? line : '');
+    const name = shorten(object, Math.max(shown ? left - shown.length - 1 : left, 1));
+    const parts = [svg('tspan', { class: 'verb' }, short + '\u00a0'), svg('tspan', { class: 'object' }, name)];
+    if (shown) parts.push(svg('tspan', { class: 'verb' }, '\u00a0' + shown));
     return parts;
   }
 

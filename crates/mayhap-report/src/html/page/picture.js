@@ -238,6 +238,7 @@ class Picture {
       entry('seen', 'a read sees a write'),
       this.kind !== 'race' && this.kind !== 'deadlock' && entry('changed', 'a read sees a different write'),
       this.kind === 'deadlock' && entry('waits', 'waits for the holder'),
+      el('li', { class: 'letters' }, 'R reads, W writes, L locks, U unlocks' + (this.kind === 'deadlock' ? ', ✗ waits for' : '')),
     );
   }
 

@@ -5,10 +5,10 @@
 //! `cargo nextest` runs each test by itself already.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::commands::record::{How, code};
 use crate::commands::suite::{Test, analyse};
@@ -22,12 +22,15 @@ pub const NAME: &str = "mayhap-runner";
 
 /// The file or folder to record to.
 const OUTPUT: &str = "MAYHAP_CARGO_OUTPUT";
-/// `file`, `test` or `binary`.
+/// `file`, `test` or `binary`; for an analysis `program` or `job`, which is one of tests.
 const PER: &str = "MAYHAP_CARGO_PER";
 /// `--seed` and the like.
 const OPTIONS: &str = "MAYHAP_CARGO_OPTIONS";
 /// When `mayhap cargo` began, in nanoseconds: traces that are newer are of this run.
 const BEGAN: &str = "MAYHAP_CARGO_BEGAN";
+
+/// How long a test binary may take to list its tests.
+const LISTED: Duration = Duration::from_secs(10);
 
 /// What makes cargo run things through the runner.
 pub(super) fn environment(
@@ -38,6 +41,7 @@ pub(super) fn environment(
     folder: &Path,
 ) -> Result<Vec<(OsString, OsString)>, Failure> {
     let per = match (command, per) {
+        ("run" | "r", Some("job")) => "program",
         (_, Some("job")) => "job",
         ("run" | "r", None) => "file",
         ("test" | "t" | "bench" | "nextest", per) => per.unwrap_or("test"),
@@ -80,8 +84,8 @@ pub fn run(program: Vec<OsString>) -> Result<Exit, Failure> {
             .map(|status| Exit::Program(code(status)))
             .map_err(|error| Failure::at(Path::new(&binary), error));
     }
-    if per == "job" {
-        return runner.analyse(&program);
+    if per == "program" || per == "job" {
+        return runner.analyse(&program, per == "job");
     }
     if per == "file" {
         return runner.one(&program, runner.output.clone());
@@ -120,12 +124,37 @@ fn names(arguments: &[OsString]) -> Vec<&OsString> {
     names
 }
 
+/// What a command that succeeds prints; `None` if it takes longer than a list of tests does: a `main` of its own may do anything.
+fn printed_soon(mut command: Command) -> Option<String> {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+    let mut stdout = child.stdout.take()?;
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        stdout.read_to_string(&mut text).ok().map(|_| text)
+    });
+    let begun = Instant::now();
+    let status = loop {
+        match child.try_wait().ok()? {
+            Some(status) => break status,
+            None if begun.elapsed() < LISTED => std::thread::sleep(Duration::from_millis(5)),
+            None => {
+                // It may have ended meanwhile.
+                let _ = child.kill();
+                let _ = child.wait();
+                return None;
+            }
+        }
+    };
+    let text = reader.join().ok()??;
+    status.success().then_some(text)
+}
+
 /// The tests that a test binary would run with these arguments; `None` if it is none that lists its tests.
 fn tests(binary: &OsStr, arguments: &[OsString]) -> Option<Vec<String>> {
     let list = |more: &[&str]| {
-        let output =
-            Command::new(binary).args(arguments).args(["--list", "--format", "terse"]).args(more).output().ok()?;
-        let text = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
+        let mut command = Command::new(binary);
+        command.args(arguments).args(["--list", "--format", "terse"]).args(more);
+        let text = printed_soon(command)?;
         let known = |line: &&str| line.ends_with(": test") || line.ends_with(": benchmark");
         let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
         // A program that ignores its arguments and says something else lists nothing.
@@ -231,7 +260,7 @@ impl Runner {
 
 impl Runner {
     /// Analyses each test of a test binary, or the whole program.
-    fn analyse(&self, program: &[OsString]) -> Result<Exit, Failure> {
+    fn analyse(&self, program: &[OsString], has_tests: bool) -> Result<Exit, Failure> {
         let arguments = &program[1..];
         let is_documentation = self.binary.to_string_lossy().contains("rustdoctest");
         if is_documentation {
@@ -243,7 +272,8 @@ impl Runner {
         let text = std::env::var(OPTIONS).unwrap_or_default();
         let options: Vec<String> = text.split('\x1f').filter(|word| !word.is_empty()).map(String::from).collect();
         let target = self.path(None).file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let tests = match tests(&self.binary, arguments) {
+        // A program is never asked for tests: it would do its work.
+        let tests = match has_tests.then(|| tests(&self.binary, arguments)).flatten() {
             Some(names) => names.into_iter().map(|name| self.test(&target, name, arguments)).collect(),
             None => vec![Test { name: target, program: program.to_vec(), folder: None, environment: Vec::new() }],
         };
@@ -275,7 +305,7 @@ impl Runner {
 
 /// What a program printed into the file that it got.
 fn said(mut file: std::fs::File) -> String {
-    use std::io::{Read, Seek};
+    use std::io::Seek;
     let mut text = Vec::new();
     if file.rewind().is_ok() {
         // What cannot be read is not shown.
