@@ -1,7 +1,8 @@
 //! Writes of some bits of a word: gcc announces them as writes of the word, and not that the other bits are read and written again.
 //!
 //! The hook stands directly before the instructions that read and write, with no call between. If the word is read there and not only
-//! written, what is written depends on what others wrote before. What lies on the stack counts only if it may be what the hook was
+//! written, what is written depends on what others wrote before. If the code writes through the register that the hook's address came from, that
+//! is what was announced, and nothing else counts. What lies on the stack counts only if it may be what the hook was
 //! given the address of: compilers put registers away there, and keep variables there that no other thread knows.
 
 use std::collections::HashSet;
@@ -13,6 +14,9 @@ use super::instruction::{base_and_offset, split_last};
 use super::loops::jump;
 use super::unhooked_locals::{Taken, operands};
 use super::{access, bare, called, inline_assembly, is_label, is_target};
+
+/// Registers that calls keep, so that hooks do.
+const KEPT: [&str; 6] = ["%rbx", "%rbp", "%r12", "%r13", "%r14", "%r15"];
 
 /// The lines of the hooks of such writes.
 pub(super) fn find(text: &str) -> HashSet<usize> {
@@ -34,7 +38,7 @@ fn in_function(lines: &[&str], first: usize, found: &mut HashSet<usize>) {
     for (at, code) in lines.iter().enumerate() {
         let Some(name) = called(code) else {
             match split_last(operands(code)) {
-                (from, "%rdi") if code.starts_with("leaq") => in_rdi = from,
+                (from, "%rdi") if code.starts_with("leaq") || from.starts_with('%') => in_rdi = from,
                 (_, "%rdi") => in_rdi = "",
                 _ if code.ends_with(':') || jump(code).is_some() => in_rdi = "",
                 _ => {}
@@ -45,15 +49,47 @@ fn in_function(lines: &[&str], first: usize, found: &mut HashSet<usize>) {
             in_rdi = "";
             continue;
         };
+        let register = std::mem::take(&mut in_rdi);
+        let in_rdi = if register.starts_with('%') { "" } else { register };
+        let is_through = KEPT.contains(&register) && writes_through(&lines[at + 1..], register, what & !WRITE);
         let may_be_announced = |operand: &str| {
+            if is_through {
+                return is_through_register(operand, register, what & !WRITE);
+            }
             let taken = taken.get_or_insert_with(|| Taken::new(lines));
             !taken.is_stack(operand) || taken.may_hold(operand) && may_lie_at(operand, in_rdi, what & !WRITE)
         };
         if reads_before_writing(&lines[at + 1..], may_be_announced) {
             found.insert(first + at);
         }
-        in_rdi = "";
     }
+}
+
+/// Whether an operand is a part of so many bytes from the address in a register.
+fn is_through_register(operand: &str, register: &str, size: u32) -> bool {
+    let place = base_and_offset(operand).filter(|_| !operand.contains(','));
+    place.is_some_and(|(base, offset)| base == register && (0..i64::from(size)).contains(&offset))
+}
+
+/// Whether the instructions up to the next call or jump write a part of so many bytes from the address in a register, which they do not
+/// change before.
+fn writes_through(lines: &[&str], register: &str, size: u32) -> bool {
+    for code in lines {
+        if ends_run(code) {
+            return false;
+        }
+        if code.starts_with(['.', '#']) || code.ends_with(':') {
+            continue;
+        }
+        let access = inline_assembly::access(code, false).filter(|one| matches!(one.does, Does::Store | Does::Change));
+        if access.is_some_and(|one| is_through_register(one.operand, register, size)) {
+            return true;
+        }
+        if split_last(operands(code)).1 == register {
+            return false;
+        }
+    }
+    false
 }
 
 /// Whether an operand on the stack may be a part of so many bytes from the address in an operand, which is empty if that is not known.
@@ -70,14 +106,18 @@ fn may_lie_at(operand: &str, address: &str, size: u32) -> bool {
     }
 }
 
+/// Whether a line is no instruction that surely follows the one before it and is written by the compiler.
+fn ends_run(code: &str) -> bool {
+    let ends = |label: &str| is_label(label) && is_target(label);
+    called(code).is_some() || jump(code).is_some() || code.strip_suffix(':').is_some_and(ends) || code == "#APP"
+}
+
 /// Whether the instructions up to the next call or jump read what they write, or write a part of it in place; `counts` says which operands
 /// are looked at.
 fn reads_before_writing(lines: &[&str], mut counts: impl FnMut(&str) -> bool) -> bool {
     let mut read: Vec<&str> = Vec::new();
     for code in lines {
-        let ends = |label: &str| is_label(label) && is_target(label);
-        if called(code).is_some() || jump(code).is_some() || code.strip_suffix(':').is_some_and(ends) || *code == "#APP"
-        {
+        if ends_run(code) {
             return false;
         }
         if code.starts_with(['.', '#']) || code.ends_with(':') {
@@ -123,6 +163,19 @@ mod tests {
         assert!(!function("leaq\t24(%rsp), %rbx\n\tmovq\t%r12, %rdi", &spill));
         assert!(!function("leaq\t8(%rsp), %rdi", &spill));
         assert!(!function("leaq\tword(%rip), %rdi", &spill));
+        // The word is written through the register that its address came from.
+        assert!(!function(
+            "leaq\t16(%rsp), %rax\n\tmovq\t%rbx, %rdi",
+            &["movq\t16(%rsp), %rax", ".LVL7:", "movq\t%rax, (%rbx)", "movq\t$0, 16(%rsp)"]
+        ));
+        assert!(function(
+            "leaq\t16(%rsp), %rbx\n\tmovq\t%rbx, %rdi",
+            &["movl\t(%rbx), %eax", "orl\t$2, %eax", "movl\t%eax, (%rbx)"]
+        ));
+        assert!(function(
+            "leaq\t16(%rsp), %rax\n\tmovq\t%rbx, %rdi",
+            &["movq\t(%rbx), %rbx", "movq\t%rbx, (%rbx)", "orl\t$2, 16(%rsp)"]
+        ));
         // It may be this one's.
         assert!(function("leaq\t8(%rsp), %rbx\n\tmovq\t%rbx, %rdi", &spill));
         assert!(function("leaq\t16(%rsp), %rdi", &spill));
