@@ -106,7 +106,8 @@ fn decides(calls: &[Call], target: &Target) -> bool {
     calls.iter().any(|call| call.role == Role::Decided && events.contains(&EventId::at(call.end)))
 }
 
-/// Whether a thread may have learned of the earlier of two accesses by a call that ends before the later one.
+/// Whether a thread may have learned of the earlier of two accesses by a call, its own or one of the thread of the earlier access, before the
+/// later one.
 fn knows_of(calls: &[Call], Steps(steps): &Steps, relations: &Relations, [a, b]: [EventId; 2]) -> bool {
     let (first, last) = if steps[a.index()] <= steps[b.index()] { (a, b) } else { (b, a) };
     let (from, until) = (steps[first.index()], steps[last.index()]);
@@ -116,6 +117,11 @@ fn knows_of(calls: &[Call], Steps(steps): &Steps, relations: &Relations, [a, b]:
         matches!(call.role, Role::Both | Role::Releases) && call.to.is_none_or(|to| to > from) && call.from <= until
     };
     let is_published = calls.iter().any(releases);
+    // What nothing is known of may hand something over that the other thread sees without any call.
+    let hands_over = |call: &Call| call.role == Role::OrdersAll && call.thread == owner && from < call.from;
+    if calls.iter().any(|call| hands_over(call) && call.from <= until) {
+        return true;
+    }
     calls.iter().any(|call| {
         let is_between = call.to.is_some_and(|to| from < to && to <= until) && call.thread != owner;
         is_between

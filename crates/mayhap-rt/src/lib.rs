@@ -44,6 +44,8 @@ mod cxx_calls;
 mod cxx_streams;
 #[cfg(not(feature = "archive"))]
 mod exceptions;
+#[cfg(not(feature = "archive"))]
+mod exit_promises;
 mod fast_path;
 mod file_words;
 #[cfg(not(feature = "archive"))]

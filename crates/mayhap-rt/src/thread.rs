@@ -128,6 +128,8 @@ pub(crate) struct Own {
     pub(crate) stands_pc: AtomicU64,
     /// The stack pointer with which the program called a function of the C++ library that the thread is in; 0 if it is in none.
     pub(crate) library_call: AtomicU64,
+    /// Not 0: a promise is ready when the thread has ended (see [`crate::exit_promises`]).
+    pub(crate) promises: AtomicU32,
 }
 
 /// **Written by the thread itself**, except where a field names others. Used in a replay only (see [`crate::replay`]).

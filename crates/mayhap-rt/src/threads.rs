@@ -10,6 +10,8 @@ use mayhap_wire::channel::{flag, orphan};
 use mayhap_wire::ring::{Tag, state};
 
 use crate::channels::results::wrote_all;
+#[cfg(not(feature = "archive"))]
+use crate::exit_promises;
 use crate::hook::{self, Hook};
 use crate::inputs::Deadline;
 use crate::real::real;
@@ -108,6 +110,7 @@ pub(crate) fn new_record() -> Option<&'static Thread> {
     }
     thread.own.stands.store(0, Ordering::Relaxed);
     thread.own.library_call.store(0, Ordering::Relaxed);
+    thread.own.promises.store(0, Ordering::Relaxed);
     thread.own.team.store(core::ptr::null_mut(), Ordering::Relaxed);
     thread.own.starts.store(core::ptr::null_mut(), Ordering::Relaxed);
     thread.origin.carrier.store(core::ptr::null_mut(), Ordering::Relaxed);
@@ -388,6 +391,8 @@ pub(crate) fn end(thread: &'static Thread) {
     signals::deliver_last(thread);
     if let Some(hook) = Hook::enter() {
         release_robust(&hook);
+        #[cfg(not(feature = "archive"))]
+        exit_promises::thread_ends(&hook, thread);
         end_stack(&hook);
         replay::ends(thread);
         access::put_branch(hook.token(), thread);
