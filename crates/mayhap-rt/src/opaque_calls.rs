@@ -10,6 +10,7 @@ use mayhap_wire::channel::doubt;
 use mayhap_wire::ring::Tag;
 
 use crate::hook::Hook;
+use crate::thread::Thread;
 use crate::{replay, sched, threads};
 
 /// Some loaded library has no hooks and is not one whose doings are known.
@@ -137,6 +138,14 @@ pub(crate) fn calls_unseen(pc: u64) {
         && let Some(hook) = Hook::enter_outermost()
     {
         hook.record(Tag::Doubt, pc, &[u64::from(doubt::FUNCTION), callee]);
+    }
+}
+
+/// The thread ends, and what it promised is ready.
+pub(crate) fn thread_ends(hook: &Hook, thread: &Thread) {
+    let function = thread.own.promises.swap(0, Ordering::Relaxed);
+    if function != 0 && are_recorded() {
+        hook.record(Tag::Doubt, 0, &[u64::from(doubt::FUNCTION), function]);
     }
 }
 

@@ -128,8 +128,9 @@ pub(crate) struct Own {
     pub(crate) stands_pc: AtomicU64,
     /// The stack pointer with which the program called a function of the C++ library that the thread is in; 0 if it is in none.
     pub(crate) library_call: AtomicU64,
-    /// Not 0: a promise is ready when the thread has ended (see [`crate::exit_promises`]).
-    pub(crate) promises: AtomicU32,
+    /// A function that the C++ library has called for the thread to make a promise ready when it has ended; 0 if there is none (see
+    /// `exit_promises`).
+    pub(crate) promises: AtomicU64,
 }
 
 /// **Written by the thread itself**, except where a field names others. Used in a replay only (see [`crate::replay`]).

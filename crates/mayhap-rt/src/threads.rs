@@ -10,8 +10,6 @@ use mayhap_wire::channel::{flag, orphan};
 use mayhap_wire::ring::{Tag, state};
 
 use crate::channels::results::wrote_all;
-#[cfg(not(feature = "archive"))]
-use crate::exit_promises;
 use crate::hook::{self, Hook};
 use crate::inputs::Deadline;
 use crate::real::real;
@@ -21,7 +19,7 @@ use crate::thread::Thread;
 use crate::thread_records::{self, FREE};
 pub(crate) use crate::thread_records::{all, by_handle};
 use crate::tls::{self, exports};
-use crate::{access, judge, openmp, ring, sched, signals, sys};
+use crate::{access, judge, opaque_calls, openmp, ring, sched, signals, sys};
 
 type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
@@ -391,8 +389,7 @@ pub(crate) fn end(thread: &'static Thread) {
     signals::deliver_last(thread);
     if let Some(hook) = Hook::enter() {
         release_robust(&hook);
-        #[cfg(not(feature = "archive"))]
-        exit_promises::thread_ends(&hook, thread);
+        opaque_calls::thread_ends(&hook, thread);
         end_stack(&hook);
         replay::ends(thread);
         access::put_branch(hook.token(), thread);

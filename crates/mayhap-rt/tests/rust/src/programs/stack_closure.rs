@@ -1,6 +1,6 @@
 // Closures, and a panic that is caught, in functions that are not inlined.
 // race: SHARED
-// stack: main.1 w SHARED.0[0]: ... < ... < programs::programs::stack_closure::inner < programs::programs::stack_closure::outer < programs::programs::stack_closure::start::{closure#0} (inlined)
+// stack: main.1 w SHARED.0[0]: ... < ... < programs::programs::stack_closure::inner < programs::programs::stack_closure::outer < a closure in programs::programs::stack_closure::start (inlined)
 // at: main fork main.1: programs::programs::stack_closure::start
 use crate::shared::{change, thread};
 use std::thread::JoinHandle;
