@@ -35,9 +35,16 @@ fn in_function(lines: &[&str], first: usize, found: &mut HashSet<usize>) {
     let mut taken = None;
     // What was last put into the register that the hook gets the address in.
     let mut in_rdi = "";
+    // The address of a variable that is not on the stack, if the instruction before computed one, and the register that it is in.
+    let mut computed = ("", "");
     for (at, code) in lines.iter().enumerate() {
         let Some(name) = called(code) else {
+            let before = std::mem::take(&mut computed);
             match split_last(operands(code)) {
+                (from, "%rdi") if !from.is_empty() && from == before.1 => in_rdi = before.0,
+                (from, register) if from.ends_with("(%rip)") && code.starts_with("leaq") && register != "%rdi" => {
+                    computed = (from, register);
+                }
                 (from, "%rdi") if code.starts_with("leaq") || from.starts_with('%') => in_rdi = from,
                 (_, "%rdi") => in_rdi = "",
                 _ if code.ends_with(':') || jump(code).is_some() => in_rdi = "",
@@ -175,6 +182,10 @@ mod tests {
         assert!(function(
             "leaq\t16(%rsp), %rax\n\tmovq\t%rbx, %rdi",
             &["movq\t(%rbx), %rbx", "movq\t%rbx, (%rbx)", "orl\t$2, 16(%rsp)"]
+        ));
+        assert!(!function(
+            "leaq\t24(%rsp), %rbx\n\tleaq\tword(%rip), %rax\n\tmovq\t%rax, %rdi",
+            &["addl\t$1, 24(%rsp)"]
         ));
         // It may be this one's.
         assert!(function("leaq\t8(%rsp), %rbx\n\tmovq\t%rbx, %rdi", &spill));
