@@ -389,7 +389,7 @@ pub(super) fn compile(
 /// Bytes that a compiler needs at least for a small program.
 const ROOM: usize = 1 << 18;
 
-/// Fails if there is no room for temporary files: a compiler would say so of a file that nobody has heard of.
+/// Fails if there is no room for temporary files. A compiler would name one of its own files, which the user does not know.
 fn has_room(folder: &Path) -> Result<(), Failure> {
     let written = tempfile::tempfile_in(folder).and_then(|mut file| file.write_all(&vec![1; ROOM]));
     written.map_err(|error| Failure::at(&std::env::temp_dir(), error))
